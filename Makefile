@@ -1,0 +1,31 @@
+# Two commands do everything: `make demo` and `make test`. Both create .venv when it is not there.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+# Packages that only carry models or peers for side-by-side tests; their own dependencies are not needed.
+CARRIERS := brax mujoco-mjx newton==1.7.0
+
+.PHONY: demo test lint bench clean
+demo: $(STAMP)
+	$(BIN)/python examples/demo.py
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable ".[dev]"
+	$(BIN)/pip install --quiet --no-deps $(CARRIERS)
+	touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache

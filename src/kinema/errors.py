@@ -1,0 +1,89 @@
+"""The exceptions Kinema raises, all of them.
+
+    KinemaError
+    ├── DocumentError                 something is wrong with an MJCF document, and where
+    │   ├── SyntaxProblem             not well-formed or not safe XML        (also ValueError)
+    │   ├── UnknownElement            a tag the schema does not know         (also KeyError)
+    │   ├── UnknownAttribute          an attribute the schema does not know  (also AttributeError)
+    │   ├── BadValue                  a value of the wrong type or range     (also ValueError)
+    │   └── CompileError              the document is valid, the model is not (also ValueError)
+    ├── ResourceError                 bytes that cannot be opened or decoded (also OSError)
+    ├── BuildError                    a wrong call on a ModelBuilder         (also ValueError)
+    ├── SimulationError               a run that cannot go on: overflow, NaN (also RuntimeError)
+    └── PluginError                   a plugin that broke its contract       (also RuntimeError)
+
+The second base keeps `except ValueError` and PyMJCF-style handlers working.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class KinemaError(Exception):
+    """Base of every exception Kinema raises on purpose."""
+
+
+class DocumentError(KinemaError):
+    """A problem in a document, with the place it stands at.
+
+    Args:
+        message: What is wrong, with the value and the likely fix.
+        file: File (or resource) the element was read from, if any.
+        line: Line of the element's opening tag in that file, counted from 1.
+        path: Element path such as ``worldbody/body[torso]/geom``.
+    """
+
+    def __init__(self, message: str, *, file: str | None = None, line: int | None = None, path: str | None = None):
+        self.message, self.file, self.line, self.path = message, file, line, path
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        place = self.file or ""
+        if self.line is not None:
+            place = f"{place}:{self.line}" if place else f"line {self.line}"
+        parts = [part for part in (place, self.path) if part]
+        return f"{': '.join(parts)}: {self.message}" if parts else self.message
+
+
+class SyntaxProblem(DocumentError, ValueError):
+    pass
+
+
+class UnknownElement(DocumentError, KeyError):
+    pass
+
+
+class UnknownAttribute(DocumentError, AttributeError):
+    pass
+
+
+class BadValue(DocumentError, ValueError):
+    pass
+
+
+class CompileError(DocumentError, ValueError):
+    pass
+
+
+class ResourceError(KinemaError, OSError):
+    pass
+
+
+class BuildError(KinemaError, ValueError):
+    pass
+
+
+class SimulationError(KinemaError, RuntimeError):
+    pass
+
+
+class PluginError(KinemaError, RuntimeError):
+    pass
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The tail of an error message that suggests the nearest known name, or an empty string."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""
