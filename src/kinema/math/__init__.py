@@ -1,0 +1,1 @@
+"""Device mathematics: quaternions, frames, spatial vectors. Warp functions only, no arrays and no state."""
