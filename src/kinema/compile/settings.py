@@ -1,0 +1,109 @@
+"""What the <compiler> elements of one document say: units, directories, how inertia and limits are inferred."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from kinema.compile.element import AUTO, FALSE_TRUE_AUTO, Element, read_element
+from kinema.mjcf.source import Node
+
+
+@dataclass(frozen=True, slots=True)
+class LengthRange:
+    """How <compiler><lengthrange/></compiler> asks actuator length ranges to be computed (MuJoCo's mjLROpt)."""
+
+    mode: str = "muscle"
+    useexisting: bool = True
+    uselimit: bool = False
+    accel: float = 20.0
+    maxforce: float = 0.0
+    timeconst: float = 1.0
+    timestep: float = 0.01
+    inttotal: float = 10.0
+    interval: float = 2.0
+    tolrange: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Compiler settings of one document; each element is compiled with those of the document it was written in."""
+
+    autolimits: bool = True
+    boundmass: float = 0.0
+    boundinertia: float = 0.0
+    settotalmass: float = -1.0
+    balanceinertia: bool = False
+    strippath: bool = False
+    degree: bool = True
+    fitaabb: bool = False
+    eulerseq: str = "xyz"
+    meshdir: str = ""
+    texturedir: str = ""
+    discardvisual: bool = False
+    fusestatic: bool = False
+    inertiafromgeom: int = AUTO
+    inertiagrouprange: tuple[int, int] = (0, 5)
+    saveinertial: bool = False
+    alignfree: bool = False
+    conflict: str = "warning"
+    lengthrange: LengthRange = field(default_factory=LengthRange)
+
+
+def read_settings(root: Node) -> Settings:
+    """Settings of a document, its <compiler> sections applied in order."""
+    settings = Settings()
+    for node in root.find("compiler"):
+        settings = _apply(settings, read_element(node))
+    return settings
+
+
+def _apply(old: Settings, e: Element) -> Settings:
+    coordinate = e.keyword("coordinate", {"local": "local", "global": "global"}, "local")
+    if coordinate == "global":
+        raise e.error("global coordinates are gone; load and save the model in MuJoCo 2.3.3 to convert it", "coordinate")
+    directory = e.text("assetdir", None)
+    seq = e.text("eulerseq", old.eulerseq)
+    if len(seq) != 3 or any(letter not in "xyzXYZ" for letter in seq):
+        raise e.error("eulerseq must have three letters, each one of xyzXYZ", "eulerseq")
+    low, high = e.vector("inertiagrouprange", old.inertiagrouprange, length=2, dtype=int)
+    lengthrange = old.lengthrange
+    for child in e.children("lengthrange"):
+        lengthrange = _lengthrange(lengthrange, child)
+    return replace(
+        old,
+        autolimits=e.flag("autolimits", old.autolimits),
+        boundmass=e.number("boundmass", old.boundmass),
+        boundinertia=e.number("boundinertia", old.boundinertia),
+        settotalmass=e.number("settotalmass", old.settotalmass),
+        balanceinertia=e.flag("balanceinertia", old.balanceinertia),
+        strippath=e.flag("strippath", old.strippath),
+        degree=e.keyword("angle", {"radian": False, "degree": True}, old.degree),
+        fitaabb=e.flag("fitaabb", old.fitaabb),
+        eulerseq=seq,
+        meshdir=e.text("meshdir", old.meshdir if directory is None else directory),
+        texturedir=e.text("texturedir", old.texturedir if directory is None else directory),
+        discardvisual=e.flag("discardvisual", old.discardvisual),
+        fusestatic=e.flag("fusestatic", old.fusestatic),
+        inertiafromgeom=e.keyword("inertiafromgeom", FALSE_TRUE_AUTO, old.inertiafromgeom),
+        inertiagrouprange=(int(low), int(high)),
+        saveinertial=e.flag("saveinertial", old.saveinertial),
+        alignfree=e.flag("alignfree", old.alignfree),
+        conflict=e.keyword("conflict", {word: word for word in ("warning", "merge", "error")}, old.conflict),
+        lengthrange=lengthrange,
+    )
+
+
+def _lengthrange(old: LengthRange, e: Element) -> LengthRange:
+    modes = {word: word for word in ("none", "muscle", "muscleuser", "all")}
+    return LengthRange(
+        mode=e.keyword("mode", modes, old.mode),
+        useexisting=e.flag("useexisting", old.useexisting),
+        uselimit=e.flag("uselimit", old.uselimit),
+        accel=e.number("accel", old.accel),
+        maxforce=e.number("maxforce", old.maxforce),
+        timeconst=e.number("timeconst", old.timeconst),
+        timestep=e.number("timestep", old.timestep),
+        inttotal=e.number("inttotal", old.inttotal),
+        interval=e.number("interval", old.interval),
+        tolrange=e.number("tolrange", old.tolrange),
+    )
