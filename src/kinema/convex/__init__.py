@@ -1,0 +1,1 @@
+"""MuJoCo's physics for many worlds: one source for CPU and CUDA."""

@@ -1,0 +1,111 @@
+"""Bundles: small `wp.struct`s of arrays, declared once, filled from tables.
+
+A bundle is a class whose annotations say what each array is; a kernel reads it as `m.body.pos[w, b]`.
+
+    index(...)   (n, ...) integers that are the same in every world: types, ids, addresses
+    param(...)   (nworld, n) numbers of the model; world stride 0 until expanded, so that worlds may differ
+    data(...)    (nworld, n) numbers of the run: state and workspace
+    size         plain `int` fields: counts such as nbody
+
+The name of the MuJoCo field is the bundle's prefix plus the attribute's name ("body_" + "pos"), or the attribute's name
+itself where that is a field of its own ("qpos0"). Its length comes from the table of MuJoCo's fields; arrays MuJoCo
+does not have say their own.
+"""
+
+from dataclasses import dataclass
+
+import warp as wp
+
+from kinema.model.mujoco_fields import data_fields, model_fields
+
+vec5 = wp.types.vector(length=5, dtype=float)
+vec10 = wp.types.vector(length=10, dtype=float)
+vec12 = wp.types.vector(length=12, dtype=float)
+
+Size = tuple[str | int, ...]
+SCALARS = (int, float, wp.int32, wp.float32, wp.float64)
+
+
+@dataclass(frozen=True)
+class Field:
+    """What one array of a bundle is.
+
+    Attributes:
+        kind: "index", "param" or "data".
+        dtype: Warp type of one element.
+        size: Extents after the world axis, as size symbols or ints; None: MuJoCo's table knows.
+        rows: Keep a world's numbers together also on CUDA (for lane groups); otherwise worlds are interleaved there.
+        name: MuJoCo's name, filled in by `bundle`.
+    """
+
+    kind: str
+    dtype: type
+    size: Size | None
+    rows: bool = False
+    name: str = ""
+
+    @property
+    def ndim(self) -> int:
+        return len(self.size) + (self.kind != "index")
+
+
+def index(*size: str | int, dtype: type = int) -> Field:
+    return Field("index", dtype, size or None)
+
+
+def param(*size: str | int, dtype: type = float) -> Field:
+    return Field("param", dtype, size or None)
+
+
+def data(*size: str | int, dtype: type = float, rows: bool = False) -> Field:
+    return Field("data", dtype, size or None, rows)
+
+
+PER_WORLD = ()  # size of a field with one element a world
+
+_declared: dict[int, dict[str, Field]] = {}
+
+
+def per_world(dtype: type = float, kind: str = "data") -> Field:
+    """One element a world: time, ncon, gravity."""
+    return Field(kind, dtype, PER_WORLD)
+
+
+def bundle(prefix: str = ""):
+    """Turn a class of `index`/`param`/`data` annotations into a `wp.struct`, remembering the declarations."""
+
+    def declare(cls):
+        fields, annotations = {}, {}
+        for name, what in cls.__annotations__.items():
+            if not isinstance(what, Field):
+                annotations[name] = what
+                continue
+            field = _resolved(prefix, name, what)
+            fields[name] = field
+            annotations[name] = wp.array(dtype=field.dtype, ndim=max(field.ndim, 1))
+        cls.__annotations__ = annotations
+        struct = wp.struct(cls)
+        _declared[id(struct)] = fields
+        return struct
+
+    return declare
+
+
+def fields_of(struct) -> dict[str, Field]:
+    """The declared arrays of a bundle, by attribute name."""
+    return _declared.get(id(struct), {})
+
+
+def _resolved(prefix: str, name: str, field: Field) -> Field:
+    """Complete a declaration with MuJoCo's name and, where not given, the length from MuJoCo's table."""
+    table = data_fields() if field.kind == "data" else model_fields()
+    known = next((n for n in (prefix + name, name) if n in table), None)
+    full = known or prefix + name
+    if field.size is not None:
+        return Field(field.kind, field.dtype, field.size, field.rows, full)
+    if known is None:
+        raise TypeError(f"{full} is not a field of MuJoCo's: say its size")
+    shape = table[known].shape
+    if field.dtype not in SCALARS:  # the element type takes up the last extent: (nbody, 3) of vec3 is (nbody,)
+        shape = shape[:-1]
+    return Field(field.kind, field.dtype, tuple(shape), field.rows, full)

@@ -1,0 +1,142 @@
+"""What the engine computes: bundles of mjData's arrays, by concept, with a leading world axis.
+
+    d.state.qpos[w, i]    what must be saved to go on
+    d.pose.xpos[w, b]     workspace: may be thrown away and computed again
+
+Names follow mjData. Arrays MuJoCo does not have say their size here.
+"""
+
+import warp as wp
+
+from kinema.convex.bundle import bundle, data, per_world, vec10
+
+
+@bundle()
+class State:
+    """All that must be saved: with the model it determines every later step."""
+
+    time: per_world(wp.float64)
+    qpos: data()
+    qvel: data()
+    act: data()
+    history: data()
+    plastic: data()
+    qacc_warmstart: data()
+    plugin_state: data()
+    ctrl: data()
+    qfrc_applied: data()
+    xfrc_applied: data(dtype=wp.spatial_vector)
+    eq_active: data(dtype=int)
+    mocap_pos: data(dtype=wp.vec3)
+    mocap_quat: data(dtype=wp.vec4)
+    userdata: data()
+    status: per_world(int)  # bits of Status: what went wrong in this world since it was last read
+
+
+@bundle()
+class Poses:
+    xpos: data(dtype=wp.vec3)
+    xquat: data(dtype=wp.vec4)
+    xmat: data(dtype=wp.mat33)
+    xipos: data(dtype=wp.vec3)
+    ximat: data(dtype=wp.mat33)
+    xanchor: data(dtype=wp.vec3)
+    xaxis: data(dtype=wp.vec3)
+    geom_xpos: data(dtype=wp.vec3)
+    geom_xmat: data(dtype=wp.mat33)
+    site_xpos: data(dtype=wp.vec3)
+    site_xmat: data(dtype=wp.mat33)
+    cam_xpos: data(dtype=wp.vec3)
+    cam_xmat: data(dtype=wp.mat33)
+    light_xpos: data(dtype=wp.vec3)
+    light_xdir: data(dtype=wp.vec3)
+
+
+@bundle()
+class Inertia:
+    """Com-based inertia, motion axes, and the mass matrix with its factor (sparse, as MuJoCo keeps them)."""
+
+    subtree_com: data(dtype=wp.vec3)
+    cdof: data(dtype=wp.spatial_vector)
+    cinert: data(dtype=vec10)
+    crb: data(dtype=vec10)
+    M: data()
+    qLD: data()
+    qLDiagInv: data()
+    qH: data()
+    qHDiagInv: data()
+    qDeriv: data()
+    qLU: data()
+
+
+@bundle()
+class Velocities:
+    cvel: data(dtype=wp.spatial_vector)
+    cdof_dot: data(dtype=wp.spatial_vector)
+    subtree_linvel: data(dtype=wp.vec3)
+    subtree_angmom: data(dtype=wp.vec3)
+    cacc: data(dtype=wp.spatial_vector)
+    cfrc_int: data(dtype=wp.spatial_vector)
+    cfrc_ext: data(dtype=wp.spatial_vector)
+
+
+@bundle("ten_")
+class TendonPaths:
+    wrapadr: data(dtype=int)
+    wrapnum: data(dtype=int)
+    J: data()
+    length: data()
+    velocity: data()
+    wrap_obj: data(dtype=wp.vec2i)
+    wrap_xpos: data("nwrap", 2, dtype=wp.vec3)
+
+
+@bundle("actuator_")
+class Actuation:
+    length: data()
+    velocity: data()
+    force: data()
+    moment: data()
+    moment_rownnz: data(dtype=int)
+    moment_rowadr: data(dtype=int)
+    moment_colind: data(dtype=int)
+    act_dot: data()
+
+
+@bundle()
+class Forces:
+    """Generalized forces and accelerations."""
+
+    qfrc_bias: data()
+    qfrc_spring: data()
+    qfrc_damper: data()
+    qfrc_gravcomp: data()
+    qfrc_fluid: data()
+    qfrc_adhesion: data()
+    qfrc_passive: data()
+    qfrc_actuator: data()
+    qfrc_smooth: data()
+    qfrc_constraint: data()
+    qfrc_inverse: data()
+    qacc: data()
+    qacc_smooth: data()
+    energy: data(2)
+
+
+@bundle()
+class Readings:
+    sensordata: data()
+
+
+@wp.struct
+class Data:
+    """All bundles of a run: the second argument of every stage."""
+
+    state: State
+    pose: Poses
+    inertia: Inertia
+    vel: Velocities
+    ten: TendonPaths
+    act: Actuation
+    frc: Forces
+    sensor: Readings

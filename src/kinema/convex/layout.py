@@ -1,0 +1,111 @@
+"""How a class of identical worlds lies in memory.
+
+Every array is indexed [world, i]; only its strides differ. On CUDA the worlds are interleaved, so that neighbouring
+threads, which are neighbouring worlds, read neighbouring numbers; fields declared with `rows=True`, which a group of
+lanes works on, keep a world's numbers together. On the CPU a world is always one row. Parameters that no one made
+differ per world are stored once and read through a world stride of 0.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import warp as wp
+
+from kinema.convex.bundle import SCALARS, Field, fields_of
+from kinema.model.mujoco_fields import model_fields
+
+
+@dataclass
+class Layout:
+    """Allocates and fills the arrays of one class of worlds.
+
+    Attributes:
+        source: Any object with mjModel's attributes.
+        nworld: Number of worlds.
+        device: Warp device.
+        capacity: Sizes that are not the model's: nconmax, nefcmax, ...
+        arrays: Every array made so far, by MuJoCo's name.
+    """
+
+    source: object
+    nworld: int
+    device: wp.Device
+    capacity: Mapping[str, int]
+    arrays: dict[str, wp.array] = field(default_factory=dict)
+    expanded: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def fill(self, struct, build: Mapping[str, object] | None = None):
+        """An instance of a bundle, or of a struct of bundles, with every array in place."""
+        instance = struct()
+        declared = fields_of(struct)
+        for name, var in struct.vars.items():
+            if name in declared:
+                value = self._array(declared[name])
+            elif hasattr(var.type, "vars"):  # a nested struct
+                value = build[name] if build and name in build else self.fill(var.type)
+            else:
+                value = self._number(name)
+            setattr(instance, name, value)
+        return instance
+
+    def extents(self, what: Field) -> tuple[int, ...]:
+        return tuple(s if isinstance(s, int) else self.size(s) for s in what.size)
+
+    def size(self, symbol: str) -> int:
+        if symbol in self.capacity:
+            return int(self.capacity[symbol])
+        return int(getattr(self.source, symbol))
+
+    def host(self, name: str) -> np.ndarray:
+        """The model's values of a field, as MuJoCo shapes them."""
+        known = model_fields().get(name)
+        group = known.group if known else "array"
+        owner = {"option": "opt", "statistic": "stat"}.get(group)
+        return np.asarray(getattr(getattr(self.source, owner) if owner else self.source, name))
+
+    def _number(self, name: str) -> int:
+        if name in self.capacity or hasattr(self.source, name):
+            return self.size(name)
+        return int(getattr(self.source.opt, name))
+
+    def _array(self, what: Field) -> wp.array:
+        if what.name not in self.arrays:
+            make = {"index": self._index, "param": self._param, "data": self._data}[what.kind]
+            self.arrays[what.name] = make(what)
+        return self.arrays[what.name]
+
+    def _index(self, what: Field) -> wp.array:
+        values = self.host(what.name).astype(np.int32).reshape(*self.extents(what), *_row(what.dtype))
+        return wp.array(values, dtype=what.dtype, device=self.device)
+
+    def _param(self, what: Field) -> wp.array:
+        shape = (*self.extents(what), *_row(what.dtype))
+        values = self.host(what.name).astype(np.float32)
+        if what.name in self.expanded:
+            return self._per_world(self.expanded[what.name].reshape(self.nworld, *shape), what)
+        one = wp.array(np.ascontiguousarray(values.reshape(1, *shape)), dtype=what.dtype, device=self.device)
+        shared = wp.array(ptr=one.ptr, dtype=what.dtype, shape=(self.nworld, *one.shape[1:]),
+                          strides=(0, *one.strides[1:]), device=self.device)  # fmt: skip
+        shared.stored = one  # the view does not own its memory
+        return shared
+
+    def _data(self, what: Field) -> wp.array:
+        return empty_worlds((self.nworld, *self.extents(what)), what.dtype, self.device, rows=what.rows)
+
+    def _per_world(self, values: np.ndarray, what: Field) -> wp.array:
+        array = empty_worlds(values.shape[: what.ndim], what.dtype, self.device, rows=what.rows)
+        array.assign(np.ascontiguousarray(values))
+        return array
+
+
+def empty_worlds(shape: tuple[int, ...], dtype, device: wp.Device, *, rows: bool = False) -> wp.array:
+    """Zeros indexed [world, ...]: a row a world, or worlds interleaved where that is faster."""
+    if rows or not device.is_cuda or len(shape) == 1:
+        return wp.zeros(shape, dtype=dtype, device=device)
+    array = wp.zeros((*shape[1:], shape[0]), dtype=dtype, device=device)
+    return array.transpose((len(shape) - 1, *range(len(shape) - 1)))
+
+
+def _row(dtype) -> tuple[int, ...]:
+    return () if dtype in SCALARS else tuple(dtype._shape_)

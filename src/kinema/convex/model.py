@@ -1,0 +1,327 @@
+"""What the engine knows of a model: bundles of mjModel's arrays, by concept.
+
+    m.body.pos[w, b]      body_pos of body b in world w
+    m.jnt.type[j]         jnt_type, the same in every world
+    m.opt.gravity[w]      option
+
+Names follow mjModel; `m` is any object with mjModel's attributes until `layout.upload` makes this of it.
+"""
+
+import warp as wp
+
+from kinema.convex.bundle import bundle, index, param, per_world, vec5, vec10, vec12
+
+
+@bundle()
+class Sizes:
+    nq: int
+    nv: int
+    nu: int
+    na: int
+    nbody: int
+    njnt: int
+    ngeom: int
+    nsite: int
+    ncam: int
+    nlight: int
+    nmocap: int
+    ntendon: int
+    nwrap: int
+    nactuator: int
+    nout: int
+    neq: int
+    nsensor: int
+    nsensordata: int
+    nC: int
+    nD: int
+    ntree: int
+    nconmax: int  # capacity of the contact list of a world
+    nefcmax: int  # capacity of the constraint rows of a world
+
+
+@bundle()
+class Options:
+    """mjOption. Switches are the same for all worlds; physical quantities may differ."""
+
+    integrator: int
+    cone: int
+    solver: int
+    iterations: int
+    ls_iterations: int
+    noslip_iterations: int
+    ccd_iterations: int
+    disableflags: int
+    enableflags: int
+    disableactuator: int
+    sdf_initpoints: int
+    sdf_iterations: int
+    timestep: per_world(kind="param")
+    impratio: per_world(kind="param")
+    tolerance: per_world(kind="param")
+    ls_tolerance: per_world(kind="param")
+    noslip_tolerance: per_world(kind="param")
+    ccd_tolerance: per_world(kind="param")
+    gravity: per_world(wp.vec3, kind="param")
+    wind: per_world(wp.vec3, kind="param")
+    magnetic: per_world(wp.vec3, kind="param")
+    density: per_world(kind="param")
+    viscosity: per_world(kind="param")
+    o_margin: per_world(kind="param")
+    o_solref: per_world(wp.vec2, kind="param")
+    o_solimp: per_world(vec5, kind="param")
+    o_friction: per_world(vec5, kind="param")
+    meaninertia: per_world(kind="param")
+
+
+@bundle("body_")
+class Bodies:
+    parentid: index()
+    rootid: index()
+    weldid: index()
+    mocapid: index()
+    jntnum: index()
+    jntadr: index()
+    dofnum: index()
+    dofadr: index()
+    treeid: index()
+    geomnum: index()
+    geomadr: index()
+    pos: param(dtype=wp.vec3)
+    quat: param(dtype=wp.vec4)
+    ipos: param(dtype=wp.vec3)
+    iquat: param(dtype=wp.vec4)
+    mass: param()
+    subtreemass: param()
+    inertia: param(dtype=wp.vec3)
+    invweight0: param(dtype=wp.vec2)
+    gravcomp: param()
+
+
+@bundle("jnt_")
+class Joints:
+    type: index()
+    qposadr: index()
+    dofadr: index()
+    bodyid: index()
+    actuatorid: index()
+    plasticadr: index()
+    limited: index()
+    actfrclimited: index()
+    actgravcomp: index()
+    solref: param(dtype=wp.vec2)
+    solimp: param(dtype=vec5)
+    pos: param(dtype=wp.vec3)
+    axis: param(dtype=wp.vec3)
+    stiffness: param()
+    stiffnesspoly: param(dtype=wp.vec2)
+    springyield: param()
+    range: param(dtype=wp.vec2)
+    actfrcrange: param(dtype=wp.vec2)
+    margin: param()
+    qpos0: param()
+    qpos_spring: param()
+
+
+@bundle("dof_")
+class Dofs:
+    """Degrees of freedom, and the sparsity of M (row i: dof i and its ancestors) and of the full dof-dof matrix D."""
+
+    bodyid: index()
+    jntid: index()
+    parentid: index()
+    treeid: index()
+    solref: param(dtype=wp.vec2)
+    solimp: param(dtype=vec5)
+    frictionloss: param()
+    armature: param()
+    damping: param()
+    dampingpoly: param(dtype=wp.vec2)
+    invweight0: param()
+    M0: param()
+    M_rownnz: index()
+    M_rowadr: index()
+    M_colind: index()
+    D_rownnz: index()
+    D_rowadr: index()
+    D_diag: index()
+    D_colind: index()
+    mapM2D: index()
+    mapD2M: index()
+
+
+@bundle("geom_")
+class Geoms:
+    type: index()
+    bodyid: index()
+    dataid: index()
+    group: index()
+    matid: index()
+    size: param(dtype=wp.vec3)
+    pos: param(dtype=wp.vec3)
+    quat: param(dtype=wp.vec4)
+    rbound: param()
+    fluid: param(dtype=vec12)
+    surfacevel: param(dtype=wp.spatial_vector)
+
+
+@bundle("site_")
+class Sites:
+    type: index()
+    bodyid: index()
+    size: param(dtype=wp.vec3)
+    pos: param(dtype=wp.vec3)
+    quat: param(dtype=wp.vec4)
+
+
+@bundle("cam_")
+class Cameras:
+    mode: index()
+    bodyid: index()
+    targetbodyid: index()
+    pos: param(dtype=wp.vec3)
+    quat: param(dtype=wp.vec4)
+    poscom0: param(dtype=wp.vec3)
+    pos0: param(dtype=wp.vec3)
+    mat0: param(dtype=wp.mat33)
+    fovy: param()
+    intrinsic: param(dtype=wp.vec4)
+    sensorsize: param(dtype=wp.vec2)
+    resolution: index(dtype=wp.vec2i)
+
+
+@bundle("light_")
+class Lights:
+    mode: index()
+    bodyid: index()
+    targetbodyid: index()
+    pos: param(dtype=wp.vec3)
+    dir: param(dtype=wp.vec3)
+    poscom0: param(dtype=wp.vec3)
+    pos0: param(dtype=wp.vec3)
+    dir0: param(dtype=wp.vec3)
+
+
+@bundle("tendon_")
+class Tendons:
+    """Tendons, their paths (wrap_*) and the sparsity of their Jacobian (ten_J_*)."""
+
+    type: index()
+    adr: index()
+    num: index()
+    actuatorid: index()
+    plasticadr: index()
+    limited: index()
+    actfrclimited: index()
+    ten_J_rownnz: index()
+    ten_J_rowadr: index()
+    ten_J_colind: index()
+    wrap_type: index()
+    wrap_objid: index()
+    wrap_prm: param()
+    solref_lim: param(dtype=wp.vec2)
+    solimp_lim: param(dtype=vec5)
+    solref_fri: param(dtype=wp.vec2)
+    solimp_fri: param(dtype=vec5)
+    range: param(dtype=wp.vec2)
+    actfrcrange: param(dtype=wp.vec2)
+    margin: param()
+    stiffness: param()
+    stiffnesspoly: param(dtype=wp.vec2)
+    damping: param()
+    dampingpoly: param(dtype=wp.vec2)
+    armature: param()
+    frictionloss: param()
+    lengthspring: param(dtype=wp.vec2)
+    springyield: param()
+    length0: param()
+    invweight0: param()
+
+
+@bundle("actuator_")
+class Actuators:
+    trntype: index()
+    dyntype: index()
+    gaintype: index()
+    biastype: index()
+    ctrladr: index()
+    ctrlnum: index()
+    ctrlspec: index()
+    outadr: index()
+    outnum: index()
+    actadr: index()
+    actnum: index()
+    trnid: index(dtype=wp.vec2i)
+    actlimited: index()
+    actearly: index()
+    history: index(dtype=wp.vec2i)
+    historyadr: index()
+    group: index()
+    plugin: index()
+    forcelimited: index()
+    ctrllimited: index()
+    cranklength: param()
+    dynprm: param(dtype=vec10)
+    gainprm: param(dtype=vec10)
+    biasprm: param(dtype=vec10)
+    actrange: param(dtype=wp.vec2)
+    delay: param()
+    damping: param()
+    dampingpoly: param(dtype=wp.vec2)
+    armature: param()
+    forcerange: param(dtype=wp.vec2)
+    ctrlrange: param(dtype=wp.vec2)
+    gear: param(dtype=wp.spatial_vector)
+    acc0: param()
+    length0: param()
+    lengthrange: param(dtype=wp.vec2)
+
+
+@bundle("eq_")
+class Equalities:
+    type: index()
+    obj1id: index()
+    obj2id: index()
+    objtype: index()
+    solref: param(dtype=wp.vec2)
+    solimp: param(dtype=vec5)
+    data: param(dtype=vec12)
+
+
+@bundle("sensor_")
+class Sensors:
+    type: index()
+    datatype: index()
+    needstage: index()
+    objtype: index()
+    objid: index()
+    reftype: index()
+    refid: index()
+    intprm: index(dtype=wp.vec3i)
+    dim: index()
+    adr: index()
+    cutoff: param()
+    noise: param()
+    history: index(dtype=wp.vec2i)
+    historyadr: index()
+    delay: param()
+    interval: param(dtype=wp.vec2)
+    plugin: index()
+
+
+@wp.struct
+class Model:
+    """All bundles of a model: the first argument of every stage."""
+
+    size: Sizes
+    opt: Options
+    body: Bodies
+    jnt: Joints
+    dof: Dofs
+    geom: Geoms
+    site: Sites
+    cam: Cameras
+    light: Lights
+    tendon: Tendons
+    actuator: Actuators
+    eq: Equalities
+    sensor: Sensors
