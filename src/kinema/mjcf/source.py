@@ -88,7 +88,8 @@ def read_xml(text: str | bytes, *, file: str | None = None) -> Node:
     try:
         parser.Parse(data, True)
     except xml.parsers.expat.ExpatError as error:
-        raise SyntaxProblem(f"XML error: {xml.parsers.expat.errors.messages[error.code]}", file=file, line=error.lineno) from None
+        problem = xml.parsers.expat.errors.messages[error.code]
+        raise SyntaxProblem(f"XML error: {problem}", file=file, line=error.lineno) from None
     except (ValueError, LookupError) as error:  # an encoding the machine does not know
         if isinstance(error, SyntaxProblem):
             raise

@@ -1,0 +1,1 @@
+"""MJCF documents: read, compose, edit and write them."""
