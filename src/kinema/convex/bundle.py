@@ -91,6 +91,16 @@ def bundle(prefix: str = ""):
     return declare
 
 
+def adopt(struct, prefix: str, size: str):
+    """Treat a struct of arrays declared elsewhere as a bundle of data: 1-D per world, 2-D with the given size."""
+    _declared[id(struct)] = {
+        name: Field("data", var.type.dtype, () if var.type.ndim == 1 else (size,), False,
+                    name if name in data_fields() else prefix + name)
+        for name, var in struct.vars.items()
+    }  # fmt: skip
+    return struct
+
+
 def fields_of(struct) -> dict[str, Field]:
     """The declared arrays of a bundle, by attribute name."""
     return _declared.get(id(struct), {})

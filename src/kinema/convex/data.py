@@ -8,7 +8,8 @@ Names follow mjData. Arrays MuJoCo does not have say their size here.
 
 import warp as wp
 
-from kinema.convex.bundle import bundle, data, per_world, vec10
+from kinema.collide.bundles import Contacts
+from kinema.convex.bundle import adopt, bundle, data, per_world, vec10
 
 
 @bundle()
@@ -123,9 +124,58 @@ class Forces:
     energy: data(2)
 
 
+@bundle("efc_")
+class Rows:
+    """Constraint rows; the first nefc[w] of nefcmax are in use. J is dense."""
+
+    ne: per_world(int)
+    nf: per_world(int)
+    nl: per_world(int)
+    nefc: per_world(int)
+    dropped: per_world(int)  # rows that found no room
+    type: data("nefcmax", dtype=int, rows=True)
+    id: data("nefcmax", dtype=int, rows=True)
+    J: data("nefcmax", "nv", rows=True)
+    pos: data("nefcmax", rows=True)
+    margin: data("nefcmax", rows=True)
+    frictionloss: data("nefcmax", rows=True)
+    vel: data("nefcmax", rows=True)
+    aref: data("nefcmax", rows=True)
+    R: data("nefcmax", rows=True)
+    D: data("nefcmax", rows=True)
+    force: data("nefcmax", rows=True)
+    state: data("nefcmax", dtype=int, rows=True)
+
+
+@bundle("contact_")
+class ContactRows:
+    """What constraint rows add to contacts."""
+
+    address: data("nconmax", dtype=int)  # first row of the contact; -1: none
+    mu: data("nconmax")  # friction of the regularized cone
+
+
+@bundle("solver_")
+class Search:
+    """Scratch of the constraint solver."""
+
+    niter: per_world(int)
+    H: data("nv", "nv", rows=True)
+    Ma: data("nv", rows=True)
+    Mv: data("nv", rows=True)
+    grad: data("nv", rows=True)
+    Mgrad: data("nv", rows=True)
+    search: data("nv", rows=True)
+    Jaref: data("nefcmax", rows=True)
+    Jv: data("nefcmax", rows=True)
+
+
 @bundle()
 class Readings:
     sensordata: data()
+
+
+adopt(Contacts, "contact_", "nconmax")
 
 
 @wp.struct
@@ -139,4 +189,8 @@ class Data:
     ten: TendonPaths
     act: Actuation
     frc: Forces
+    con: Contacts
+    crow: ContactRows
+    efc: Rows
+    solver: Search
     sensor: Readings

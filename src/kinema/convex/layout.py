@@ -16,6 +16,19 @@ from kinema.convex.bundle import SCALARS, Field, fields_of
 from kinema.model.mujoco_fields import model_fields
 
 
+def _body_ends(source) -> np.ndarray:
+    """For each dof the end of the range of bodies it moves; bodies are numbered depth first."""
+    parent = np.asarray(source.body_parentid)
+    end = np.arange(1, len(parent) + 1)
+    for body in range(len(parent) - 1, 0, -1):
+        end[parent[body]] = max(end[parent[body]], end[body])
+    return end[np.asarray(source.dof_bodyid)]
+
+
+DERIVED = {"dof_bodyend": _body_ends}
+"""Model arrays that MuJoCo does not have: how they follow from those it has."""
+
+
 @dataclass
 class Layout:
     """Allocates and fills the arrays of one class of worlds.
@@ -59,6 +72,8 @@ class Layout:
 
     def host(self, name: str) -> np.ndarray:
         """The model's values of a field, as MuJoCo shapes them."""
+        if name in DERIVED:
+            return DERIVED[name](self.source)
         known = model_fields().get(name)
         group = known.group if known else "array"
         owner = {"option": "opt", "statistic": "stat"}.get(group)

@@ -35,6 +35,7 @@ class Sizes:
     nC: int
     nD: int
     ntree: int
+    flg_surfacevel: int
     nconmax: int  # capacity of the contact list of a world
     nefcmax: int  # capacity of the constraint rows of a world
 
@@ -130,6 +131,7 @@ class Dofs:
     jntid: index()
     parentid: index()
     treeid: index()
+    bodyend: index("nv")  # bodies moved by the dof are [bodyid, bodyend)
     solref: param(dtype=wp.vec2)
     solimp: param(dtype=vec5)
     frictionloss: param()

@@ -1,0 +1,1 @@
+"""Who touches whom, where: filter, broad phase, one file per pair family, the pair table, and the driver ``detect``."""

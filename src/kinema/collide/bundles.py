@@ -1,0 +1,117 @@
+"""The arrays of collision detection, bundled by concept.
+
+Arrays are indexed ``[world, i]`` where worlds may differ (a shared array has world stride 0), ``[i]`` where they never
+do. Bundles are read-only inputs, except ``Contacts`` and ``Touch``, which are written.
+"""
+
+import warp as wp
+
+vec5 = wp.types.vector(length=5, dtype=float)
+
+
+@wp.struct
+class Geoms:
+    """Shapes and their poses."""
+
+    type: wp.array(dtype=int)  # (ngeom,) mjtGeom
+    dataid: wp.array(dtype=int)  # (ngeom,) mesh or height field of the geom, or -1
+    size: wp.array2d(dtype=wp.vec3)  # (nworld, ngeom) half sizes [m]
+    rbound: wp.array2d(dtype=float)  # (nworld, ngeom) radius of the bounding sphere [m], 0 for planes
+    aabb_center: wp.array2d(dtype=wp.vec3)  # (nworld, ngeom) bounding box in the geom frame [m]
+    aabb_half: wp.array2d(dtype=wp.vec3)  # (nworld, ngeom)
+    xpos: wp.array2d(dtype=wp.vec3)  # (nworld, ngeom) position of the geom frame [m]
+    xmat: wp.array2d(dtype=wp.mat33)  # (nworld, ngeom) orientation of the geom frame
+
+
+@wp.struct
+class Pairs:
+    """Geom pairs that may collide, in the order of MuJoCo's contacts, and the parameters of their contacts."""
+
+    geom: wp.array(dtype=wp.vec2i)  # (npair,) geom 1 and 2, the type of 1 not above that of 2
+    function: wp.array(dtype=int)  # (npair,) code of the pair function, see table.py
+    slot: wp.array(dtype=int)  # (npair + 1,) first contact slot of the pair; the last entry is the number of slots
+    condim: wp.array(dtype=int)  # (npair,)
+    margin: wp.array2d(dtype=float)  # (nworld, npair) [m]
+    gap: wp.array2d(dtype=float)  # (nworld, npair) [m]
+    friction: wp.array2d(dtype=vec5)  # (nworld, npair) slide, slide, spin, roll, roll
+    solref: wp.array2d(dtype=wp.vec2)  # (nworld, npair)
+    solreffriction: wp.array2d(dtype=wp.vec2)  # (nworld, npair)
+    solimp: wp.array2d(dtype=vec5)  # (nworld, npair)
+    adhesion: wp.array2d(dtype=float)  # (nworld, npair) [N]
+
+
+@wp.struct
+class Meshes:
+    """Convex hulls of meshes: vertices, vertex graph and polygons, as mjModel has them."""
+
+    vertadr: wp.array(dtype=int)  # (nmesh,)
+    vertnum: wp.array(dtype=int)  # (nmesh,)
+    vert: wp.array(dtype=wp.vec3)  # (nmeshvert,) [m]
+    graphadr: wp.array(dtype=int)  # (nmesh,) -1 without a graph
+    graph: wp.array(dtype=int)  # (nmeshgraph,)
+    extrema: wp.array(dtype=int)  # (nmesh * 27,) hull vertex farthest along each of 3x3x3 directions
+    polyadr: wp.array(dtype=int)  # (nmesh,)
+    polynum: wp.array(dtype=int)  # (nmesh,)
+    polynormal: wp.array(dtype=wp.vec3)  # (nmeshpoly,)
+    polyvertadr: wp.array(dtype=int)  # (nmeshpoly,)
+    polyvertnum: wp.array(dtype=int)  # (nmeshpoly,)
+    polyvert: wp.array(dtype=int)  # (nmeshpolyvert,)
+    polymapadr: wp.array(dtype=int)  # (nmeshvert,)
+    polymapnum: wp.array(dtype=int)  # (nmeshvert,)
+    polymap: wp.array(dtype=int)  # (nmeshpolymap,)
+    faceadr: wp.array(dtype=int)  # (nmesh,)
+    facenum: wp.array(dtype=int)  # (nmesh,)
+    face: wp.array(dtype=wp.vec3i)  # (nmeshface,)
+
+
+@wp.struct
+class HeightFields:
+    """Height fields, as mjModel has them."""
+
+    size: wp.array(dtype=wp.vec4)  # (nhfield,) x, y, top, bottom [m]
+    nrow: wp.array(dtype=int)  # (nhfield,)
+    ncol: wp.array(dtype=int)  # (nhfield,)
+    adr: wp.array(dtype=int)  # (nhfield,)
+    data: wp.array(dtype=float)  # (nhfielddata,) 0..1
+
+
+@wp.struct
+class Settings:
+    """Options of the iterative algorithms (mjOption)."""
+
+    ccd_iterations: int
+    ccd_tolerance: float
+    multiccd: int
+    sdf_iterations: int
+    sdf_initpoints: int
+
+
+@wp.struct
+class Touch:
+    """Geometry of contacts, written by the narrow phase at [world, slot]."""
+
+    dist: wp.array2d(dtype=float)  # [m], negative when penetrating
+    pos: wp.array2d(dtype=wp.vec3)  # [m]
+    frame: wp.array2d(dtype=wp.mat33)  # rows: normal from geom 1 to geom 2, two tangents
+
+
+@wp.struct
+class Contacts:
+    """Contacts of each world, the first ``ncon[world]`` entries of (nworld, capacity) arrays, in MuJoCo's order."""
+
+    ncon: wp.array(dtype=int)  # (nworld,) number of contacts stored
+    found: wp.array(dtype=int)  # (nworld,) number of contacts found; more than ncon when the capacity was too small
+    status: wp.array(dtype=int)  # (nworld,) bits of trouble, see detect.py
+    dist: wp.array2d(dtype=float)
+    pos: wp.array2d(dtype=wp.vec3)
+    frame: wp.array2d(dtype=wp.mat33)
+    includemargin: wp.array2d(dtype=float)
+    friction: wp.array2d(dtype=vec5)
+    solref: wp.array2d(dtype=wp.vec2)
+    solreffriction: wp.array2d(dtype=wp.vec2)
+    solimp: wp.array2d(dtype=vec5)
+    adhesion: wp.array2d(dtype=float)
+    dim: wp.array2d(dtype=int)
+    geom: wp.array2d(dtype=wp.vec2i)
+    pair: wp.array2d(dtype=int)  # index into Pairs
+    exclude: wp.array2d(dtype=int)  # 1: within the gap only, no constraint rows

@@ -1,0 +1,1 @@
+"""Constraint rows: residual, Jacobian, impedance and reference acceleration of every active constraint."""

@@ -1,0 +1,92 @@
+"""Writing one row: what every kind of constraint shares.
+
+A lane group writes a row together: each lane its columns of J, the first lane the scalars. The Jacobian of a point x
+of body b has in column i, for a dof whose subtree holds b,
+
+    linear_i = cdof_lin + cdof_ang x (x - c),   angular_i = cdof_ang,   c: com of the tree of the dof
+
+and zero elsewhere. Bodies are numbered depth first, so the subtree of a dof is a range of bodies.
+"""
+
+import warp as wp
+
+from kinema.convex.bundle import vec5
+from kinema.convex.constraint.impedance import (
+    damping,
+    impedance,
+    regularization,
+    safe_solimp,
+    safe_solref,
+    stiffness,
+)
+from kinema.convex.data import Rows
+from kinema.convex.model import Model
+from kinema.math.spatial import angular, linear
+
+EQUALITY = wp.constant(0)
+FRICTION_DOF = wp.constant(1)
+FRICTION_TENDON = wp.constant(2)
+LIMIT_JOINT = wp.constant(3)
+LIMIT_TENDON = wp.constant(4)
+CONTACT_FRICTIONLESS = wp.constant(5)
+CONTACT_PYRAMIDAL = wp.constant(6)
+CONTACT_ELLIPTIC = wp.constant(7)
+
+REFSAFE = wp.constant(4096)  # mjDSBL_REFSAFE
+
+
+@wp.func
+def holds(body: int, first: int, end: int) -> float:
+    """1 when the subtree of bodies [first, end) holds the body, else 0."""
+    if body >= first and body < end:
+        return 1.0
+    return 0.0
+
+
+@wp.func
+def point_column(cdof: wp.spatial_vector, offset: wp.vec3) -> wp.vec3:
+    """Velocity of a point at offset from the com of the tree, for unit velocity of one dof."""
+    return linear(cdof) + wp.cross(angular(cdof), offset)
+
+
+@wp.func
+def solref_floor(m: Model, w: int) -> float:
+    """Smallest time constant the integrator bears: two time steps, unless the safety is off."""
+    if m.opt.disableflags & REFSAFE:
+        return 0.0
+    return 2.0 * m.opt.timestep[w]
+
+
+@wp.func
+def put_scalars(
+    efc: Rows, w: int, r: int, kind: int, ident: int, residual: vec5, solref: wp.vec2, solimp: vec5, floor: float
+):
+    """Scalars of a row whose regularization is its own.
+
+    Args:
+        residual: position r, margin, friction loss, velocity J v, approximate inverse inertia.
+    """
+    imp_prm = safe_solimp(solimp)
+    ref = safe_solref(solref, floor)
+    put_reference(efc, w, r, kind, ident, residual, ref, imp_prm, impedance(imp_prm, residual[0] - residual[1]))
+
+
+@wp.func
+def put_reference(
+    efc: Rows, w: int, r: int, kind: int, ident: int, residual: vec5, ref: wp.vec2, solimp: vec5, imp: float
+):
+    """Scalars of a row for a given impedance (rows of one connect or weld share theirs)."""
+    k = stiffness(ref, solimp[1])
+    if kind == FRICTION_DOF or kind == FRICTION_TENDON:
+        k = 0.0
+    b = damping(ref, solimp[1])
+    reg = regularization(imp, residual[4])
+    efc.type[w, r] = kind
+    efc.id[w, r] = ident
+    efc.pos[w, r] = residual[0]
+    efc.margin[w, r] = residual[1]
+    efc.frictionloss[w, r] = residual[2]
+    efc.vel[w, r] = residual[3]
+    efc.R[w, r] = reg
+    efc.D[w, r] = 1.0 / reg
+    efc.aref[w, r] = -b * residual[3] - k * imp * (residual[0] - residual[1])

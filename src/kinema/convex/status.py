@@ -1,0 +1,9 @@
+"""What can go wrong in a world, as bits of `d.state.status`."""
+
+import warp as wp
+
+CONTACT_OVERFLOW = wp.constant(1)  # contacts were found that the list has no room for
+ROW_OVERFLOW = wp.constant(2)  # constraint rows were wanted that the arrays have no room for
+BAD_STATE = wp.constant(4)  # qpos, qvel or qacc is not finite, or huge
+
+MEANING = {1: "contact list is full", 2: "constraint rows are full", 4: "state is not finite"}
