@@ -1,0 +1,442 @@
+"""Mesh assets: from raw mesh data and the asset's attributes to mjModel's mesh arrays, as MuJoCo compiles them.
+
+How the asset section uses it:
+
+    data = load_mesh(name, resource=resources.read(file, ...), content_type=..., vertex=..., face=..., normal=..., texcoord=...)
+    data = builtin_mesh("sphere", [2])                       # or, for builtin=
+    mesh = compile_mesh(name, data, scale=..., refpos=..., refquat=..., inertia="legacy", smoothnormal=False,
+                        maxhullvert=-1, needhull=True)
+    arrays = pack_meshes([mesh, ...], bvh_start=nbvh_of_bodies)     # dict: mesh_vertadr, mesh_vert, ..., bvh_*, oct_*
+
+`needhull` is true where a colliding mesh geom, or inertia="convex", uses the mesh (a mesh without faces always gets its
+hull). `pack_meshes` numbers bounding volumes after those of the bodies: its `bvh_*` entries are the meshes' part, to be
+appended to the bodies' part. A geom of type mesh composes its own pose with `mesh.pos, mesh.quat`; its mass is
+density * `mesh.volume` (`volume` is the surface area for inertia="shell") and its inertia that of a box with half sizes
+`mesh.boxsz`. `mesh.aamm` is (min, max) of the processed vertices; `fit_primitive`, `mesh_aabb`, `mesh_rbound` derive from it.
+
+Errors are `CompileError` without a place; the caller adds the element.
+
+The stages, MuJoCo's: checks; hull; normals; polygons; mirrored faces; refpos, refquat, scale; volume and inertia;
+centring and rotation to the inertial frame; bounding volumes. Positions are float64 until the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kinema.errors import CompileError
+from kinema.geometry.bvh import BoundingVolumes, mesh_bvh
+from kinema.geometry.hull import DegenerateHull, graph_faces, hull_extrema, hull_faces, hull_graph
+from kinema.geometry.inertia import (
+    MINVAL,
+    area_and_center,
+    dot3,
+    face_centroid,
+    principal_axes,
+    quat_to_mat,
+    triangles,
+    unit_density_inertia,
+    volume_and_center,
+)
+from kinema.geometry.mesh import Float32, Float64, Int32, MeshData
+from kinema.geometry.normals import vertex_normals
+from kinema.geometry.polygons import Polygons, newell_normals, polygons
+from kinema.resources import Resource, decode
+
+INERTIA_MODES = ("convex", "exact", "legacy", "shell")
+
+
+@dataclass(frozen=True)
+class CompiledMesh:
+    """One processed mesh.
+
+    Attributes:
+        vert, normal, texcoord, face, facenormal, facetexcoord: As in mjModel, in the inertial frame.
+        graph: Convex hull graph, empty without one.
+        extrema: (27,) farthest hull vertices by direction.
+        poly, polynormal: Flat sides of the hull.
+        scale, pos, quat: What was applied to the asset's vertices.
+        volume: Volume, or surface area where ``shell``.
+        boxsz: Half sizes of the box with the same inertia.
+        aamm: (6,) minimum and maximum of the vertices.
+        bvh: Hierarchy over the faces.
+        shell: Whether mass sits on the surface.
+    """
+
+    name: str
+    vert: Float32
+    normal: Float32
+    texcoord: Float32
+    face: Int32
+    facenormal: Int32
+    facetexcoord: Int32
+    graph: Int32
+    extrema: Int32
+    poly: Polygons
+    polynormal: Float64
+    scale: Float64
+    pos: Float64
+    quat: Float64
+    volume: float
+    boxsz: Float64
+    aamm: Float64
+    bvh: BoundingVolumes
+    shell: bool
+
+
+def _array(values: object, width: int, dtype: type, what: str) -> np.ndarray:
+    flat = np.asarray([] if values is None else values, dtype).ravel()
+    if len(flat) % width:
+        raise CompileError(f"{what} data must be a multiple of {width}, got {len(flat)} numbers")
+    return flat.reshape(-1, width)
+
+
+def load_mesh(
+    name: str,
+    *,
+    resource: Resource | None = None,
+    content_type: str | None = None,
+    vertex: Sequence[float] | np.ndarray | None = None,
+    normal: Sequence[float] | np.ndarray | None = None,
+    texcoord: Sequence[float] | np.ndarray | None = None,
+    face: Sequence[int] | np.ndarray | None = None,
+) -> MeshData:
+    """The raw mesh of an asset: decoded from a file, written in the document, or some of both."""
+    written = MeshData(
+        vert=_array(vertex, 3, np.float32, "vertex"),
+        normal=_array(normal, 3, np.float32, "normal"),
+        texcoord=_array(texcoord, 2, np.float32, "texcoord"),
+        face=_array(face, 3, np.int32, "face"),
+    )
+    if resource is None:
+        return written
+    data: MeshData = decode("mesh", resource, content_type=content_type)
+    for what, attribute in (("normal",) * 2, ("texcoord",) * 2, ("face",) * 2, ("vertex", "vert")):
+        given = getattr(written, attribute)
+        if len(given) and len(getattr(data, attribute)):
+            raise CompileError(f"repeated {what} specification: mesh {name!r} has it in its file {resource.name!r} too")
+        if len(given):
+            setattr(data, attribute, given)
+    return data
+
+
+def _check(name: str, data: MeshData) -> None:
+    nvert = len(data.vert)
+    if nvert < 4:
+        raise CompileError(f"at least 4 vertices required: mesh {name!r} has {nvert}")
+    bad = np.flatnonzero(~np.isfinite(data.vert).all(axis=1))
+    if len(bad):
+        raise CompileError(f"vertex coordinate {bad[0]} is not finite in mesh {name!r}")
+    if (
+        len(data.texcoord)
+        and len(data.texcoord) != nvert
+        and not len(data.facetexcoord)
+        and data.media_type != "model/obj"
+    ):
+        raise CompileError(
+            "texcoord must be 2*nv if face texcoord indices are not provided in an OBJ file: "
+            f"mesh {name!r} has {len(data.texcoord)} pairs for {nvert} vertices"
+        )
+    outside = (data.face < 0) | (data.face >= nvert)
+    if outside.any():
+        index, corner = np.argwhere(outside)[0]
+        raise CompileError(
+            f"in face {index}, vertex index {data.face[index, corner]} does not exist: mesh {name!r} has {nvert} vertices"
+        )
+    if len(data.facenormal) and len(data.facenormal) != len(data.face):
+        raise CompileError(f"face data must have the same size as face normal data in mesh {name!r}")
+
+
+def _check_orientation(name: str, vert: Float64, face: Int32) -> None:
+    """No directed edge may occur twice: a well-oriented closed surface uses each once in each direction."""
+    area, _, _ = triangles(vert, face)
+    used = face[area > np.sqrt(MINVAL)].astype(np.int64)
+    start, end = used.ravel(), used[:, [1, 2, 0]].ravel()
+    code = np.sort(start * len(vert) + end)
+    twice = np.flatnonzero(code[1:] == code[:-1])
+    if len(twice):
+        first, second = divmod(int(code[twice[0]]), len(vert))
+        raise CompileError(
+            f"faces of mesh '{name}' have inconsistent orientation. "
+            f"Please check the faces containing the vertices {first + 1} and {second + 1}."
+        )
+
+
+def compile_mesh(
+    name: str,
+    data: MeshData,
+    *,
+    scale: Sequence[float] | np.ndarray = (1.0, 1.0, 1.0),
+    refpos: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+    refquat: Sequence[float] | np.ndarray = (1.0, 0.0, 0.0, 0.0),
+    inertia: str = "legacy",
+    smoothnormal: bool = False,
+    maxhullvert: int = -1,
+    needhull: bool = True,
+    reorient: bool = True,
+) -> CompiledMesh:
+    """Process one mesh as MuJoCo does.
+
+    Args:
+        name: Used in messages.
+        data: What `load_mesh` or `builtin_mesh` gave.
+        scale, refpos, refquat, inertia, smoothnormal, maxhullvert: The asset's attributes.
+        needhull: Whether a convex hull is wanted; see the module's text.
+        reorient: False leaves the mesh where it is (meshes made from signed distance functions).
+
+    Raises:
+        CompileError: for whatever MuJoCo refuses, in its words.
+    """
+    if inertia not in INERTIA_MODES:
+        raise CompileError(f"mesh {name!r} has the inertia mode {inertia!r}; expected one of {', '.join(INERTIA_MODES)}")
+    if maxhullvert != -1 and maxhullvert <= 3:
+        raise CompileError(f"maxhullvert must be larger than 3: mesh {name!r} has {maxhullvert}")
+    _check(name, data)
+    scale = np.asarray(scale, np.float64)
+    vert = data.vert.astype(np.float64)
+    face = data.face
+    if inertia == "exact" and len(face):
+        _check_orientation(name, vert, face)
+
+    graph = np.zeros(0, np.int32)
+    if needhull or len(face) == 0 or inertia == "convex":
+        try:
+            graph = hull_graph(hull_faces(vert, maxhullvert=maxhullvert))
+        except DegenerateHull as error:
+            raise CompileError(f"mesh '{name}' {error}") from None
+    hull = graph_faces(graph) if len(graph) else np.zeros((0, 3), np.int32)
+    if len(face) == 0:
+        face = hull.copy()
+
+    normal, facenormal, facetexcoord = data.normal, data.facenormal, data.facetexcoord
+    if len(normal) == 0:
+        normal, facenormal = vertex_normals(vert, face, smooth=smoothnormal), face
+    if len(facetexcoord) == 0 and len(data.texcoord):
+        facetexcoord = face
+    if len(facenormal) == 0:
+        facenormal = (len(normal) // len(vert)) * face
+    sides = polygons(vert, hull) if len(graph) else _no_polygons(len(vert))
+
+    if scale.prod() <= 0:
+        face, facenormal, facetexcoord = (_mirrored(array) for array in (face, facenormal, facetexcoord))
+    vert, normal = _placed(vert, normal, np.asarray(refpos, np.float64), np.asarray(refquat, np.float64), scale)
+
+    solid_face = hull if inertia == "convex" else face
+    com, volume, value, quat = _inertial_frame(name, vert, face, solid_face, inertia)
+    twice_volume = np.array([value[1] + value[2] - value[0], value[0] + value[2] - value[1], value[0] + value[1] - value[2]])
+    boxsz = 0.5 * np.sqrt(np.maximum(6 * twice_volume / volume, 0))
+    if not reorient:
+        com, quat = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+    inverse = quat_to_mat(quat * (1, -1, -1, -1))
+    vert = _rotated(vert - com, inverse)
+    normal = _rotated(normal.astype(np.float64), inverse).astype(np.float32)
+    aamm = np.concatenate([vert.min(axis=0), vert.max(axis=0)])
+    stored = vert.astype(np.float32)
+    return CompiledMesh(
+        name=name,
+        vert=stored,
+        normal=normal,
+        texcoord=data.texcoord,
+        face=face,
+        facenormal=facenormal,
+        facetexcoord=facetexcoord,
+        graph=graph,
+        extrema=hull_extrema(graph, stored) if len(graph) else np.zeros(27, np.int32),
+        poly=sides,
+        polynormal=newell_normals(vert, sides),
+        scale=scale,
+        pos=com,
+        quat=quat,
+        volume=volume,
+        boxsz=boxsz,
+        aamm=aamm,
+        bvh=mesh_bvh(vert, face),
+        shell=inertia == "shell",
+    )
+
+
+def _no_polygons(nvert: int) -> Polygons:
+    none = np.zeros(0, np.int32)
+    return Polygons(none, none, none, np.zeros(nvert, np.int32))
+
+
+def _mirrored(face: Int32) -> Int32:
+    return np.ascontiguousarray(face[:, [0, 2, 1]])
+
+
+def _rotated(vector: Float64, mat: Float64) -> Float64:
+    """mat @ v for each row, with each sum in index order."""
+    return np.stack([dot3(vector, row) for row in mat], axis=-1)
+
+
+def _placed(
+    vert: Float64, normal: Float32, refpos: Float64, refquat: Float64, scale: Float64
+) -> tuple[Float64, Float32]:
+    """Vertices moved, turned back and scaled; normals turned, divided by the scale and made unit."""
+    if refpos.any():
+        vert = vert - refpos
+    if (refquat != (1, 0, 0, 0)).any():
+        mat = quat_to_mat(refquat / np.linalg.norm(refquat)).T
+        vert = _rotated(vert, mat)
+        normal = _rotated(normal.astype(np.float64), mat).astype(np.float32)
+    if (scale != 1).any():
+        vert = vert * scale
+        # normals are covectors: they transform by the inverse
+        normal = (normal / scale).astype(np.float32)
+    squared = dot3(normal, normal)
+    good = squared > MINVAL
+    unit = normal * (np.float32(1) / np.sqrt(np.where(good, squared, np.float32(1))))[:, None]
+    unit[~good] = (0, 0, 1)
+    return vert, unit.astype(np.float32)
+
+
+def _inertial_frame(
+    name: str, vert: Float64, face: Int32, solid_face: Int32, inertia: str
+) -> tuple[Float64, float, Float64, Float64]:
+    """Centre of mass, volume (or area), principal moments and axes for unit density."""
+    shell, legacy = inertia == "shell", inertia == "legacy"
+    area, normal, center = triangles(vert, face)
+    total, centroid = face_centroid(area, center)
+    if total < MINVAL:
+        raise CompileError(f"mesh surface area is too small: {name}")
+    if shell:
+        _, com = area_and_center(area, center, centroid)
+    else:
+        if solid_face is not face:
+            area, normal, center = triangles(vert, solid_face)
+        volume, com = volume_and_center(area, normal, center, centroid, absolute=legacy)
+        if volume < 0:
+            raise CompileError(f"mesh volume is negative (misoriented triangles): {name}")
+        if volume < MINVAL:
+            raise CompileError(f"mesh volume is too small: {name} . Try setting inertia to shell")
+    volume, matrix = unit_density_inertia(vert, face if shell else solid_face, com, shell=shell, absolute=legacy)
+    value, quat = principal_axes(matrix)
+    if value[2] <= 0:
+        raise CompileError(f"eigenvalue of mesh inertia must be positive: {name}")
+    bound = value * (1.0 - 1e-6) - 1e-9
+    if value[0] + value[1] < bound[2] or value[0] + value[2] < bound[1] or value[1] + value[2] < bound[0]:
+        raise CompileError(f"eigenvalues of mesh inertia violate A + B >= C: {name}")
+    return com, volume, value, quat
+
+
+# ---- what geoms ask of a mesh
+
+
+def mesh_aabb(mesh: CompiledMesh) -> Float64:
+    """(6,) centre and half size of the mesh's box, as `geom_aabb`."""
+    low, high = mesh.aamm[:3], mesh.aamm[3:]
+    return np.concatenate([(high + low) / 2, (high - low) / 2])
+
+
+def mesh_rbound(mesh: CompiledMesh) -> float:
+    """Radius of the sphere about the origin that holds the mesh's box, as `geom_rbound`."""
+    corner = np.maximum(np.abs(mesh.aamm[:3]), np.abs(mesh.aamm[3:]))
+    return float(np.sqrt(dot3(corner, corner)))
+
+
+def fit_primitive(
+    mesh: CompiledMesh, geom_type: str, *, fitaabb: bool = False, fitscale: float = 1.0
+) -> tuple[Float64, Float64]:
+    """Size (3,) of the primitive fitted to a mesh, and the centre (3,) to add to the mesh's pose.
+
+    From the inertia box, or with ``fitaabb`` from the bounding box; a value the type does not use is 0.
+    """
+    center, size = np.zeros(3), np.zeros(3)
+    if geom_type not in ("sphere", "capsule", "cylinder", "ellipsoid", "box"):
+        raise CompileError(f"invalid geom type in fitting mesh {mesh.name}: {geom_type!r}")
+    if fitaabb:
+        center = (mesh.aamm[:3] + mesh.aamm[3:]) / 2
+        half = mesh.aamm[3:] - center
+        if geom_type == "sphere":
+            size[0] = half.max()
+        elif geom_type in ("capsule", "cylinder"):
+            size[0], size[1] = max(half[0], half[1]), half[2]
+            if geom_type == "capsule":
+                size[1] -= size[0]
+        else:
+            size[:] = half
+    else:
+        x, y, z = mesh.boxsz
+        if geom_type == "sphere":
+            size[0] = (x + y + z) / 3
+        elif geom_type in ("capsule", "cylinder"):
+            size[0] = (x + y) / 2
+            size[1] = max(0.0, z - size[0] / 2) if geom_type == "capsule" else z
+        else:
+            size[:] = mesh.boxsz
+    return size * fitscale, center
+
+
+# ---- packing
+
+
+@dataclass
+class _Packer:
+    """Concatenates one array of every mesh and keeps the addresses."""
+
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def add(self, field_name: str, parts: list[np.ndarray], width: tuple[int, ...], dtype: type) -> list[int]:
+        """Store the concatenation, return where each part begins."""
+        empty = np.zeros((0, *width), dtype)
+        self.arrays[field_name] = np.ascontiguousarray(np.concatenate([empty, *parts]), dtype)
+        return np.concatenate(([0], np.cumsum([len(part) for part in parts])))[:-1].astype(int).tolist()
+
+
+def _int(values: object) -> Int32:
+    return np.asarray(values, np.int32).reshape(-1)
+
+
+def pack_meshes(meshes: Sequence[CompiledMesh], *, bvh_start: int = 0) -> dict[str, np.ndarray]:
+    """All meshes as mjModel arrays.
+
+    Args:
+        meshes: In id order.
+        bvh_start: How many bounding volumes come before (those of the bodies).
+
+    Returns:
+        Every ``mesh_*`` field except ``mesh_pathadr``, and the meshes' part of ``bvh_*``.
+    """
+    pack = _Packer()
+    a = pack.arrays
+    vertadr = pack.add("mesh_vert", [m.vert for m in meshes], (3,), np.float32)
+    normaladr = pack.add("mesh_normal", [m.normal for m in meshes], (3,), np.float32)
+    texcoordadr = pack.add("mesh_texcoord", [m.texcoord for m in meshes], (2,), np.float32)
+    faceadr = pack.add("mesh_face", [m.face for m in meshes], (3,), np.int32)
+    pack.add("mesh_facenormal", [m.facenormal for m in meshes], (3,), np.int32)
+    facetex = [m.facetexcoord if len(m.texcoord) else np.zeros_like(m.face) for m in meshes]
+    pack.add("mesh_facetexcoord", facetex, (3,), np.int32)
+    graphadr = pack.add("mesh_graph", [m.graph for m in meshes], (), np.int32)
+    polyadr = pack.add("mesh_polynormal", [m.polynormal for m in meshes], (3,), np.float64)
+    pack.add("mesh_polyvertnum", [m.poly.num for m in meshes], (), np.int32)
+    pack.add("mesh_polyvert", [m.poly.vert for m in meshes], (), np.int32)
+    pack.add("mesh_polymap", [m.poly.map for m in meshes], (), np.int32)
+    pack.add("mesh_polymapnum", [m.poly.mapnum for m in meshes], (), np.int32)
+    bvhadr = pack.add("bvh_child", [m.bvh.child for m in meshes], (2,), np.int32)
+    pack.add("bvh_nodeid", [m.bvh.nodeid for m in meshes], (), np.int32)
+    pack.add("bvh_depth", [m.bvh.depth for m in meshes], (), np.int32)
+    pack.add("bvh_aabb", [m.bvh.aabb for m in meshes], (6,), np.float64)
+    a["mesh_polyvertadr"] = _starts(a["mesh_polyvertnum"])
+    a["mesh_polymapadr"] = _starts(a["mesh_polymapnum"])
+    a["mesh_vertadr"], a["mesh_vertnum"] = _int(vertadr), _int([len(m.vert) for m in meshes])
+    a["mesh_normaladr"], a["mesh_normalnum"] = _int(normaladr), _int([len(m.normal) for m in meshes])
+    a["mesh_faceadr"], a["mesh_facenum"] = _int(faceadr), _int([len(m.face) for m in meshes])
+    a["mesh_texcoordadr"] = _int([adr if len(m.texcoord) else -1 for m, adr in zip(meshes, texcoordadr, strict=True)])
+    a["mesh_texcoordnum"] = _int([len(m.texcoord) for m in meshes])
+    a["mesh_graphadr"] = _int([adr if len(m.graph) else -1 for m, adr in zip(meshes, graphadr, strict=True)])
+    a["mesh_polyadr"], a["mesh_polynum"] = _int(polyadr), _int([len(m.poly.num) for m in meshes])
+    a["mesh_bvhadr"] = _int([bvh_start + adr if len(m.face) else -1 for m, adr in zip(meshes, bvhadr, strict=True)])
+    a["mesh_bvhnum"] = _int([len(m.bvh.nodeid) for m in meshes])
+    a["mesh_octadr"], a["mesh_octnum"] = _int([-1] * len(meshes)), _int([0] * len(meshes))
+    a["mesh_extrema"] = np.array([m.extrema for m in meshes], np.int32).reshape(-1, 27)
+    a["mesh_scale"] = np.array([m.scale for m in meshes], np.float64).reshape(-1, 3)
+    a["mesh_pos"] = np.array([m.pos for m in meshes], np.float64).reshape(-1, 3)
+    a["mesh_quat"] = np.array([m.quat for m in meshes], np.float64).reshape(-1, 4)
+    return a
+
+
+def _starts(counts: Int32) -> Int32:
+    return (np.cumsum(counts) - counts).astype(np.int32)

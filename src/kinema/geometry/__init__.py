@@ -1,0 +1,20 @@
+"""Meshes, hulls, height fields, images, bounding volumes: geometry on the host, in NumPy.
+
+Importing this package registers the decoders of asset files with `kinema.resources`; each is loaded on first use.
+"""
+
+from kinema.resources.decoder import register_decoder
+
+register_decoder(
+    "mesh",
+    "STL",
+    media_types=("model/stl", "model/x.stl-binary"),
+    extensions=(".stl",),
+    decode="kinema.geometry.stl:decode",
+)
+register_decoder(
+    "mesh", "OBJ", media_types=("model/obj",), extensions=(".obj",), decode="kinema.geometry.obj:decode"
+)
+register_decoder(
+    "mesh", "MSH", media_types=("model/vnd.mujoco.msh",), extensions=(".msh",), decode="kinema.geometry.msh:decode"
+)

@@ -1,0 +1,193 @@
+"""Wavefront OBJ, the part meshes use: v, vn, vt, f, and where a new object or group begins.
+
+As MuJoCo's reader does it: all vertices of the file are kept, but only the faces of the first object or group that has
+any; indices count from 1, or back from the end when negative; quads are cut along the shorter diagonal, larger polygons
+by clipping ears; the second texture coordinate is turned upside down.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from kinema.errors import ResourceError
+from kinema.geometry.mesh import Float32, MeshData
+from kinema.resources import Resource
+
+_LINES = re.compile(rb"^[ \t]*(v|vn|vt|f|g|o)(?:[ \t]+([^\r\n]*?))?[ \t]*\r?$", re.M)
+Corner = tuple[int, int, int]  # vertex, texture coordinate, normal, from 0; -1 where absent
+
+
+def decode(resource: Resource) -> MeshData:
+    """The mesh of an OBJ file."""
+    values: dict[bytes, list[bytes]] = {b"v": [], b"vn": [], b"vt": []}
+    faces: list[bytes] = []
+    counts: list[tuple[int, int, int]] = []  # how many v, vt, vn stood before each face: negative indices need it
+    closed = False
+    for tag, rest in _LINES.findall(resource.data):
+        if tag == b"f":
+            if not closed:
+                faces.append(rest)
+                if b"-" in rest:
+                    counts.append((len(values[b"v"]), len(values[b"vt"]), len(values[b"vn"])))
+        elif tag in values:
+            values[tag].append(rest)
+        elif faces:
+            closed = True
+    vert = _table(values[b"v"], 3, "v", resource.name)
+    normal = _table(values[b"vn"], 3, "vn", resource.name)
+    texcoord = _table(values[b"vt"], 2, "vt", resource.name)
+    try:
+        corners = _uniform_triangles(faces) if not counts else None
+        if corners is None:
+            corners = _general_faces(faces, counts, vert)
+    except (ValueError, IndexError) as error:
+        raise ResourceError(f"could not parse OBJ file {resource.name!r}: bad face ({error})") from None
+    texcoord[:, 1] = 1 - texcoord[:, 1]
+    face = corners[:, :, 0]
+    return MeshData(
+        vert=vert,
+        face=np.ascontiguousarray(face),
+        normal=normal,
+        texcoord=texcoord,
+        facenormal=np.ascontiguousarray(corners[:, :, 2]) if len(normal) else face[:0],
+        facetexcoord=np.ascontiguousarray(corners[:, :, 1]) if len(texcoord) else face[:0],
+        media_type="model/obj",
+    )
+
+
+def _table(rows: list[bytes], width: int, tag: str, name: str) -> Float32:
+    """Numbers of all lines of one kind; missing ones are 0, extra ones (colours, weights) ignored."""
+    if not rows:
+        return np.zeros((0, width), np.float32)
+    tokens = b" ".join(rows).split()
+    try:
+        if len(tokens) % len(rows) == 0:
+            per_row = len(tokens) // len(rows)
+            table = np.array(tokens, dtype=np.float64).reshape(len(rows), per_row)
+            # the same number of tokens overall does not yet mean the same in each line
+            if per_row == width or all(len(row.split()) == per_row for row in rows):
+                padded = np.zeros((len(rows), max(width, per_row)), np.float32)
+                padded[:, :per_row] = table
+                return np.ascontiguousarray(padded[:, :width])
+        ragged = [[float(token) for token in row.split()[:width]] for row in rows]
+        return np.array([row + [0.0] * (width - len(row)) for row in ragged], np.float32)
+    except ValueError as error:
+        raise ResourceError(f"could not parse OBJ file {name!r}: bad '{tag}' line ({error})") from None
+
+
+def _uniform_triangles(faces: list[bytes]) -> np.ndarray | None:
+    """(n, 3, 3) corner indices where every face is a triangle written in the same form; None otherwise."""
+    if not faces:
+        return np.zeros((0, 3, 3), np.int32)
+    joined = b" ".join(faces)
+    tokens = joined.split()
+    if len(tokens) != 3 * len(faces) or any(len(face.split()) != 3 for face in faces):
+        return None
+    sample = tokens[0]
+    slashes, double = sample.count(b"/"), b"//" in sample
+    if any(token.count(b"/") != slashes or (b"//" in token) != double for token in tokens):
+        return None
+    numbers = np.array(joined.replace(b"/", b" ").split(), dtype=np.int64)
+    width = 2 if double else slashes + 1
+    if len(numbers) != width * len(tokens):
+        return None
+    if (numbers <= 0).any():
+        raise ValueError("zero index")
+    corner = np.full((len(tokens), 3), -1, np.int32)
+    columns = (0, 2) if double else (0, 1, 2)[:width]
+    corner[:, columns] = numbers.reshape(-1, width) - 1
+    return corner.reshape(-1, 3, 3)
+
+
+def _general_faces(faces: list[bytes], counts: list[tuple[int, int, int]], vert: Float32) -> np.ndarray:
+    """Corner indices of faces of any size and form, triangulated."""
+    before = iter(counts)
+    result: list[tuple[Corner, Corner, Corner]] = []
+    for line in faces:
+        sizes = next(before) if b"-" in line else (0, 0, 0)
+        polygon = [_corner(token, sizes) for token in line.split()]
+        if len(polygon) < 3:  # degenerate faces are skipped
+            continue
+        if any(not 0 <= corner[0] < len(vert) for corner in polygon):
+            raise ValueError(f"vertex index out of range in 'f {line.decode(errors='replace')}'")
+        result.extend(triangulate(polygon, vert))
+    return np.array(result, np.int32).reshape(-1, 3, 3)
+
+
+def _corner(token: bytes, sizes: tuple[int, int, int]) -> Corner:
+    parts = token.split(b"/")
+    index = [-1, -1, -1]
+    for k, part in enumerate(parts[:3]):
+        if part:
+            number = int(part)
+            if number == 0:
+                raise ValueError(f"zero index in {token.decode(errors='replace')!r}")
+            index[k] = number - 1 if number > 0 else sizes[k] + number
+    return index[0], index[1], index[2]
+
+
+def triangulate(polygon: list[Corner], vert: Float32) -> list[tuple[Corner, Corner, Corner]]:
+    """Cut a polygon into triangles the way tinyobjloader does."""
+    if len(polygon) == 3:
+        return [(polygon[0], polygon[1], polygon[2])]
+    point = vert[[corner[0] for corner in polygon]]
+    if len(polygon) == 4:
+        p, q, r, s = polygon
+        first, second = point[2] - point[0], point[3] - point[1]
+        if (first * first).sum() < (second * second).sum():
+            return [(p, q, r), (p, r, s)]
+        return [(p, q, s), (q, r, s)]
+    return _clip_ears(polygon, point)
+
+
+def _clip_ears(polygon: list[Corner], point: Float32) -> list[tuple[Corner, Corner, Corner]]:
+    """Ear clipping in the coordinate plane the polygon faces most."""
+    x, y = _plane(point)
+    rest = [(corner, float(p[x]), float(p[y])) for corner, p in zip(polygon, point, strict=True)]
+    result = []
+    guess, tries = 0, len(rest)
+    before = len(rest)
+    while len(rest) > 3 and tries > 0:
+        n = len(rest)
+        guess %= n
+        if before != n:
+            before = tries = n
+        else:
+            tries -= 1
+        a, b, c = (rest[(guess + k) % n] for k in range(3))
+        turn = (b[1] - a[1]) * (c[2] - b[2]) - (b[2] - a[2]) * (c[1] - b[1])
+        area = 0.5 * (a[1] * b[2] - a[2] * b[1])
+        others = (rest[(guess + k) % n] for k in range(3, n))
+        if turn * area < 0 or any(_inside((a, b, c), other[1], other[2]) for other in others):
+            guess += 1
+            continue
+        result.append((a[0], b[0], c[0]))
+        rest.pop((guess + 1) % n)
+    if len(rest) == 3:
+        result.append((rest[0][0], rest[1][0], rest[2][0]))
+    return result
+
+
+def _plane(point: Float32) -> tuple[int, int]:
+    """The two axes to work in, from the first corner that is not straight."""
+    n = len(point)
+    for k in range(n):
+        normal = np.abs(np.cross(point[(k + 1) % n] - point[k], point[(k + 2) % n] - point[(k + 1) % n]))
+        if (normal > np.finfo(np.float32).eps).any():
+            if normal[0] > normal[1] and normal[0] > normal[2]:
+                return 1, 2
+            return (0, 1) if normal[2] > normal[0] and normal[2] > normal[1] else (0, 2)
+    return 1, 2
+
+
+def _inside(triangle: tuple[tuple[Corner, float, float], ...], x: float, y: float) -> bool:
+    """Whether a point lies in a triangle, by counting crossings to the right."""
+    inside = False
+    for k in range(3):
+        _, xi, yi = triangle[k]
+        _, xj, yj = triangle[k - 1]
+        if (yi > y) != (yj > y) and x < (xj - xi) * (y - yi) / (yj - yi) + xi:
+            inside = not inside
+    return inside
