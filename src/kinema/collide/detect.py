@@ -1,0 +1,265 @@
+"""The driver: from geom poses to ordered contacts, for all worlds.
+
+On the CPU one thread takes a world and walks its pairs in order, writing contacts as it finds them (``detect_world``, a
+``wp.func`` that a fused kernel of the engine can call as one of its stages). On CUDA one thread takes a pair of a world
+and writes into the pair's own slots; a second kernel then moves the contacts of each world together. Neighbouring
+threads hold the same pair of neighbouring worlds, so they take the same branch and read adjacent memory. Both ways give
+the same contacts in the same order, whatever runs beside them.
+
+Contacts beyond the capacity are not stored, but counted in ``Contacts.found`` and flagged in ``Contacts.status``.
+"""
+
+from functools import cache
+
+import numpy as np
+import warp as wp
+
+from kinema.collide.bound import boxes_apart, spheres_apart
+from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Pairs, Settings, Touch
+from kinema.collide.primitive import primitive_pair
+from kinema.collide.table import FAMILIES, PairFunction, function_mask
+
+OVERFLOW_CONTACTS = 1  # bit of Contacts.status
+
+
+def family_mask(name: str) -> int:
+    """Bits of all functions of a family."""
+    return function_mask(np.array([int(f) for f in FAMILIES[name]]))
+
+
+PRIMITIVES = family_mask("primitive")
+
+
+@cache
+def pair_function(mask: int):
+    """The narrow phase of the pair functions in the mask, behind one door; other functions are not compiled."""
+    collide_primitive = primitive_pair(mask & PRIMITIVES)
+
+    @wp.func
+    def collide_pair(
+        w: int,
+        pair: int,
+        geoms: Geoms,
+        meshes: Meshes,
+        hfields: HeightFields,
+        pairs: Pairs,
+        settings: Settings,
+        touch: Touch,
+        base: int,
+    ) -> int:
+        """Write the contacts of one pair of world w from slot ``base`` on; return their number."""
+        g1 = pairs.geom[pair][0]
+        g2 = pairs.geom[pair][1]
+        margin = pairs.margin[w, pair] + pairs.gap[w, pair]
+        if spheres_apart(geoms, w, g1, g2, margin):
+            return 0
+        function = pairs.function[pair]
+        n = int(0)
+        if wp.static(mask & PRIMITIVES != 0):
+            n += collide_primitive(w, g1, g2, function, margin, geoms, meshes, touch, base)
+        return n
+
+    return collide_pair
+
+
+@wp.func
+def finish_contact(contacts: Contacts, pairs: Pairs, w: int, k: int, pair: int):
+    """Complete contact k, whose geometry is already there, with the parameters of its pair."""
+    margin = pairs.margin[w, pair]
+    adhesion = pairs.adhesion[w, pair]
+    beyond = contacts.dist[w, k] >= margin
+    contacts.includemargin[w, k] = margin
+    contacts.friction[w, k] = pairs.friction[w, pair]
+    contacts.solref[w, k] = pairs.solref[w, pair]
+    contacts.solreffriction[w, k] = pairs.solreffriction[w, pair]
+    contacts.solimp[w, k] = pairs.solimp[w, pair]
+    contacts.adhesion[w, k] = adhesion
+    contacts.geom[w, k] = pairs.geom[pair]
+    contacts.pair[w, k] = pair
+    # within the gap only: no rows, except that adhesion pulls along the normal
+    contacts.exclude[w, k] = wp.where(beyond and adhesion == 0.0, 1, 0)
+    contacts.dim[w, k] = wp.where(beyond and adhesion != 0.0, 1, pairs.condim[pair])
+
+
+@wp.func
+def finish_world(contacts: Contacts, w: int, found: int):
+    """Record how many contacts a world has, and whether some were lost."""
+    contacts.found[w] = found
+    contacts.ncon[w] = wp.min(found, contacts.dist.shape[1])
+    if found > contacts.dist.shape[1]:
+        contacts.status[w] = contacts.status[w] | OVERFLOW_CONTACTS
+
+
+@cache
+def world_function(mask: int):
+    """``detect_world(w, geoms, meshes, hfields, pairs, settings, contacts)``: all contacts of one world, in order."""
+    collide_pair = pair_function(mask)
+
+    @wp.func
+    def detect_world(
+        w: int,
+        geoms: Geoms,
+        meshes: Meshes,
+        hfields: HeightFields,
+        pairs: Pairs,
+        settings: Settings,
+        contacts: Contacts,
+    ):
+        touch = Touch()
+        touch.dist = contacts.dist
+        touch.pos = contacts.pos
+        touch.frame = contacts.frame
+        found = int(0)
+        for pair in range(pairs.geom.shape[0]):
+            n = collide_pair(w, pair, geoms, meshes, hfields, pairs, settings, touch, found)
+            for k in range(found, wp.min(found + n, contacts.dist.shape[1])):
+                finish_contact(contacts, pairs, w, k, pair)
+            found += n
+        finish_world(contacts, w, found)
+
+    return detect_world
+
+
+@cache
+def world_kernel(mask: int):
+    """One thread a world: the CPU's shape of execution."""
+    detect_world = world_function(mask)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def detect_worlds(
+        geoms: Geoms, meshes: Meshes, hfields: HeightFields, pairs: Pairs, settings: Settings, contacts: Contacts
+    ):
+        detect_world(wp.tid(), geoms, meshes, hfields, pairs, settings, contacts)
+
+    return detect_worlds
+
+
+@cache
+def pair_kernel(mask: int):
+    """One thread a pair of a world: CUDA's shape of execution. Contacts go to the pair's slots."""
+    collide_pair = pair_function(mask)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def detect_pairs(
+        selected: wp.array(dtype=int),
+        geoms: Geoms,
+        meshes: Meshes,
+        hfields: HeightFields,
+        pairs: Pairs,
+        settings: Settings,
+        touch: Touch,
+        count: wp.array2d(dtype=int),
+    ):
+        k, w = wp.tid()
+        pair = selected[k]
+        count[w, pair] = collide_pair(w, pair, geoms, meshes, hfields, pairs, settings, touch, pairs.slot[pair])
+
+    return detect_pairs
+
+
+@wp.kernel(enable_backward=False)
+def place_contacts(count: wp.array2d(dtype=int), pairs: Pairs, start: wp.array2d(dtype=int), contacts: Contacts):
+    """One thread a world: where the contacts of each pair begin."""
+    w = wp.tid()
+    found = int(0)
+    for pair in range(pairs.geom.shape[0]):
+        n = count[w, pair]
+        start[w, pair] = found
+        found += n
+    finish_world(contacts, w, found)
+
+
+@wp.kernel(enable_backward=False)
+def gather_contacts(
+    count: wp.array2d(dtype=int), start: wp.array2d(dtype=int), touch: Touch, pairs: Pairs, contacts: Contacts
+):
+    """One thread a pair of a world: move its contacts from slots to their place."""
+    pair, w = wp.tid()
+    n = count[w, pair]
+    if n == 0:
+        return
+    slot = pairs.slot[pair]
+    first = start[w, pair]
+    for i in range(n):
+        k = first + i
+        if k < contacts.dist.shape[1]:
+            contacts.dist[w, k] = touch.dist[w, slot + i]
+            contacts.pos[w, k] = touch.pos[w, slot + i]
+            contacts.frame[w, k] = touch.frame[w, slot + i]
+            finish_contact(contacts, pairs, w, k, pair)
+
+
+class Detector:
+    """Contacts of ``nworld`` worlds of one model.
+
+    ``model`` is any object with mjModel's attributes. ``geom_xpos`` and ``geom_xmat`` are the arrays of poses that the
+    engine writes, (nworld, ngeom); allocated when not given. ``contacts`` holds the result. ``thread_per_pair``
+    chooses the shape of execution (by default: on CUDA). ``detect()`` only launches kernels and allocates nothing.
+    """
+
+    def __init__(
+        self,
+        model,
+        nworld: int,
+        *,
+        capacity: int | None = None,
+        geom_xpos: wp.array | None = None,
+        geom_xmat: wp.array | None = None,
+        status: wp.array | None = None,
+        thread_per_pair: bool | None = None,
+        device: str | None = None,
+    ):
+        from kinema.collide import upload  # host-side construction of the bundles
+
+        self.device = wp.get_device(device)
+        self.nworld = nworld
+        self.host = upload.host_pairs(model)
+        self.mask = function_mask(self.host.function) if len(self.host.function) else 0
+        with wp.ScopedDevice(self.device):
+            self.geoms = upload.geoms(model, nworld, geom_xpos, geom_xmat)
+            self.meshes = upload.meshes(model)
+            self.hfields = upload.height_fields(model)
+            self.settings = upload.settings(model)
+            self.pairs = upload.pairs(self.host, nworld)
+            self.capacity = capacity or upload.estimate_capacity(self.host)
+            self.contacts = upload.contacts(nworld, self.capacity, status)
+            self.thread_per_pair = self.device.is_cuda if thread_per_pair is None else thread_per_pair
+            if self.thread_per_pair:
+                self._allocate_slots()
+
+    def _allocate_slots(self):
+        """Slots and counts for the thread-per-pair shape, worlds interleaved."""
+        from kinema.collide import upload
+
+        npair, nslot = len(self.host.function), int(self.host.slots.sum())
+        self.touch = upload.touch(self.nworld, nslot)
+        self.count = upload.interleaved(self.nworld, npair, int)
+        self.start = upload.interleaved(self.nworld, npair, int)
+        self.launches = []
+        for family in FAMILIES:
+            mask = family_mask(family) & self.mask
+            if mask:
+                chosen = np.flatnonzero((1 << self.host.function.astype(np.int64)) & mask)
+                self.launches.append((pair_kernel(mask), wp.array(chosen.astype(np.int32))))
+
+    @property
+    def detect_world(self):
+        """The ``wp.func`` that detects the contacts of one world, for kernels that fuse several stages."""
+        return world_function(self.mask)
+
+    def detect(self) -> None:
+        """Find the contacts of all worlds at the current geom poses."""
+        inputs = [self.geoms, self.meshes, self.hfields, self.pairs, self.settings]
+        npair = len(self.host.function)
+        if not self.thread_per_pair:
+            wp.launch(world_kernel(self.mask), self.nworld, [*inputs, self.contacts], device=self.device)
+            return
+        for kernel, chosen in self.launches:
+            dim = (len(chosen), self.nworld)
+            wp.launch(kernel, dim, [chosen, *inputs, self.touch, self.count], device=self.device)
+        wp.launch(place_contacts, self.nworld, [self.count, self.pairs, self.start, self.contacts], device=self.device)
+        gather = [self.count, self.start, self.touch, self.pairs, self.contacts]
+        wp.launch(gather_contacts, (npair, self.nworld), gather, device=self.device)
+
+
+__all__ = ["OVERFLOW_CONTACTS", "Detector", "PairFunction", "boxes_apart", "world_function"]

@@ -1,0 +1,131 @@
+"""From mjModel-named host arrays to the device bundles of collision detection."""
+
+import numpy as np
+import warp as wp
+
+from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Pairs, Settings, Touch, vec5
+from kinema.collide.filter import DISABLE_MULTICCD, GeomPairs, geom_pairs
+
+host_pairs = geom_pairs
+
+
+def interleaved(nworld: int, n: int, dtype) -> wp.array:
+    """A (nworld, n) array: worlds adjacent in memory on CUDA, the entries of a world adjacent on the CPU."""
+    if wp.get_device().is_cuda:
+        return wp.zeros((max(n, 1), nworld), dtype=dtype).transpose()[:, :n]
+    return wp.zeros((nworld, n), dtype=dtype)
+
+
+def shared(values: np.ndarray, nworld: int, dtype) -> wp.array:
+    """A (nworld, n) view of one row: the world stride is zero."""
+    row = wp.array(np.ascontiguousarray(values), dtype=dtype)
+    view = wp.array(
+        ptr=row.ptr, dtype=row.dtype, shape=(nworld, row.shape[0]), strides=(0, row.strides[0]), device=row.device
+    )
+    view._ref = row  # keeps the memory alive
+    return view
+
+
+def one_d(values, dtype=int) -> wp.array:
+    """A 1-D array with at least one element, so that kernels may always index it."""
+    values = np.asarray(values)
+    if len(values) == 0:
+        values = np.zeros((1,) + values.shape[1:], values.dtype)
+    return wp.array(np.ascontiguousarray(values), dtype=dtype)
+
+
+def geoms(m, nworld: int, xpos: wp.array | None = None, xmat: wp.array | None = None) -> Geoms:
+    """Shapes of the model, and their poses (allocated when not given)."""
+    g = Geoms()
+    g.type = one_d(m.geom_type)
+    g.dataid = one_d(m.geom_dataid)
+    g.size = shared(m.geom_size, nworld, wp.vec3)
+    g.rbound = shared(m.geom_rbound, nworld, float)
+    g.aabb_center = shared(m.geom_aabb[:, :3], nworld, wp.vec3)
+    g.aabb_half = shared(m.geom_aabb[:, 3:], nworld, wp.vec3)
+    g.xpos = interleaved(nworld, m.ngeom, wp.vec3) if xpos is None else xpos
+    g.xmat = interleaved(nworld, m.ngeom, wp.mat33) if xmat is None else xmat
+    return g
+
+
+def meshes(m) -> Meshes:
+    """Convex hulls of the model's meshes."""
+    b = Meshes()
+    for name in ("vertadr", "vertnum", "graphadr", "polyadr", "polynum", "polyvertadr", "polyvertnum", "polyvert"):
+        setattr(b, name, one_d(getattr(m, f"mesh_{name}")))
+    for name in ("polymapadr", "polymapnum", "polymap", "faceadr", "facenum", "graph"):
+        setattr(b, name, one_d(getattr(m, f"mesh_{name}")))
+    b.extrema = one_d(np.asarray(m.mesh_extrema).reshape(-1))
+    b.vert = one_d(m.mesh_vert, wp.vec3)
+    b.polynormal = one_d(m.mesh_polynormal, wp.vec3)
+    b.face = one_d(m.mesh_face, wp.vec3i)
+    return b
+
+
+def height_fields(m) -> HeightFields:
+    """Height fields of the model."""
+    b = HeightFields()
+    b.size = one_d(m.hfield_size, wp.vec4)
+    for name in ("nrow", "ncol", "adr"):
+        setattr(b, name, one_d(getattr(m, f"hfield_{name}")))
+    b.data = one_d(m.hfield_data, float)
+    return b
+
+
+def settings(m) -> Settings:
+    """Options of the iterative algorithms."""
+    s = Settings()
+    s.ccd_iterations = int(m.opt.ccd_iterations)
+    s.ccd_tolerance = float(m.opt.ccd_tolerance)
+    s.multiccd = 0 if int(m.opt.disableflags) & DISABLE_MULTICCD else 1
+    s.sdf_iterations = int(m.opt.sdf_iterations)
+    s.sdf_initpoints = int(m.opt.sdf_initpoints)
+    return s
+
+
+def pairs(host: GeomPairs, nworld: int) -> Pairs:
+    """Pairs and their parameters, one row for all worlds."""
+    p = host.parameters
+    b = Pairs()
+    b.geom = wp.array(host.geom.reshape(-1, 2), dtype=wp.vec2i)
+    b.function = wp.array(host.function, dtype=int)
+    b.slot = wp.array(np.concatenate([[0], np.cumsum(host.slots)]).astype(np.int32), dtype=int)
+    b.condim = wp.array(np.asarray(p.condim, np.int32), dtype=int)
+    b.margin = shared(p.margin, nworld, float)
+    b.gap = shared(p.gap, nworld, float)
+    b.friction = shared(p.friction, nworld, vec5)
+    b.solref = shared(p.solref, nworld, wp.vec2)
+    b.solreffriction = shared(p.solreffriction, nworld, wp.vec2)
+    b.solimp = shared(p.solimp, nworld, vec5)
+    b.adhesion = shared(p.adhesion, nworld, float)
+    return b
+
+
+def touch(nworld: int, n: int) -> Touch:
+    """Room for the geometry of n contacts a world."""
+    b = Touch()
+    b.dist = interleaved(nworld, n, float)
+    b.pos = interleaved(nworld, n, wp.vec3)
+    b.frame = interleaved(nworld, n, wp.mat33)
+    return b
+
+
+def contacts(nworld: int, capacity: int, status: wp.array | None = None) -> Contacts:
+    """Room for ``capacity`` contacts a world."""
+    b = Contacts()
+    b.ncon = wp.zeros(nworld, dtype=int)
+    b.found = wp.zeros(nworld, dtype=int)
+    b.status = wp.zeros(nworld, dtype=int) if status is None else status
+    kinds = {
+        "dist": float, "pos": wp.vec3, "frame": wp.mat33, "includemargin": float, "friction": vec5, "solref": wp.vec2,
+        "solreffriction": wp.vec2, "solimp": vec5, "adhesion": float, "dim": int, "geom": wp.vec2i, "pair": int,
+        "exclude": int,
+    }  # fmt: skip
+    for name, dtype in kinds.items():
+        setattr(b, name, interleaved(nworld, capacity, dtype))
+    return b
+
+
+def estimate_capacity(host: GeomPairs) -> int:
+    """A first guess of the contacts of a world: all slots of small models, about eight a moving geom of large ones."""
+    return int(max(1, min(host.slots.sum(), max(128, 8 * len(np.unique(host.geom))))))

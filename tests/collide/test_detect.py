@@ -1,0 +1,149 @@
+"""The driver: contacts of whole models, order, parameters, capacity, determinism, and compilation for CUDA."""
+
+from pathlib import Path
+
+import dm_control.suite
+import mujoco
+import numpy as np
+import pytest
+import warp as wp
+
+from kinema.collide.detect import OVERFLOW_CONTACTS, Detector, gather_contacts, pair_kernel, place_contacts
+from kinema.collide.table import PAIR_FUNCTION, function_mask
+
+SUITE = Path(dm_control.suite.__file__).parent
+SHARED = Path(__file__).parents[3] / "shared" / "models"
+
+PILE = """
+<mujoco>
+  <worldbody>
+    <geom type="plane" size="2 2 .1"/>
+    <geom type="box" size=".1 2 1" pos="-.6 0 0"/>
+    {bodies}
+  </worldbody>
+</mujoco>
+"""
+KINDS = ['type="sphere" size=".1"', 'type="capsule" size=".05 .1"', 'type="box" size=".1 .06 .08"']
+
+
+def pile(n: int = 12) -> mujoco.MjModel:
+    """Bodies dropped on a heap."""
+    rng = np.random.default_rng(3)
+    bodies = ""
+    for i in range(n):
+        pos = " ".join(f"{x:.3f}" for x in rng.uniform([-0.4, -0.4, 0.1], [0.4, 0.4, 0.4]))
+        quat = " ".join(f"{x:.3f}" for x in rng.normal(size=4))
+        bodies += f'<body pos="{pos}" quat="{quat}"><freejoint/><geom {KINDS[i % 3]} margin=".01" gap=".005"/></body>'
+    return mujoco.MjModel.from_xml_string(PILE.format(bodies=bodies))
+
+
+def states(m: mujoco.MjModel, n: int, skip: int = 25) -> list[mujoco.MjData]:
+    """n states along a simulation."""
+    d = mujoco.MjData(m)
+    if m.nkey:
+        mujoco.mj_resetDataKeyframe(m, d, 0)
+    out = []
+    for _ in range(n):
+        for _ in range(skip):
+            mujoco.mj_step(m, d)
+        copy = mujoco.MjData(m)
+        copy.qpos[:], copy.mocap_pos[:], copy.mocap_quat[:] = d.qpos, d.mocap_pos, d.mocap_quat
+        mujoco.mj_forward(m, copy)
+        out.append(copy)
+    return out
+
+
+def load(detector: Detector, data: list[mujoco.MjData]) -> None:
+    detector.geoms.xpos.assign(np.array([d.geom_xpos for d in data], np.float32))
+    detector.geoms.xmat.assign(np.array([d.geom_xmat.reshape(-1, 3, 3) for d in data], np.float32))
+
+
+def fields(detector: Detector, w: int) -> dict[str, np.ndarray]:
+    c = detector.contacts
+    n = int(c.ncon.numpy()[w])
+    names = ["dist", "pos", "frame", "includemargin", "friction", "solref", "solreffriction", "solimp", "dim", "geom"]
+    return {name: getattr(c, name).numpy()[w, :n] for name in [*names, "exclude", "adhesion"]}
+
+
+MODELS = [
+    SUITE / "humanoid.xml",
+    SUITE / "quadruped.xml",
+    SUITE / "cheetah.xml",
+    SHARED / "menagerie/google_barkour_vb/scene.xml",
+]
+
+
+@pytest.mark.parametrize("path", [None, *MODELS], ids=lambda p: "pile" if p is None else p.parent.name + "-" + p.stem)
+def test_contacts_of_models(path):
+    if path and not path.exists():
+        pytest.skip("public models are not beside the repository")
+    m = mujoco.MjModel.from_xml_path(str(path)) if path else pile()
+    data = states(m, 8)
+    detector = Detector(m, len(data), device="cpu")
+    load(detector, data)
+    detector.detect()
+    total = 0
+    for w, d in enumerate(data):
+        got = fields(detector, w)
+        if len(got["dist"]) != d.ncon:  # a contact at the very edge of the margin may differ
+            edge = np.abs(d.contact.dist - d.contact.includemargin).min() if d.ncon else 0
+            assert edge < 1e-5, f"{len(got['dist'])} contacts instead of {d.ncon}"
+            continue
+        total += d.ncon
+        np.testing.assert_array_equal(got["geom"], d.contact.geom)
+        np.testing.assert_array_equal(got["dim"], d.contact.dim)
+        np.testing.assert_array_equal(got["exclude"], d.contact.exclude)
+        np.testing.assert_allclose(got["dist"], d.contact.dist, atol=2e-6)
+        np.testing.assert_allclose(got["pos"], d.contact.pos, atol=1e-5)
+        np.testing.assert_allclose(got["frame"].reshape(-1, 9), d.contact.frame.reshape(-1, 9), atol=1e-4)
+        for name in ("includemargin", "friction", "solref", "solreffriction", "solimp"):
+            np.testing.assert_allclose(got[name], getattr(d.contact, name), rtol=1e-6, atol=1e-9)
+    assert total > 8
+
+
+def test_both_shapes_of_execution_give_the_same_bits():
+    m = pile()
+    data = states(m, 5)
+    one, two = (Detector(m, len(data), thread_per_pair=flag, device="cpu") for flag in (False, True))
+    for detector in (one, two):
+        load(detector, data)
+        detector.detect()
+    for w in range(len(data)):
+        a, b = fields(one, w), fields(two, w)
+        assert len(a["dist"]) > 5
+        for name in a:
+            np.testing.assert_array_equal(a[name], b[name])
+
+
+def test_a_world_does_not_feel_its_neighbours():
+    m = pile()
+    data = states(m, 4)
+    alone, many = Detector(m, 1, device="cpu"), Detector(m, 64, device="cpu")
+    load(alone, data[3:])
+    load(many, (data * 16)[:64])
+    alone.detect()
+    many.detect()
+    for name, value in fields(alone, 0).items():
+        np.testing.assert_array_equal(value, fields(many, 63)[name])
+
+
+def test_overflow_is_counted_and_flagged():
+    m = pile()
+    data = states(m, 2)
+    full, small = Detector(m, 2, device="cpu"), Detector(m, 2, capacity=4, device="cpu")
+    for detector in (full, small):
+        load(detector, data)
+        detector.detect()
+    np.testing.assert_array_equal(small.contacts.found.numpy(), full.contacts.ncon.numpy())
+    np.testing.assert_array_equal(small.contacts.ncon.numpy(), 4)
+    np.testing.assert_array_equal(small.contacts.status.numpy(), OVERFLOW_CONTACTS)
+    np.testing.assert_array_equal(full.contacts.status.numpy(), 0)
+    np.testing.assert_array_equal(small.contacts.dist.numpy(), full.contacts.dist.numpy()[:, :4])
+
+
+def test_kernels_compile_for_cuda(tmp_path):
+    """NVRTC compiles for a GPU on a machine without one."""
+    mask = function_mask(PAIR_FUNCTION[PAIR_FUNCTION > 0])
+    for kernel in (pair_kernel(mask), place_contacts, gather_contacts):
+        wp.compile_aot_module(kernel.module, arch=90, module_dir=str(tmp_path))
+    assert list(tmp_path.glob("*.cubin")) or list(tmp_path.glob("*.ptx"))
