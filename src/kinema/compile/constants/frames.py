@@ -22,7 +22,7 @@ def equality_data(m, pose: Pose) -> Array:
             anchor = x[one] + R[one] @ data[i, :3]
             data[i, 3:6] = R[two].T @ (anchor - x[two])
         elif m.eq_type[i] == Equality.WELD and bodies:
-            if data[i, 6:10].any():
+            if data[i, 6:10].any() and not data[i, 11]:
                 data[i, 6:10] = quat.normalize(data[i, 6:10])
                 continue
             anchor = x[two] + R[two] @ data[i, :3]
