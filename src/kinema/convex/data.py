@@ -88,7 +88,7 @@ class TendonPaths:
     J: data()
     length: data()
     velocity: data()
-    wrap_obj: data(dtype=wp.vec2i)
+    wrap_obj: data("nwrap", 2, dtype=int)
     wrap_xpos: data("nwrap", 2, dtype=wp.vec3)
 
 
@@ -171,6 +171,16 @@ class Search:
 
 
 @bundle()
+class Scratch:
+    """Between stages of the smooth half."""
+
+    rne_acc: data("nbody", dtype=wp.spatial_vector)  # recursive Newton-Euler: acceleration of bodies
+    rne_frc: data("nbody", dtype=wp.spatial_vector)  # and force their subtrees need
+    substep: per_world(int)  # which evaluation of a Runge-Kutta step is under way
+    qacc_step: data("nv")  # acceleration the integrator chose
+
+
+@bundle()
 class Readings:
     sensordata: data()
 
@@ -194,3 +204,4 @@ class Data:
     efc: Rows
     solver: Search
     sensor: Readings
+    scratch: Scratch

@@ -13,6 +13,7 @@ from kinema.convex.data import Data
 from kinema.convex.layout import Layout
 from kinema.convex.model import Model
 from kinema.convex.stage import WARP_LANES, Stage, item_kernel, lane_kernel, runs, world_kernel
+from kinema.model.mujoco_fields import data_fields, model_fields
 
 
 class Engine:
@@ -33,7 +34,10 @@ class Engine:
         self.layout = Layout(source, nworld, self.device, {"nconmax": 0, "nefcmax": 0})
         self.m = self.layout.fill(Model)
         self.d = self.layout.fill(Data)
-        self._graphs: dict[str, wp.Graph] = {}
+        self.stages = tuple(recipe.step(source))
+        self.substeps = recipe.substeps(source)
+        self._graphs: dict[bool, wp.Graph] = {}
+        self._commands: list[wp.Launch] = []
         self._pool: ThreadPoolExecutor | None = None
         self.reset()
 
@@ -44,77 +48,105 @@ class Engine:
         return self.layout.arrays[name]
 
     def read(self, name: str) -> np.ndarray:
-        """A field of mjData's as a host array with a leading world axis, shaped as MuJoCo shapes it."""
-        return self.array(name).numpy()
+        """A field as a host array with a leading world axis, shaped as MuJoCo shapes it."""
+        values = self.array(name).numpy()
+        return values.reshape(self._shape(name) or values.shape)
 
-    def write(self, name: str, value) -> None:
-        """Write a field; the value is broadcast over worlds."""
+    def write(self, name: str, value, worlds=None) -> None:
+        """Write a field; the value is broadcast over worlds. Only the given worlds, when given (mask or indices)."""
         array = self.array(name)
-        values = np.broadcast_to(np.asarray(value, dtype=array.numpy().dtype), array.numpy().shape)
-        array.assign(np.ascontiguousarray(values))
+        old = array.numpy()
+        shape = self._shape(name) or old.shape
+        value = np.asarray(value, dtype=old.dtype)
+        if worlds is None:
+            new = np.broadcast_to(value, shape)
+        else:
+            new = old.reshape(shape).copy()
+            new[worlds] = value
+        array.assign(np.ascontiguousarray(new).reshape(old.shape))
 
-    def reset(self) -> None:
-        """Put every world at the model's initial state."""
-        for name in ("qvel", "act", "qacc_warmstart", "ctrl", "qfrc_applied", "xfrc_applied", "time"):
-            self.array(name).zero_()
-        self.write("qpos", self.source.qpos0)
+    def _shape(self, name: str) -> tuple[int, ...] | None:
+        field = data_fields().get(name) or model_fields().get(name)
+        if field is None or field.group == "size":
+            return None
+        return (self.nworld, *(self.layout.size(s) if isinstance(s, str) else s for s in field.shape))
+
+    def reset(self, worlds=None) -> None:
+        """Put the given worlds (all by default) at the model's initial state, and revive those that were frozen."""
+        for name in (
+            "qvel", "act", "qacc_warmstart", "ctrl", "qfrc_applied", "xfrc_applied", "time", "status", "substep",
+            "qacc", "history", "plastic", "plugin_state", "userdata",
+        ):  # fmt: skip
+            self.write(name, 0, worlds)
+        self.write("qpos", self.source.qpos0, worlds)
         if self.source.neq:
-            self.write("eq_active", self.source.eq_active0)
+            self.write("eq_active", self.source.eq_active0, worlds)
         mocap = np.flatnonzero(np.asarray(self.source.body_mocapid) >= 0)
         if len(mocap):
             order = mocap[np.argsort(np.asarray(self.source.body_mocapid)[mocap])]
-            self.write("mocap_pos", np.asarray(self.source.body_pos)[order])
-            self.write("mocap_quat", np.asarray(self.source.body_quat)[order])
+            self.write("mocap_pos", np.asarray(self.source.body_pos)[order], worlds)
+            self.write("mocap_quat", np.asarray(self.source.body_quat)[order], worlds)
 
     # ------------------------------------------------------------------------------------------ run
 
     def forward(self) -> None:
         """Compute everything that follows from the state; nothing is advanced."""
-        self._run("forward", recipe.forward, 1)
+        self._run(1, advancing=False)
 
     def step(self, nstep: int = 1) -> None:
         """Advance every world by nstep time steps."""
-        self._run("step", recipe.step, nstep)
+        self._run(nstep * self.substeps, advancing=True)
 
-    def _run(self, name: str, make, nstep: int) -> None:
-        stages = tuple(make(self.source))
+    def _run(self, count: int, advancing: bool) -> None:
+        """Run the recipe count times; a Runge-Kutta step counts four times."""
         if self.device.is_cuda:
-            if name not in self._graphs:
-                self._launch_stages(stages)  # loads the modules; capture must not
+            stages = tuple(s for s in self.stages if advancing or not s.advances)
+            if advancing not in self._graphs:
+                self._load(stages)  # capture must not load modules
                 with wp.ScopedCapture(device=self.device) as capture:
                     self._launch_stages(stages)
-                self._graphs[name] = capture.graph
-                nstep -= 1
-            for _ in range(nstep):
-                wp.capture_launch(self._graphs[name])
+                self._graphs[advancing] = capture.graph
+            for _ in range(count):
+                wp.capture_launch(self._graphs[advancing])
         else:
-            self._launch_worlds(stages, nstep)
+            self._launch_worlds(count, advancing)
 
-    def _launch_worlds(self, stages: tuple[Stage, ...], nstep: int) -> None:
+    def _launch_worlds(self, count: int, advancing: bool) -> None:
         """One kernel runs all stages of a world; threads share the worlds out in equal ranges."""
-        kernel = world_kernel(stages)
-        bounds = np.linspace(0, self.nworld, self.threads + 1).astype(int)
-
-        def launch(first: int, last: int) -> None:
-            wp.launch(kernel, dim=last - first, inputs=[self.m, self.d, first, nstep], device=self.device)
-
-        if self.threads == 1:
-            launch(0, self.nworld)
+        if not self._commands:
+            kernel = world_kernel(self.stages)
+            bounds = np.linspace(0, self.nworld, self.threads + 1).astype(int).tolist()
+            for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+                inputs = [self.m, self.d, first, count, int(advancing)]
+                command = wp.launch(kernel, dim=last - first, inputs=inputs, device=self.device, record_cmd=True)
+                self._commands.append(command)
+        for command in self._commands:
+            command.set_param_at_index(3, count)
+            command.set_param_at_index(4, int(advancing))
+        if len(self._commands) == 1:
+            self._commands[0].launch()
             return
         self._pool = self._pool or ThreadPoolExecutor(self.threads)
-        list(self._pool.map(launch, bounds[:-1].tolist(), bounds[1:].tolist()))
+        list(self._pool.map(lambda command: command.launch(), self._commands))
 
-    def _launch_stages(self, stages: Sequence[Stage]) -> None:
-        """One kernel a stage, or a run of whole-world stages."""
+    def _launches(self, stages: Sequence[Stage]) -> list[tuple]:
+        """One kernel a stage, or a run of whole-world stages: (kernel, dim, inputs, block)."""
+        launches = []
         for group in runs(stages):
             stage = group[0]
             if stage.whole:
-                kernel, dim, inputs = world_kernel(group), self.nworld, [self.m, self.d, 0, 1]
-                block = 32
+                launches.append((world_kernel(group), self.nworld, [self.m, self.d, 0, 1, 1], 32))
             elif stage.lanes:
-                kernel, dim, inputs = lane_kernel(stage), (self.nworld, WARP_LANES), [self.m, self.d]
-                block = 128
-            else:
-                kernel, dim, inputs = item_kernel(stage), (self.layout.size(stage.over), self.nworld), [self.m, self.d]
-                block = 128
+                launches.append((lane_kernel(stage), (self.nworld, WARP_LANES), [self.m, self.d], 128))
+            elif self.layout.size(stage.over):
+                dim = (self.layout.size(stage.over), self.nworld)
+                launches.append((item_kernel(stage), dim, [self.m, self.d], 128))
+        return launches
+
+    def _load(self, stages: Sequence[Stage]) -> None:
+        for kernel, _, _, block in self._launches(stages):
+            kernel.module.load(self.device, block)
+
+    def _launch_stages(self, stages: Sequence[Stage]) -> None:
+        for kernel, dim, inputs, block in self._launches(stages):
             wp.launch(kernel, dim=dim, inputs=inputs, device=self.device, block_dim=block)

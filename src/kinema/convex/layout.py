@@ -13,6 +13,7 @@ import numpy as np
 import warp as wp
 
 from kinema.convex.bundle import SCALARS, Field, fields_of
+from kinema.convex.transmission import moment_adr, moment_nnz
 from kinema.model.mujoco_fields import model_fields
 
 
@@ -25,8 +26,12 @@ def _body_ends(source) -> np.ndarray:
     return end[np.asarray(source.dof_bodyid)]
 
 
-DERIVED = {"dof_bodyend": _body_ends}
+DERIVED = {"dof_bodyend": _body_ends, "actuator_momentnnz": moment_nnz, "actuator_momentadr": moment_adr}
 """Model arrays that MuJoCo does not have: how they follow from those it has."""
+
+
+ALIASES = {"timestep64": "timestep"}
+"""Arrays that hold a field once more: name -> MuJoCo's name."""
 
 
 @dataclass
@@ -57,6 +62,8 @@ class Layout:
                 value = self._array(declared[name])
             elif hasattr(var.type, "vars"):  # a nested struct
                 value = build[name] if build and name in build else self.fill(var.type)
+            elif isinstance(var.type, wp.array):  # a struct of another layer's: whoever runs that layer fills it
+                continue
             else:
                 value = self._number(name)
             setattr(instance, name, value)
@@ -74,6 +81,7 @@ class Layout:
         """The model's values of a field, as MuJoCo shapes them."""
         if name in DERIVED:
             return DERIVED[name](self.source)
+        name = ALIASES.get(name, name)
         known = model_fields().get(name)
         group = known.group if known else "array"
         owner = {"option": "opt", "statistic": "stat"}.get(group)
@@ -96,7 +104,7 @@ class Layout:
 
     def _param(self, what: Field) -> wp.array:
         shape = (*self.extents(what), *_row(what.dtype))
-        values = self.host(what.name).astype(np.float32)
+        values = self.host(what.name).astype(np.float64 if what.dtype is wp.float64 else np.float32)
         if what.name in self.expanded:
             return self._per_world(self.expanded[what.name].reshape(self.nworld, *shape), what)
         one = wp.array(np.ascontiguousarray(values.reshape(1, *shape)), dtype=what.dtype, device=self.device)

@@ -57,6 +57,7 @@ class Options:
     sdf_initpoints: int
     sdf_iterations: int
     timestep: per_world(kind="param")
+    timestep64: per_world(wp.float64, kind="param")  # the same, for adding up time
     impratio: per_world(kind="param")
     tolerance: per_world(kind="param")
     ls_tolerance: per_world(kind="param")
@@ -276,6 +277,8 @@ class Actuators:
     acc0: param()
     length0: param()
     lengthrange: param(dtype=wp.vec2)
+    momentnnz: index("nactuator")  # entries of each row of the moment, and address of the first: transmission.py
+    momentadr: index("nactuator")
 
 
 @bundle("eq_")

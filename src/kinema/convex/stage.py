@@ -18,6 +18,7 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
+from kinema.convex.status import BAD_STATE
 
 WARP_LANES = 32
 
@@ -37,7 +38,35 @@ def _nsensor(m: Model) -> int:
     return m.size.nsensor
 
 
-COUNTS = {"ngeom": _ngeom, "nsite": _nsite, "nsensor": _nsensor}
+@wp.func
+def _ncam(m: Model) -> int:
+    return m.size.ncam
+
+
+@wp.func
+def _nlight(m: Model) -> int:
+    return m.size.nlight
+
+
+@wp.func
+def _ntendon(m: Model) -> int:
+    return m.size.ntendon
+
+
+@wp.func
+def _nactuator(m: Model) -> int:
+    return m.size.nactuator
+
+
+COUNTS = {
+    "ntendon": _ntendon,
+    "nactuator": _nactuator,
+    "ncam": _ncam,
+    "nlight": _nlight,
+    "ngeom": _ngeom,
+    "nsite": _nsite,
+    "nsensor": _nsensor,
+}
 """What item stages may run over: size symbol -> its value in a kernel."""
 
 
@@ -49,33 +78,48 @@ class Stage:
         func: The function over one world, item or lane.
         over: The size that counts the items of a world, a key of COUNTS; None: the world itself.
         lanes: The function is run by a group of lanes.
+        advances: Part of a step, not of forward dynamics: it checks or moves the state.
+        once: Not repeated by the intermediate evaluations of a Runge-Kutta step: sensors, energy.
     """
 
     func: wp.Function
     over: str | None = None
     lanes: bool = False
+    advances: bool = False
+    once: bool = False
 
     @property
     def whole(self) -> bool:
         return self.over is None and not self.lanes
 
 
+@wp.func
+def due(status: int, substep: int, advancing: int, advances: bool, once: bool) -> bool:
+    """Is a stage to be run now? Worlds whose state has gone bad are left as they are."""
+    healthy = (status & BAD_STATE) == 0
+    return healthy and (advancing != 0 or not advances) and (substep == 0 or not once)
+
+
 @cache
 def world_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
-    """One thread a world runs every stage, nstep times."""
+    """One thread a world runs every stage, nstep times; with `advancing` 0 only those of forward dynamics."""
 
     @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128})
-    def run(m: Model, d: Data, first: int, nstep: int):
+    def run(m: Model, d: Data, first: int, nstep: int, advancing: int):
         w = first + wp.tid()
         for _ in range(nstep):
             for s in range(wp.static(len(stages))):
-                if wp.static(stages[s].whole):
-                    wp.static(stages[s].func)(m, d, w)
-                elif wp.static(stages[s].lanes):
-                    wp.static(stages[s].func)(m, d, w, 0)
-                else:
-                    for i in range(wp.static(COUNTS[stages[s].over])(m)):
-                        wp.static(stages[s].func)(m, d, w, i)
+                if due(
+                    d.state.status[w], d.scratch.substep[w], advancing,
+                    wp.static(stages[s].advances), wp.static(stages[s].once),
+                ):  # fmt: skip
+                    if wp.static(stages[s].whole):
+                        wp.static(stages[s].func)(m, d, w)
+                    elif wp.static(stages[s].lanes):
+                        wp.static(stages[s].func)(m, d, w, 0)
+                    else:
+                        for i in range(wp.static(COUNTS[stages[s].over])(m)):
+                            wp.static(stages[s].func)(m, d, w, i)
 
     return run
 
@@ -87,7 +131,8 @@ def item_kernel(stage: Stage) -> wp.Kernel:
     @wp.kernel(enable_backward=False, module="unique")
     def run(m: Model, d: Data):
         i, w = wp.tid()
-        wp.static(stage.func)(m, d, w, i)
+        if due(d.state.status[w], d.scratch.substep[w], 1, wp.static(stage.advances), wp.static(stage.once)):
+            wp.static(stage.func)(m, d, w, i)
 
     return run
 
@@ -99,7 +144,8 @@ def lane_kernel(stage: Stage) -> wp.Kernel:
     @wp.kernel(enable_backward=False, module="unique")
     def run(m: Model, d: Data):
         w, lane = wp.tid()
-        wp.static(stage.func)(m, d, w, lane)
+        if due(d.state.status[w], d.scratch.substep[w], 1, wp.static(stage.advances), wp.static(stage.once)):
+            wp.static(stage.func)(m, d, w, lane)
 
     return run
 

@@ -1,24 +1,66 @@
-"""The step as a recipe: one line a stage, in MuJoCo's order. Stages a model has no use for are left out."""
+"""The step as a recipe: one line a stage, in MuJoCo's order. Stages a model has no use for are left out.
 
-from kinema.convex import kinematics
+A loop over nothing costs nothing, so only what is long to compile is left out, and models of all sizes share kernels.
+"""
+
+import numpy as np
+
+from kinema.convex import bias, camera, check, com, factor, fluid, kinematics, mass, passive, smooth, velocity
+from kinema.convex.integrate import advance, euler
 from kinema.convex.stage import Stage
+
+EULER, RK4, IMPLICIT, IMPLICITFAST, DISCRETE = range(5)
 
 
 def position(m) -> list[Stage]:
     """All that depends on position."""
-    recipe = [Stage(kinematics.kinematics)]
-    if m.ngeom:
-        recipe.append(Stage(kinematics.geom_pose, over="ngeom"))
-    if m.nsite:
-        recipe.append(Stage(kinematics.site_pose, over="nsite"))
+    return [
+        Stage(kinematics.kinematics),
+        Stage(kinematics.geom_pose, over="ngeom"),
+        Stage(kinematics.site_pose, over="nsite"),
+        Stage(com.com_pos),
+        Stage(camera.camera_pose, over="ncam"),
+        Stage(camera.light_pose, over="nlight"),
+        Stage(mass.mass_matrix),
+        Stage(factor.factor_mass),
+    ]
+
+
+def velocities(m) -> list[Stage]:
+    """All that depends on velocity."""
+    recipe = [Stage(velocity.com_vel), Stage(passive.joint_springs), Stage(passive.joint_dampers)]
+    if np.any(m.body_gravcomp):
+        recipe.append(Stage(passive.gravity_compensation))
+    if m.opt.density or m.opt.viscosity:
+        recipe.append(Stage(fluid.fluid))
+    recipe += [Stage(passive.passive_total), Stage(bias.bias)]
     return recipe
 
 
-def forward(m) -> list[Stage]:
-    """mj_forward: everything up to acceleration, nothing advanced."""
-    return [*position(m)]
+def acceleration(m) -> list[Stage]:
+    """Unconstrained and constrained acceleration."""
+    return [Stage(smooth.smooth_force), Stage(smooth.smooth_acceleration), Stage(smooth.unconstrained)]
+
+
+def integration(m) -> list[Stage]:
+    """From acceleration to the next state."""
+    recipe = [Stage(check.check_acceleration), Stage(euler.euler), Stage(advance.advance)]
+    if m.nplastic:
+        recipe.append(Stage(advance.yield_springs))
+    return [Stage(s.func, s.over, s.lanes, advances=True) for s in recipe]
 
 
 def step(m) -> list[Stage]:
-    """mj_step."""
-    return [*forward(m)]
+    """mj_step; without the stages that advance, mj_forward."""
+    return [
+        Stage(check.check_state, advances=True),
+        *position(m),
+        *velocities(m),
+        *acceleration(m),
+        *integration(m),
+    ]
+
+
+def substeps(m) -> int:
+    """How many times the recipe is run for one time step."""
+    return 4 if m.opt.integrator == RK4 else 1

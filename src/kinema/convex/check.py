@@ -1,0 +1,43 @@
+"""Worlds that have gone bad: a position, velocity or acceleration that is not a number, or huge (mj_checkPos ...).
+
+MuJoCo puts such a world back to its initial state. Among thousands of worlds that hides the trouble, so here the world
+is flagged and left as it is, which freezes it, until it is reset. The others go on.
+"""
+
+import warp as wp
+
+from kinema.convex.data import Data
+from kinema.convex.model import Model
+from kinema.convex.status import BAD_STATE
+from kinema.math.vector import MAXVAL
+
+
+@wp.func
+def bad(x: float) -> bool:
+    """Not a number, or too large to mean anything."""
+    return not (wp.abs(x) <= MAXVAL)
+
+
+@wp.func
+def check_state(m: Model, d: Data, w: int):
+    """Flag a world with a bad position or velocity."""
+    found = bool(False)
+    for i in range(m.size.nq):
+        if bad(d.state.qpos[w, i]):
+            found = True
+    for i in range(m.size.nv):
+        if bad(d.state.qvel[w, i]):
+            found = True
+    if found:
+        d.state.status[w] = d.state.status[w] | BAD_STATE
+
+
+@wp.func
+def check_acceleration(m: Model, d: Data, w: int):
+    """Flag a world with a bad acceleration, before it moves."""
+    found = bool(False)
+    for i in range(m.size.nv):
+        if bad(d.frc.qacc[w, i]):
+            found = True
+    if found:
+        d.state.status[w] = d.state.status[w] | BAD_STATE

@@ -1,0 +1,46 @@
+"""Semi-implicit Euler; joint damping is integrated implicitly (mj_Euler).
+
+    (M + h B) a = qfrc_smooth + qfrc_constraint,     B = diag of d(damping force)/dv
+
+Without damping, or with eulerdamp disabled, a is simply qacc.
+"""
+
+import warp as wp
+
+from kinema.convex.data import Data
+from kinema.convex.factor import factor_rows, solve_rows
+from kinema.convex.model import Model
+from kinema.convex.passive import DISABLE_DAMPER, damping_slope, joint_damping
+
+DISABLE_EULERDAMP = wp.constant(1 << 15)
+
+
+@wp.func
+def euler(m: Model, d: Data, w: int):
+    """qacc_step."""
+    h = m.opt.timestep[w]
+    damped = bool(False)
+    if (m.opt.disableflags & (DISABLE_EULERDAMP | DISABLE_DAMPER)) == 0:
+        for i in range(m.size.nv):
+            poly = m.dof.dampingpoly[w, i]
+            if m.dof.damping[w, i] > 0.0 or poly[0] != 0.0 or poly[1] != 0.0:
+                damped = True
+            if m.jnt.actuatorid[m.dof.jntid[i]] != -1:
+                damped = True
+    if damped:
+        for a in range(m.size.nC):
+            d.inertia.qH[w, a] = d.inertia.M[w, a]
+        for i in range(m.size.nv):
+            b = joint_damping(m, w, i)
+            a = m.dof.M_rowadr[i] + m.dof.M_rownnz[i] - 1
+            slope = damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
+            d.inertia.qH[w, a] = d.inertia.qH[w, a] + h * slope
+            d.scratch.qacc_step[w, i] = d.frc.qfrc_smooth[w, i] + d.frc.qfrc_constraint[w, i]
+        factor_rows(d.inertia.qH, d.inertia.qHDiagInv, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w)
+        solve_rows(
+            d.scratch.qacc_step, d.inertia.qH, d.inertia.qHDiagInv,
+            m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
+        )  # fmt: skip
+    else:
+        for i in range(m.size.nv):
+            d.scratch.qacc_step[w, i] = d.frc.qacc[w, i]

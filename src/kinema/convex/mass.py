@@ -1,0 +1,102 @@
+"""The mass matrix by composite rigid bodies, in the sparse rows MuJoCo keeps.
+
+    crb_b  = cinert_b + sum of crb over the children of b
+    M_ij   = cdof_j . (crb_b(i) cdof_i)       j = i or an ancestor of i
+    M_ii  += armature of the dof and of the actuators on its joint;  M += armature J^T J for tendons
+
+Row i holds the ancestors of dof i from the root on, dof i itself last. `simple` dofs have that last entry only.
+"""
+
+import warp as wp
+
+from kinema.convex.data import Data
+from kinema.convex.model import Model
+from kinema.math.spatial import inertia_mul
+
+TRN_JOINT, TRN_JOINTINPARENT, TRN_TENDON = wp.constant(0), wp.constant(1), wp.constant(3)
+
+
+@wp.func
+def targets(trntype: int, trnid: wp.vec2i, tendon: bool, target: int) -> bool:
+    """Does an actuator pull on this joint (or tendon)?"""
+    if tendon:
+        return trnid[0] == target and trntype == TRN_TENDON
+    return trnid[0] == target and (trntype == TRN_JOINT or trntype == TRN_JOINTINPARENT)
+
+
+@wp.func
+def actuator_armature(
+    trntype: wp.array(dtype=int),
+    trnid: wp.array(dtype=wp.vec2i),
+    outadr: wp.array(dtype=int),
+    armature: wp.array2d(dtype=float),
+    gear: wp.array2d(dtype=wp.spatial_vector),
+    w: int,
+    tendon: bool,
+    target: int,
+    actuator: int,
+) -> float:
+    """Rotor inertia seen through the gear; actuator = -1: none, >= 0: the only one, < -1: several."""
+    first = actuator
+    last = actuator + 1
+    if actuator < -1:
+        first = 0
+        last = trntype.shape[0]
+    if actuator == -1:
+        last = first
+    sum = float(0.0)
+    for k in range(first, last):
+        if targets(trntype[k], trnid[k], tendon, target):
+            ratio = gear[w, outadr[k]][0]
+            sum += armature[w, k] * ratio * ratio
+    return sum
+
+
+@wp.func
+def mass_matrix(m: Model, d: Data, w: int):
+    """crb and M of joints (mj_crb)."""
+    for b in range(m.size.nbody):
+        d.inertia.crb[w, b] = d.inertia.cinert[w, b]
+    for k in range(m.size.nbody - 1):
+        b = m.size.nbody - 1 - k
+        p = m.body.parentid[b]
+        if p > 0:
+            d.inertia.crb[w, p] = d.inertia.crb[w, p] + d.inertia.crb[w, b]
+    for i in range(m.size.nv):
+        start = m.dof.M_rowadr[i]
+        last = start + m.dof.M_rownnz[i] - 1
+        force = inertia_mul(d.inertia.crb[w, m.dof.bodyid[i]], d.inertia.cdof[w, i])
+        for a in range(start, last):
+            d.inertia.M[w, a] = wp.dot(d.inertia.cdof[w, m.dof.M_colind[a]], force)
+        j = m.dof.jntid[i]
+        armature = m.dof.armature[w, i]
+        if m.jnt.actuatorid[j] != -1:
+            armature += actuator_armature(
+                m.actuator.trntype, m.actuator.trnid, m.actuator.outadr, m.actuator.armature, m.actuator.gear,
+                w, False, j, m.jnt.actuatorid[j]
+            )  # fmt: skip
+        d.inertia.M[w, last] = armature + wp.dot(d.inertia.cdof[w, i], force)
+
+
+@wp.func
+def tendon_armature(m: Model, d: Data, w: int):
+    """M += armature J^T J, tendon by tendon (mj_tendonArmature). The dofs of J are sorted, as those of a row of M."""
+    for t in range(m.size.ntendon):
+        armature = m.tendon.armature[w, t]
+        if m.tendon.actuatorid[t] != -1:
+            armature += actuator_armature(
+                m.actuator.trntype, m.actuator.trnid, m.actuator.outadr, m.actuator.armature, m.actuator.gear,
+                w, True, t, m.tendon.actuatorid[t]
+            )  # fmt: skip
+        if armature != 0.0:
+            first = m.tendon.ten_J_rowadr[t]
+            end = first + m.tendon.ten_J_rownnz[t]
+            for r in range(first, end):
+                i = m.tendon.ten_J_colind[r]
+                scale = armature * d.ten.J[w, r]
+                c = int(first)
+                for a in range(m.dof.M_rowadr[i], m.dof.M_rowadr[i] + m.dof.M_rownnz[i]):
+                    while c < end and m.tendon.ten_J_colind[c] < m.dof.M_colind[a]:
+                        c += 1
+                    if c < end and m.tendon.ten_J_colind[c] == m.dof.M_colind[a]:
+                        d.inertia.M[w, a] = d.inertia.M[w, a] + scale * d.ten.J[w, c]
