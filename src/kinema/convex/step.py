@@ -5,7 +5,8 @@ A loop over nothing costs nothing, so only what is long to compile is left out, 
 
 import numpy as np
 
-from kinema.convex import bias, camera, check, com, factor, fluid, kinematics, mass, passive, smooth, velocity
+from kinema.convex import bias, camera, check, com, factor, fluid, kinematics, mass, passive, smooth
+from kinema.convex import tendon, transmission, velocity
 from kinema.convex.integrate import advance, euler
 from kinema.convex.stage import Stage
 
@@ -21,19 +22,28 @@ def position(m) -> list[Stage]:
         Stage(com.com_pos),
         Stage(camera.camera_pose, over="ncam"),
         Stage(camera.light_pose, over="nlight"),
+        *tendon.stages(m),
         Stage(mass.mass_matrix),
+        *([Stage(mass.tendon_armature)] if tendon.has_armature(m) else []),
         Stage(factor.factor_mass),
+        *transmission.stages(m),
     ]
 
 
 def velocities(m) -> list[Stage]:
     """All that depends on velocity."""
-    recipe = [Stage(velocity.com_vel), Stage(passive.joint_springs), Stage(passive.joint_dampers)]
+    recipe = [Stage(tendon.tendon_velocity, over="ntendon")] if m.ntendon else []
+    recipe += [Stage(transmission.actuator_velocity, over="nactuator")] if m.nactuator else []
+    recipe += [Stage(velocity.com_vel), Stage(passive.joint_springs), Stage(passive.joint_dampers)]
+    if m.ntendon:
+        recipe.append(Stage(tendon.tendon_passive))
     if np.any(m.body_gravcomp):
         recipe.append(Stage(passive.gravity_compensation))
     if m.opt.density or m.opt.viscosity:
         recipe.append(Stage(fluid.fluid))
     recipe += [Stage(passive.passive_total), Stage(bias.bias)]
+    if tendon.has_armature(m):
+        recipe.append(Stage(tendon.tendon_bias))
     return recipe
 
 
