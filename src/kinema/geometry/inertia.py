@@ -20,7 +20,7 @@ import numpy as np
 from kinema.geometry.mesh import Float64, Int32
 
 MINVAL = 1e-15
-EIGEN_EPS = 1e-12
+EIGEN_TOLERANCE = 1e-7
 
 
 def serial_sum(values: Float64) -> Float64:
@@ -150,9 +150,11 @@ def _product(a: list[list[float]], b: list[list[float]]) -> list[list[float]]:
 def principal_axes(matrix: Float64) -> tuple[Float64, Float64]:
     """Eigenvalues of a symmetric 3x3 matrix in descending order, and the quaternion (wxyz) of its eigenvectors.
 
-    Jacobi rotations about one axis at a time, accumulated in a quaternion; terms below 1e-12 count as zero.
+    Jacobi rotations about one axis at a time, accumulated in a quaternion, until no term off the diagonal exceeds 1e-7 of
+    the largest term of the matrix. Eigenvalues closer than that keep their order.
     """
     mat = [[float(x) for x in row] for row in matrix]
+    tolerance = EIGEN_TOLERANCE * max(abs(x) for row in mat for x in row)
     quat: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)
     value = [mat[0][0], mat[1][1], mat[2][2]]
     for _ in range(500):
@@ -166,21 +168,18 @@ def principal_axes(matrix: Float64) -> tuple[Float64, Float64]:
             row, col, axis = 0, 2, 1
         else:
             row, col, axis = 1, 2, 0
-        if abs(d[row][col]) < EIGEN_EPS:
+        if abs(d[row][col]) <= tolerance:
             break
         tau = (d[col][col] - d[row][row]) / (2 * d[row][col])
         t = 1.0 / (tau + math.sqrt(1 + tau * tau)) if tau >= 0 else -1.0 / (-tau + math.sqrt(1 + tau * tau))
         c = 1.0 / math.sqrt(1 + t * t)
-        if c > 1.0 - EIGEN_EPS:
-            break
-        s = math.sqrt(0.5 - 0.5 * c)
-        s = -s if tau >= 0 else s
-        turn = [0.0, 0.0, 0.0, 0.0]
-        turn[axis + 1] = -s if axis == 1 else s
-        turn[0] = math.sqrt(1.0 - turn[axis + 1] * turn[axis + 1])
+        half_cos = math.sqrt(0.5 + 0.5 * c)
+        half_sin = t * c / (2 * half_cos)
+        turn = [half_cos, 0.0, 0.0, 0.0]
+        turn[axis + 1] = half_sin if axis == 1 else -half_sin
         quat = _normalized(_normalized(quat_mul(quat, _normalized(tuple(turn)))))
     for j in (0, 1, 0):  # bubble sort, turning by 90 degrees at each exchange
-        if value[j] + EIGEN_EPS < value[j + 1]:
+        if value[j] + tolerance < value[j + 1]:
             value[j], value[j + 1] = value[j + 1], value[j]
             turn = [0.707106781186548, 0.0, 0.0, 0.0]
             turn[(j + 2) % 3 + 1] = turn[0]

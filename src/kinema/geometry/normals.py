@@ -36,11 +36,19 @@ def vertex_normals(vert: Float64, face: Int32, *, smooth: bool) -> Float32:
 
 
 def _scatter(value: Float64, face: Int32, nvert: int, mask: np.ndarray) -> Float32:
-    """Sum face values at their (masked) corners, in face order."""
+    """Sum face values at their (masked) corners, in face order, rounding to float32 after each as MuJoCo does."""
     corner = face[mask]
     row = np.repeat(np.arange(len(face)), 3).reshape(-1, 3)[mask]
-    columns = [np.bincount(corner, weights=value[row, k], minlength=nvert) for k in range(3)]
-    return np.stack(columns, axis=1).astype(np.float32)
+    by_vertex = np.argsort(corner, kind="stable")
+    count = np.bincount(corner, minlength=nvert)
+    start = np.cumsum(count) - count
+    total = np.zeros((nvert, 3), np.float32)
+    vertex = np.flatnonzero(count)
+    # one round a face around the vertex: all vertices take their first, then their second, ...
+    for turn in range(int(count.max(initial=0))):
+        vertex = vertex[count[vertex] > turn]
+        total[vertex] += value[row[by_vertex[start[vertex] + turn]]]
+    return total
 
 
 def unit_or_up(normal: Float32) -> Float32:

@@ -1,7 +1,7 @@
 """Flat sides of a convex hull: coplanar triangles merged into polygons.
 
-Triangles whose normals fall into the same cell of a 0.01 rad grid of (azimuth, polar angle) make one side; its outline is
-what remains after cancelling inner edges. MuJoCo keeps the sides in a hash map and writes them in the map's order, so
+Triangles whose normals fall into the same cell of a 0.01 rad grid of (azimuth, polar angle) make one side; its outline
+is what remains after cancelling inner edges. MuJoCo keeps the sides in a hash map and writes them in the map's order, so
 that order is reproduced here (`hash_map_order`).
 """
 
@@ -115,8 +115,6 @@ def _outlines(triangles: list[list[int]]) -> list[list[int]]:
             islands += 1
         for edge in fresh:
             edges[edge] = island
-    if len(edges) == 3:
-        return [[edge[0] for edge in edges]]
     return _walk(edges, islands)
 
 
@@ -151,12 +149,14 @@ def _walk(edges: dict[tuple[int, int], int], islands: int) -> list[list[int]]:
 def hash_map_order(keys: Float64) -> list[int]:
     """The order in which libc++'s unordered_map of (double, double) keys iterates, after inserting them in order.
 
-    A double hashes to its bits (zero to 0), a pair to the exclusive or. A new bucket goes to the front of the list and a
-    new key to the front of its bucket; when there are more keys than buckets the table grows to the next prime after
-    twice the size, and nodes are chained again in the order they stood in.
+    A double hashes to its bits (zero to 0); a pair mixes the second into the first. A new bucket goes to the front of
+    the list and a new key to the front of its bucket; when there are more keys than buckets the table grows to the next
+    prime after twice the size, and nodes are chained again in the order they stood in.
     """
     bits = np.where(keys == 0, 0.0, keys).view(np.uint64)
-    hashes = (bits[:, 0] ^ bits[:, 1]).tolist()
+    a, b = bits[:, 0], bits[:, 1]
+    with np.errstate(over="ignore"):
+        hashes = (a ^ (b + np.uint64(0x9E3779B9) + (a << np.uint64(6)) + (a >> np.uint64(2)))).tolist()
     order: list[int] = []
     count = 0
     while count < len(hashes):
