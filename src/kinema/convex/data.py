@@ -160,11 +160,13 @@ class Search:
     """Scratch of the constraint solver."""
 
     niter: per_world(int)
+    fullM: data("nv", "nv", rows=True)  # the mass matrix as a dense one
     H: data("nv", "nv", rows=True)
+    cone: data(6, "nv", rows=True)
+    acc: data("nv", rows=True)
     Ma: data("nv", rows=True)
     Mv: data("nv", rows=True)
     grad: data("nv", rows=True)
-    Mgrad: data("nv", rows=True)
     search: data("nv", rows=True)
     Jaref: data("nefcmax", rows=True)
     Jv: data("nefcmax", rows=True)

@@ -30,8 +30,6 @@ from kinema.convex.model import Model
 from kinema.math.lanes import lane_count, lane_sum
 from kinema.math.spatial import angular
 
-vec6 = wp.spatial_vector
-
 DISABLE_CONTACT = wp.constant(16)
 PYRAMIDAL = wp.constant(0)
 
@@ -68,22 +66,22 @@ def contact_rows(m: Model, d: Data, w: int, lane: int, n: int) -> int:
 
 
 @wp.func
-def contact_columns(m: Model, d: Data, w: int, lane: int, r: int, c: int, b1: int, b2: int) -> vec6:
+def contact_columns(m: Model, d: Data, w: int, lane: int, r: int, c: int, b1: int, b2: int) -> wp.spatial_vector:
     """Write the rows of J of one contact; returns its velocity in the contact frame (normal, tangents, spin, rolls)."""
     pos = d.con.pos[w, c]
     frame = d.con.frame[w, c]
     dim = d.con.dim[w, c]
     friction = d.con.friction[w, c]
-    vel = vec6()
+    vel = wp.spatial_vector()
     for i in range(lane, m.size.nv, lane_count()):
         body = m.dof.bodyid[i]
         end = m.dof.bodyend[i]
         sign = holds(b2, body, end) - holds(b1, body, end)
-        axis = vec6()
+        axis = wp.spatial_vector()
         if sign != 0.0:
             cdof = d.inertia.cdof[w, i]
             point = point_column(cdof, pos - d.inertia.subtree_com[w, m.body.rootid[body]])
-            axis = vec6(sign * (frame * point), sign * (frame * angular(cdof)))
+            axis = wp.spatial_vector(sign * (frame * point), sign * (frame * angular(cdof)))
             vel += axis * d.state.qvel[w, i]
         if dim == 1:
             d.efc.J[w, r, i] = axis[0]
@@ -101,7 +99,7 @@ def contact_columns(m: Model, d: Data, w: int, lane: int, r: int, c: int, b1: in
 
 
 @wp.func
-def surface_velocity(m: Model, d: Data, w: int, c: int) -> vec6:
+def surface_velocity(m: Model, d: Data, w: int, c: int) -> wp.spatial_vector:
     """What moving surfaces add to the velocity of a contact: in the tangent plane and about the normal only."""
     geoms = d.con.geom[w, c]
     pos = d.con.pos[w, c]
@@ -117,11 +115,11 @@ def surface_velocity(m: Model, d: Data, w: int, c: int) -> vec6:
         ang += sign * turn
     frame = d.con.frame[w, c]
     along = frame * lin
-    return vec6(0.0, along[1], along[2], (frame * ang)[0], 0.0, 0.0)
+    return wp.spatial_vector(0.0, along[1], along[2], (frame * ang)[0], 0.0, 0.0)
 
 
 @wp.func
-def contact_scalars(m: Model, d: Data, w: int, r: int, c: int, b1: int, b2: int, vel: vec6, floor: float):
+def contact_scalars(m: Model, d: Data, w: int, r: int, c: int, b1: int, b2: int, vel: wp.spatial_vector, floor: float):
     """Residual, regularization and reference acceleration of the rows of one contact."""
     dim = d.con.dim[w, c]
     friction = d.con.friction[w, c]

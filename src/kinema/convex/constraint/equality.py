@@ -20,8 +20,6 @@ from kinema.math.lanes import lane_count, lane_sum
 from kinema.math.quaternion import conjugate, mul_quat, mul_quat_axis, rotate
 from kinema.math.spatial import angular, cross_motion, linear
 
-vec6 = wp.spatial_vector
-
 DISABLE_EQUALITY = wp.constant(2)
 CONNECT, WELD, JOINT, TENDON = wp.constant(0), wp.constant(1), wp.constant(2), wp.constant(3)
 OBJ_BODY = wp.constant(1)
@@ -157,8 +155,8 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int, r: int, e: int, size: int)
     scale = data[10]
 
     # columns of J, and the sums J v and Jdot v
-    vel = vec6()
-    acc = vec6()
+    vel = wp.spatial_vector()
+    acc = wp.spatial_vector()
     for i in range(lane, m.size.nv, lane_count()):
         body = m.dof.bodyid[i]
         end = m.dof.bodyend[i]
@@ -174,7 +172,7 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int, r: int, e: int, size: int)
             quat = mul_quat(mul_quat_axis(negq2, spin), q1)
             rot = 0.5 * scale * wp.vec3(quat[1], quat[2], quat[3])
             qvel = d.state.qvel[w, i]
-            vel += vec6(lin, rot) * qvel
+            vel += wp.spatial_vector(lin, rot) * qvel
             dot = d.vel.cdof_dot[w, i]
             j = m.dof.jntid[i]
             kind = m.jnt.type[j]
@@ -182,7 +180,7 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int, r: int, e: int, size: int)
                 dot = cross_motion(d.vel.cvel[w, body], cdof)
             a1 = point_column(dot, x1 - c1) + wp.cross(turn, p1)
             a2 = point_column(dot, x2 - c2) + wp.cross(turn, p2)
-            acc += vec6(s1 * a1 - s2 * a2, (s1 - s2) * angular(dot)) * qvel
+            acc += wp.spatial_vector(s1 * a1 - s2 * a2, (s1 - s2) * angular(dot)) * qvel
         for k in range(3):
             d.efc.J[w, r + k, i] = lin[k]
         if weld:
@@ -194,15 +192,15 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int, r: int, e: int, size: int)
 
     if lane == 0:
         gap = x1 - x2
-        residual = vec6(gap, wp.vec3())
-        drift = vec6(linear_part(acc), wp.vec3())
+        residual = wp.spatial_vector(gap, wp.vec3())
+        drift = wp.spatial_vector(linear_part(acc), wp.vec3())
         if weld:
             quat = mul_quat(negq2, q1)
-            residual = vec6(gap, scale * wp.vec3(quat[1], quat[2], quat[3]))
+            residual = wp.spatial_vector(gap, scale * wp.vec3(quat[1], quat[2], quat[3]))
             w1 = angular(d.vel.cvel[w, b1])
             w2 = angular(d.vel.cvel[w, b2])
             turn_drift = weld_drift(negq2, q1, w1, w2, wp.vec3(acc[3], acc[4], acc[5]))
-            drift = vec6(linear_part(acc), scale * turn_drift)
+            drift = wp.spatial_vector(linear_part(acc), scale * turn_drift)
         solimp = safe_solimp(m.eq.solimp[w, e])
         ref = safe_solref(m.eq.solref[w, e], solref_floor(m, w))
         imp = impedance(solimp, wp.length(residual))
@@ -214,7 +212,7 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int, r: int, e: int, size: int)
 
 
 @wp.func
-def linear_part(v: vec6) -> wp.vec3:
+def linear_part(v: wp.spatial_vector) -> wp.vec3:
     return wp.vec3(v[0], v[1], v[2])
 
 
