@@ -144,6 +144,5 @@ class Compilation:
         """The arrays and sizes so far, readable as mjModel attributes; what is filled later shows up in it too."""
         counted = {symbol: len(self.elements[kind]) for kind, symbol in KINDS.items()}
         self.sizes.update({symbol: count for symbol, count in counted.items() if symbol not in self.sizes})
-        return HostModel(
-            self.arrays, self.sizes, SimpleNamespace(**self.option), SimpleNamespace(**self.statistic), SimpleNamespace()
-        )
+        option, statistic = SimpleNamespace(**self.option), SimpleNamespace(**self.statistic)
+        return HostModel(self.arrays, self.sizes, option, statistic, SimpleNamespace())

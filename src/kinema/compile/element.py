@@ -12,7 +12,7 @@ Names are scoped: elements that arrive by <attach> or <replicate> carry a prefix
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,8 +28,11 @@ FALSE, TRUE, AUTO = 0, 1, 2
 FALSE_TRUE = {"false": False, "true": True}
 FALSE_TRUE_AUTO = {"false": FALSE, "true": TRUE, "auto": AUTO}
 
-ASSET_KINDS = frozenset({"mesh", "hfield", "texture", "material", "skin", "numeric", "text", "plugin"})
+ASSET_KINDS = frozenset({"mesh", "hfield", "texture", "material", "skin", "numeric", "text"})
 """Kinds a model keeps once: copies made inside one model (replicate, self-attach) share them under their own names."""
+
+FILE_KINDS = frozenset({"mesh", "hfield", "texture"})
+"""Kinds named after their file when they have no name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,16 @@ class Scope:
     asset_prefix: str = ""
     asset_suffix: str = ""
 
+    def renamed(self, prefix: str, suffix: str, *, assets: bool) -> Scope:
+        """This scope inside one more attachment; `assets` when the attachment crosses from another document."""
+        inside = replace(self, prefix=prefix + self.prefix, suffix=self.suffix + suffix)
+        if assets:
+            inside = replace(inside, asset_prefix=prefix + self.asset_prefix, asset_suffix=self.asset_suffix + suffix)
+        return inside
+
     def full_name(self, kind: str, name: str) -> str:
-        """A name as written, with this scope's prefix and suffix; the empty name and `world` stay as they are."""
-        if not name or (kind == "body" and name == "world"):
+        """A name as written, with this scope's prefix and suffix; the empty name stays as it is."""
+        if not name:
             return name
         if kind in ASSET_KINDS:
             return f"{self.asset_prefix}{name}{self.asset_suffix}"
@@ -69,7 +79,10 @@ class Element:
         scope: Document settings and name scope.
         layers: Attribute dictionaries, weakest first; the last one is the element's own.
         default: The default class it takes values from, if any.
-        body: Owner of an element of the tree, else None.
+        body: Owner of an element of the tree (a `tree.Body`), else None.
+        frame: Innermost <frame> around an element of the tree (a `frames.Frame`), else None.
+        resolved: Full names of references that attaching settled otherwise than by prefix and suffix.
+        record: What the element compiled to, set by its section.
     """
 
     node: Node
@@ -78,6 +91,9 @@ class Element:
     layers: tuple[Mapping[str, str], ...] = ()
     default: DefaultClass | None = None
     body: Any = None
+    frame: Any = None
+    resolved: dict[str, str] = field(default_factory=dict)
+    record: Any = None
 
     # ---- identity
 
@@ -93,7 +109,16 @@ class Element:
     @property
     def name(self) -> str:
         """The element's name with prefix and suffix; empty when it has none."""
-        return self.scope.full_name(self.kind, self.node.attributes.get("name", ""))
+        name = self.node.attributes.get("name", "")
+        if not name and self.kind in FILE_KINDS:
+            name = self.text("file", "").replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
+        return self.scope.full_name(self.kind, name)
+
+    def copy(self, prefix: str, suffix: str, *, assets: bool) -> Element:
+        """The same element inside one more attachment."""
+        resolved = {key: prefix + name + suffix for key, name in self.resolved.items()}
+        scope = self.scope.renamed(prefix, suffix, assets=assets)
+        return replace(self, scope=scope, resolved=resolved)
 
     def error(self, message: str, attribute: str | None = None) -> CompileError:
         """An error at this element, to raise; with `attribute`, its value as written is quoted."""
@@ -199,6 +224,8 @@ class Element:
 
     def reference(self, attribute: str, kind: str) -> str:
         """The full name of what the attribute refers to; empty when unset."""
+        if attribute in self.resolved:
+            return self.resolved[attribute]
         return self.scope.full_name(kind, self.text(attribute, ""))
 
     def _parse(self, attribute: str, text: str, dtype: type) -> list:

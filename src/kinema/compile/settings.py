@@ -60,7 +60,7 @@ def read_settings(root: Node) -> Settings:
 def _apply(old: Settings, e: Element) -> Settings:
     coordinate = e.keyword("coordinate", {"local": "local", "global": "global"}, "local")
     if coordinate == "global":
-        raise e.error("global coordinates are gone; load and save the model in MuJoCo 2.3.3 to convert it", "coordinate")
+        raise e.error("global coordinates are gone; load and save the model in MuJoCo 2.3.3 first", "coordinate")
     directory = e.text("assetdir", None)
     seq = e.text("eulerseq", old.eulerseq)
     if len(seq) != 3 or any(letter not in "xyzXYZ" for letter in seq):

@@ -1,0 +1,66 @@
+"""Names and paths as mjModel stores them: one string of bytes, addresses into it, and a hash table.
+
+The table has two slots per object; a name goes to the first free one from  h % n,  h = 33 h ^ byte  from 5381.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinema.compile.asset import asset_path
+from kinema.compile.context import Compilation
+from kinema.compile.host_model import KINDS
+
+ADDRESS = {"joint": "jnt", "camera": "cam", "texture": "tex", "material": "mat", "equality": "eq"}
+"""Kinds whose address field abbreviates the kind."""
+PATH_KINDS = ("hfield", "mesh", "skin", "texture")
+LOAD = 2
+_MASK = (1 << 64) - 1
+
+
+def fill_names(c: Compilation) -> None:
+    """Set names, name_*adr, names_map, and paths with *_pathadr."""
+    a = c.arrays
+    title = c.root.attributes.get("model", "") or "MuJoCo Model"
+    text = bytearray(title.encode() + b"\0")
+    table: list[int] = []
+    for kind in KINDS:
+        names = [name.encode() for name in c.names(kind)]
+        slots = [-1] * (LOAD * len(names))
+        addresses = []
+        for index, name in enumerate(names):
+            addresses.append(len(text))
+            text += name + b"\0"
+            if name:
+                slot = _hash(name) % len(slots)
+                while slots[slot] != -1:
+                    slot = (slot + 1) % len(slots)
+                slots[slot] = index
+        a[f"name_{ADDRESS.get(kind, kind)}adr"] = np.array(addresses, dtype=np.int32)
+        table += slots
+    a["names"] = np.frombuffer(bytes(text), dtype="S1")
+    a["names_map"] = np.array(table, dtype=np.int32)
+    c.sizes["nnames"], c.sizes["nnames_map"] = len(text), len(table)
+    _fill_paths(c)
+
+
+def _hash(name: bytes) -> int:
+    value = 5381
+    for byte in name:
+        signed = byte - 256 if byte > 127 else byte
+        value = (((value << 5) + value) ^ signed) & _MASK
+    return value
+
+
+def _fill_paths(c: Compilation) -> None:
+    text = bytearray()
+    for kind in PATH_KINDS:
+        addresses = []
+        for e in c.elements[kind]:
+            file = asset_path(e) if e.text("file", "") else ""
+            addresses.append(len(text) if file else -1)
+            text += file.encode() + b"\0" if file else b""
+        c.arrays[f"{'tex' if kind == 'texture' else kind}_pathadr"] = np.array(addresses, dtype=np.int32)
+    text = text or bytearray(b"\0")
+    c.arrays["paths"] = np.frombuffer(bytes(text), dtype="S1")
+    c.sizes["npaths"] = len(text)

@@ -1,0 +1,182 @@
+"""The compilation, stage by stage: a recipe in MuJoCo's order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+
+import numpy as np
+
+from kinema.compile.asset import compile_material, compile_meshes, fill_meshes
+from kinema.compile.body import check_moving_mass, compile_body, fill_bodies
+from kinema.compile.bvh import fill_hierarchies
+from kinema.compile.camera import fill_cameras
+from kinema.compile.constants import derived_constants
+from kinema.compile.contact import compile_contact
+from kinema.compile.context import Compilation
+from kinema.compile.custom import compile_custom
+from kinema.compile.document import read_document
+from kinema.compile.element import Element
+from kinema.compile.equality import compile_equality
+from kinema.compile.geom import fill_geoms
+from kinema.compile.host_model import KINDS, HostModel
+from kinema.compile.joint import fill_joints
+from kinema.compile.keyframe import compile_keyframe
+from kinema.compile.light import fill_lights
+from kinema.compile.names import fill_names
+from kinema.compile.option import compile_option, read_sizes
+from kinema.compile.site import fill_sites
+from kinema.compile.sizes import complete_sizes, fill_flex
+from kinema.compile.source import load_model, load_source
+from kinema.compile.sparsity import fill_sparsity
+from kinema.compile.statistic import INITIAL, override_statistic
+from kinema.compile.tendon import compile_tendon
+from kinema.compile.tree import Spec, number_tree
+from kinema.compile.visual import read_visual
+
+
+
+def compile_model(source, *, assets: Mapping[str, bytes] | None = None) -> HostModel:
+    """Compile an MJCF document into mjModel's arrays.
+
+    Args:
+        source: Path of a file, XML text, a source tree (`Node`) or a document (`mjcf.RootElement`).
+        assets: Files by name that come before those on disk.
+
+    Returns:
+        The compiled model under mjModel's names.
+
+    Raises:
+        CompileError: where the model is wrong, with file, line, element path and value.
+    """
+    root, directory = load_source(source, assets)
+    spec = read_document(root, directory, lambda file, folder: load_model(file, folder, assets))
+    c = start(spec)
+    c.scratch["files"] = dict(assets or {})
+    for stage in STAGES:
+        stage(c)
+    return finish(c)
+
+
+def start(spec: Spec) -> Compilation:
+    """A compilation with every element in its list, in compiled order."""
+    c = Compilation(spec.root, spec.scope.settings, spec.defaults)
+    lists = number_tree(spec.world)
+    c.bodies = lists["body"]
+    for kind in KINDS:
+        if kind == "body":
+            c.elements[kind] = [body.element for body in c.bodies]
+        elif kind in lists:
+            c.elements[kind] = lists[kind]
+        else:
+            c.elements[kind] = list(spec.list(kind))
+    c.scratch["attached_keys"] = spec.attached_keys
+    c.elements["key"] += [key.element for key in spec.attached_keys]
+    for kind in KINDS:
+        c.ids(kind)  # refuses repeated names
+    return c
+
+
+def _tree(c: Compilation) -> None:
+    for body in c.bodies:
+        compile_body(c, body)
+    check_moving_mass(c.bodies)
+
+
+def _fill_tree(c: Compilation) -> None:
+    fill_joints(c)
+    fill_bodies(c)
+    fill_geoms(c)
+    fill_sites(c)
+    fill_cameras(c)
+    fill_lights(c)
+    fill_hierarchies(c)
+    fill_meshes(c)
+
+
+def _total_mass(c: Compilation) -> None:
+    """Scale all masses to the total the compiler settings ask for."""
+    wanted = c.settings.settotalmass
+    if wanted <= 0:
+        return
+    c.warn("compiler attribute 'settotalmass' is deprecated: scale the masses and densities in the model")
+    scale = max(1e-15, wanted / max(1e-15, float(c.arrays["body_mass"][1:].sum())))
+    c.arrays["body_mass"][1:] *= scale
+    c.arrays["body_inertia"][1:] *= scale
+
+
+def _constants(c: Compilation) -> None:
+    """Everything that needs the dynamics at qpos0."""
+    c.statistic.update(INITIAL)
+    found = derived_constants(c.view())
+    c.statistic.update(vars(found.pop("stat")))
+    c.arrays.update(found)
+    _spring_damper(c)
+
+
+def _spring_damper(c: Compilation) -> None:
+    """Stiffness and damping of joints that ask for a time constant and damping ratio."""
+    a = c.arrays
+    for joint, (timeconst, dampratio) in enumerate(c.scratch["springdamper"]):
+        if timeconst <= 0 or dampratio <= 0:
+            continue
+        dofs = np.flatnonzero(a["dof_jntid"] == joint)
+        inertia = len(dofs) / max(1e-15, float(a["dof_invweight0"][dofs].sum()))
+        a["jnt_stiffness"][joint] = inertia / max(1e-15, timeconst**2 * dampratio**2)
+        a["dof_damping"][dofs] = 2 * inertia / max(1e-15, timeconst)
+
+
+def _optional(module: str, function: str):
+    import importlib
+    import importlib.util
+
+    def run(c: Compilation) -> None:
+        if importlib.util.find_spec(f"kinema.compile.{module}"):
+            found = getattr(importlib.import_module(f"kinema.compile.{module}"), function, None)
+            if found:
+                found(c)
+
+    return run
+
+
+STAGES = (
+    read_sizes,
+    compile_option,
+    read_visual,
+    compile_meshes,
+    _optional("asset", "compile_textures"),
+    _optional("asset", "compile_hfields"),
+    _tree,
+    _fill_tree,
+    compile_material,
+    _optional("asset", "compile_skins"),
+    _optional("plugin", "compile_plugin"),
+    compile_tendon,
+    _optional("actuator", "compile_actuator"),
+    compile_equality,
+    compile_contact,
+    _optional("sensor", "compile_sensor"),
+    compile_custom,
+    fill_flex,
+    fill_sparsity,
+    complete_sizes,
+    _total_mass,
+    _constants,
+    override_statistic,
+    compile_keyframe,
+    fill_names,
+)
+
+
+def finish(c: Compilation) -> HostModel:
+    """The compiled model."""
+    c.view()
+    option = SimpleNamespace(**{k: np.array(v) if isinstance(v, list) else v for k, v in c.option.items()})
+    visual = SimpleNamespace(**{group: SimpleNamespace(**values) for group, values in c.visual.items()})
+    visual.global_ = getattr(visual, "global")
+    names = {kind: c.names(kind) for kind in KINDS}
+    title = c.root.attributes.get("model", "") or "MuJoCo Model"
+    return HostModel(c.arrays, c.sizes, option, SimpleNamespace(**c.statistic), visual, title, c.warnings, names)
+
+
+__all__ = ["Element", "compile_model"]
