@@ -1,0 +1,378 @@
+// Newton's method for one world, run by a group of L lanes (32 on CUDA, 1 on the CPU).
+//
+//   minimize over a:   1/2 (a - a_s)' M (a - a_s) + s(J a - aref)
+//
+// s is convex and piecewise smooth: a quadratic per equality row, a Huber function per friction row, half a quadratic
+// per limit, pyramid edge or frictionless contact, and per elliptic contact a cone with a top (free), a middle and a
+// bottom (quadratic) zone. Each iteration takes the Newton direction H x = g, H = M + J' (ds/dJa^2) J = U'U, and finds
+// the exact minimum along it.
+//
+// Matrices are row-major; U is upper triangular, so that every inner loop runs along a row.
+
+#if defined(__CUDA_ARCH__)
+#define KN_LANES 32
+#define KN_SYNC() __syncwarp()
+#define KN_SUM(x) do { for (int o = 16; o > 0; o >>= 1) x += __shfl_xor_sync(0xffffffffu, x, o); } while (0)
+#else
+#define KN_LANES 1
+#define KN_SYNC()
+#define KN_SUM(x)
+#endif
+// element i of world w, and the row of world w of an array whose rows are contiguous
+#define KN_AT(a, i) (*(float*)((char*)(a).data + (size_t)w * (a).strides[0] + (size_t)(i) * (a).strides[1]))
+#define KN_ROW(T, a) ((T*)((char*)(a).data + (size_t)w * (a).strides[0]))
+#define KN_EACH(i, n) for (int i = lane; i < (n); i += KN_LANES)
+
+const int nv = m.size.nv;
+const int nefc = KN_ROW(int, d.efc.nefc)[0];
+const int ne = KN_ROW(int, d.efc.ne)[0];
+const int nef = ne + KN_ROW(int, d.efc.nf)[0];
+
+if (nefc == 0 || nv == 0) {
+    KN_EACH(i, nv) {
+        KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i);
+        KN_AT(d.frc.qfrc_constraint, i) = 0.0f;
+    }
+    if (lane == 0) KN_ROW(int, d.solver.niter)[0] = 0;
+    return;
+}
+
+const float* J = KN_ROW(float, d.efc.J);
+const float* D = KN_ROW(float, d.efc.D);
+const float* R = KN_ROW(float, d.efc.R);
+const float* aref = KN_ROW(float, d.efc.aref);
+const float* loss = KN_ROW(float, d.efc.frictionloss);
+const int* type = KN_ROW(int, d.efc.type);
+const int* id = KN_ROW(int, d.efc.id);
+float* force = KN_ROW(float, d.efc.force);
+int* state = KN_ROW(int, d.efc.state);
+float* M = KN_ROW(float, d.solver.fullM);
+float* H = KN_ROW(float, d.solver.H);
+float* cone = KN_ROW(float, d.solver.cone);
+float* a = KN_ROW(float, d.solver.acc);
+float* Ma = KN_ROW(float, d.solver.Ma);
+float* Mv = KN_ROW(float, d.solver.Mv);
+float* g = KN_ROW(float, d.solver.grad);
+float* x = KN_ROW(float, d.solver.search);
+float* r = KN_ROW(float, d.solver.Jaref);
+float* v = KN_ROW(float, d.solver.Jv);
+
+enum { SATISFIED = 0, QUADRATIC = 1, LINEARNEG = 2, LINEARPOS = 3, CONE = 4 };
+const int ELLIPTIC = 7;
+
+auto dot = [&](const float* p, const float* q, int n) -> float {  // by one lane
+    float s[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    int i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; ++k) s[k] += p[i + k] * q[i + k];
+    float t = 0.0f;
+    for (; i < n; ++i) t += p[i] * q[i];
+    return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])) + t;
+};
+auto gather = [&](const float* A, const float* p, float* out, int n) {  // out = A p, A: n rows of nv
+    KN_EACH(i, n) out[i] = dot(A + (size_t)i * nv, p, nv);
+    KN_SYNC();
+};
+auto mu_of = [&](int c) -> float { return KN_AT(d.crow.mu, c); };
+auto dim_of = [&](int c) -> int { return *(int*)&KN_AT(d.con.dim, c); };
+auto friction_of = [&](int c) -> const float* { return &KN_AT(d.con.friction, c); };
+
+// M as a full matrix
+KN_EACH(i, nv * nv) M[i] = 0.0f;
+KN_SYNC();
+KN_EACH(i, nv) {
+    const int adr = m.dof.M_rowadr.data[i], nnz = m.dof.M_rownnz.data[i];
+    for (int k = 0; k < nnz; ++k) {
+        const int j = m.dof.M_colind.data[adr + k];
+        const float value = KN_AT(d.inertia.M, adr + k);
+        M[(size_t)i * nv + j] = value;
+        M[(size_t)j * nv + i] = value;
+    }
+}
+KN_SYNC();
+
+// forces and states at residual r; returns the cost of the rows
+auto update = [&]() -> float {
+    float cost = 0.0f;
+    KN_EACH(i, nefc) {
+        const float ri = r[i], Di = D[i];
+        if (i < ne) {
+            force[i] = -Di * ri; state[i] = QUADRATIC; cost += 0.5f * Di * ri * ri;
+        } else if (i < nef) {
+            const float f = loss[i], bound = R[i] * f;
+            if (ri <= -bound) { force[i] = f; state[i] = LINEARNEG; cost += -f * (0.5f * bound + ri); }
+            else if (ri >= bound) { force[i] = -f; state[i] = LINEARPOS; cost += f * (ri - 0.5f * bound); }
+            else { force[i] = -Di * ri; state[i] = QUADRATIC; cost += 0.5f * Di * ri * ri; }
+        } else if (type[i] != ELLIPTIC) {
+            if (ri >= 0.0f) { force[i] = 0.0f; state[i] = SATISFIED; }
+            else { force[i] = -Di * ri; state[i] = QUADRATIC; cost += 0.5f * Di * ri * ri; }
+        } else if (i == 0 || type[i - 1] != ELLIPTIC || id[i - 1] != id[i]) {  // first row of the contact
+            const int c = id[i], dim = dim_of(c);
+            const float mu = mu_of(c), *fri = friction_of(c);
+            float U[6], T = 0.0f;
+            U[0] = ri * mu;
+            for (int k = 1; k < dim; ++k) { U[k] = r[i + k] * fri[k - 1]; T += U[k] * U[k]; }
+            const float N = U[0];
+            T = sqrtf(T);
+            int zone;
+            if (N >= mu * T || (T <= 0.0f && N >= 0.0f)) {
+                zone = SATISFIED;
+                for (int k = 0; k < dim; ++k) force[i + k] = 0.0f;
+            } else if (mu * N + T <= 0.0f || (T <= 0.0f && N < 0.0f)) {
+                zone = QUADRATIC;
+                for (int k = 0; k < dim; ++k) {
+                    force[i + k] = -D[i + k] * r[i + k];
+                    cost += 0.5f * D[i + k] * r[i + k] * r[i + k];
+                }
+            } else {
+                zone = CONE;
+                const float Dm = Di / (mu * mu * (1.0f + mu * mu)), NmT = N - mu * T;
+                cost += 0.5f * Dm * NmT * NmT;
+                force[i] = -Dm * NmT * mu;
+                for (int k = 1; k < dim; ++k) force[i + k] = -force[i] / T * U[k] * fri[k - 1];
+            }
+            for (int k = 0; k < dim; ++k) state[i + k] = zone;
+        }
+    }
+    KN_SUM(cost);
+    KN_SYNC();
+    return cost;
+};
+
+// choose the better start: last acceleration, or the unconstrained one
+float cost;
+{
+    KN_EACH(i, nv) a[i] = KN_AT(d.frc.qacc_smooth, i);
+    KN_SYNC();
+    gather(J, a, r, nefc);
+    KN_EACH(i, nefc) r[i] -= aref[i];
+    KN_SYNC();
+    const float smooth = update();
+    const bool warm = (m.opt.disableflags & 512) == 0;
+    bool keep = false;
+    if (warm) {
+        KN_EACH(i, nv) a[i] = KN_AT(d.state.qacc_warmstart, i);
+        KN_SYNC();
+        gather(M, a, Ma, nv);
+        float gauss = 0.0f;
+        KN_EACH(i, nv) gauss += 0.5f * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
+        KN_SUM(gauss);
+        gather(J, a, r, nefc);
+        KN_EACH(i, nefc) r[i] -= aref[i];
+        KN_SYNC();
+        cost = update() + gauss;
+        keep = cost < smooth;
+    }
+    if (!keep) {
+        KN_EACH(i, nv) { a[i] = KN_AT(d.frc.qacc_smooth, i); Ma[i] = KN_AT(d.frc.qfrc_smooth, i); }
+        KN_SYNC();
+        gather(J, a, r, nefc);
+        KN_EACH(i, nefc) r[i] -= aref[i];
+        KN_SYNC();
+        update();
+    }
+}
+
+const float scale = 1.0f / (KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1));
+const float tolerance = wp::max(KN_ROW(float, m.opt.tolerance)[0], 1e-6f);
+const float gtol_factor = tolerance * KN_ROW(float, m.opt.ls_tolerance)[0] / scale;
+
+// cost change, slope and curvature at a + alpha x
+auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve) -> float {
+    float dc = 0.0f, d1 = 0.0f, d2 = 0.0f;
+    KN_EACH(i, nefc) {
+        const float ri = r[i], vi = v[i], Di = D[i], y = ri + alpha * vi;
+        if (i < ne) {
+            d1 += Di * y * vi; d2 += Di * vi * vi; dc += Di * alpha * vi * (ri + 0.5f * alpha * vi);
+        } else if (i < nef) {
+            const float f = loss[i], bound = R[i] * f;
+            if (y <= -bound) d1 -= f * vi;
+            else if (y >= bound) d1 += f * vi;
+            else { d1 += Di * y * vi; d2 += Di * vi * vi; }
+            auto huber = [&](float z) -> float {
+                return z <= -bound ? -f * (0.5f * bound + z) : z >= bound ? f * (z - 0.5f * bound) : 0.5f * Di * z * z;
+            };
+            dc += huber(y) - huber(ri);
+        } else if (type[i] != ELLIPTIC) {
+            if (y < 0.0f) { d1 += Di * y * vi; d2 += Di * vi * vi; }
+            const float lo = ri < 0.0f ? ri : 0.0f, hi = y < 0.0f ? y : 0.0f;
+            dc += 0.5f * Di * (hi - lo) * (hi + lo);
+        } else if (i == 0 || type[i - 1] != ELLIPTIC || id[i - 1] != id[i]) {
+            const int c = id[i], dim = dim_of(c);
+            const float mu = mu_of(c), *fri = friction_of(c);
+            const float U0 = ri * mu, V0 = vi * mu, Dm = Di / (mu * mu * (1.0f + mu * mu));
+            float UU = 0.0f, UV = 0.0f, VV = 0.0f, q0 = Di * ri * ri, q1 = Di * ri * vi, q2 = Di * vi * vi;
+            for (int k = 1; k < dim; ++k) {
+                const float u = r[i + k] * fri[k - 1], t = v[i + k] * fri[k - 1];
+                UU += u * u; UV += u * t; VV += t * t;
+                q0 += D[i + k] * r[i + k] * r[i + k];
+                q1 += D[i + k] * r[i + k] * v[i + k];
+                q2 += D[i + k] * v[i + k] * v[i + k];
+            }
+            auto cone_cost = [&](float s) -> float {
+                const float N = U0 + s * V0, TT = wp::max(0.0f, UU + s * (2.0f * UV + s * VV)), T = sqrtf(TT);
+                if (N >= mu * T || (T <= 0.0f && N >= 0.0f)) return 0.0f;
+                if (mu * N + T <= 0.0f) return 0.5f * q0 + s * (q1 + 0.5f * s * q2);
+                return 0.5f * Dm * (N - mu * T) * (N - mu * T);
+            };
+            dc += cone_cost(alpha) - cone_cost(0.0f);
+            const float N = U0 + alpha * V0, TT = UU + alpha * (2.0f * UV + alpha * VV);
+            if (TT <= 0.0f) {
+                if (N < 0.0f) { d1 += q1 + alpha * q2; d2 += q2; }
+            } else {
+                const float T = sqrtf(TT);
+                if (N >= mu * T) {
+                } else if (mu * N + T <= 0.0f) {
+                    d1 += q1 + alpha * q2; d2 += q2;
+                } else {
+                    const float T1 = (UV + alpha * VV) / T, T2 = VV / T - (UV + alpha * VV) * T1 / TT;
+                    const float n1 = V0 - mu * T1;
+                    d1 += Dm * (N - mu * T) * n1;
+                    d2 += Dm * (n1 * n1 - (N - mu * T) * mu * T2);
+                }
+            }
+        }
+    }
+    KN_SUM(dc); KN_SUM(d1); KN_SUM(d2);
+    slope = d1 + c1 + alpha * c2;
+    curve = wp::max(d2 + c2, 1e-15f);
+    return dc + alpha * (c1 + 0.5f * alpha * c2);
+};
+
+int iter = 0;
+const int maxiter = m.opt.iterations;
+for (;; ++iter) {
+    // gradient
+    KN_EACH(i, nv) g[i] = Ma[i] - KN_AT(d.frc.qfrc_smooth, i);
+    KN_SYNC();
+    for (int k = 0; k < nefc; ++k) {
+        const float f = force[k];
+        if (f != 0.0f) {
+            const float* row = J + (size_t)k * nv;
+            KN_EACH(i, nv) g[i] -= f * row[i];
+        }
+    }
+    float gg = 0.0f;
+    KN_EACH(i, nv) gg += g[i] * g[i];
+    KN_SUM(gg);
+    KN_SYNC();
+    if (iter >= maxiter || scale * sqrtf(gg) < tolerance) break;
+
+    // H = M + J' D J over active rows, and the Hessians of cones
+    KN_EACH(i, nv * nv) H[i] = M[i];
+    KN_SYNC();
+    auto rank_one = [&](const float* left, const float* right, float weight) {
+        for (int i = 0; i < nv; ++i) {
+            const float s = weight * left[i];
+            if (s != 0.0f) {
+                float* row = H + (size_t)i * nv;
+                for (int j = i + lane; j < nv; j += KN_LANES) row[j] += s * right[j];
+            }
+        }
+    };
+    for (int k = 0; k < nefc; ++k) {
+        const float* row = J + (size_t)k * nv;
+        if (state[k] == QUADRATIC) {
+            rank_one(row, row, D[k]);
+        } else if (state[k] == CONE && (k == 0 || type[k - 1] != ELLIPTIC || id[k - 1] != id[k])) {
+            const int c = id[k], dim = dim_of(c);
+            const float mu = mu_of(c), *fri = friction_of(c);
+            float U[6], s[6], T = 0.0f;
+            U[0] = r[k] * mu; s[0] = mu;
+            for (int q = 1; q < dim; ++q) { s[q] = fri[q - 1]; U[q] = r[k + q] * s[q]; T += U[q] * U[q]; }
+            T = sqrtf(T);
+            const float N = U[0], Dm = D[k] / (mu * mu * (1.0f + mu * mu));
+            KN_SYNC();
+            for (int p = 0; p < dim; ++p)  // cone = (local Hessian) J
+                KN_EACH(i, nv) {
+                    float sum = 0.0f;
+                    for (int q = 0; q < dim; ++q) {
+                        float h;
+                        if (p == 0 && q == 0) h = 1.0f;
+                        else if (p == 0 || q == 0) h = -mu / T * U[p + q];
+                        else h = mu * N / (T * T * T) * U[p] * U[q] + (p == q ? mu * mu - mu * N / T : 0.0f);
+                        sum += Dm * s[p] * s[q] * h * row[(size_t)q * nv + i];
+                    }
+                    cone[(size_t)p * nv + i] = sum;
+                }
+            KN_SYNC();
+            for (int p = 0; p < dim; ++p) rank_one(row + (size_t)p * nv, cone + (size_t)p * nv, 1.0f);
+        }
+    }
+    KN_SYNC();
+
+    // H = U'U, and the forward half of the solve: x = U' \ -g
+    KN_EACH(i, nv) x[i] = -g[i];
+    KN_SYNC();
+    for (int k = 0; k < nv; ++k) {
+        float* row = H + (size_t)k * nv;
+        const float inv = 1.0f / sqrtf(wp::max(row[k], 1e-15f));
+        KN_SYNC();
+        for (int j = k + lane; j < nv; j += KN_LANES) row[j] *= inv;
+        if (lane == 0) x[k] *= inv;
+        KN_SYNC();
+        const float xk = x[k];
+        for (int i = k + 1; i < nv; ++i) {
+            const float f = row[i];
+            if (f != 0.0f) {
+                float* below = H + (size_t)i * nv;
+                for (int j = i + lane; j < nv; j += KN_LANES) below[j] -= f * row[j];
+            }
+        }
+        for (int j = k + 1 + lane; j < nv; j += KN_LANES) x[j] -= row[j] * xk;
+        KN_SYNC();
+    }
+    for (int k = nv - 1; k >= 0; --k) {
+        const float* row = H + (size_t)k * nv;
+        float s = 0.0f;
+        for (int j = k + 1 + lane; j < nv; j += KN_LANES) s += row[j] * x[j];
+        KN_SUM(s);
+        if (lane == 0) x[k] = (x[k] - s) / row[k];
+        KN_SYNC();
+    }
+
+    // exact line search: Newton on the slope, kept inside a bracket
+    gather(M, x, Mv, nv);
+    gather(J, x, v, nefc);
+    float c1 = 0.0f, c2 = 0.0f, xx = 0.0f;
+    KN_EACH(i, nv) {
+        c1 += x[i] * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)); c2 += x[i] * Mv[i]; xx += x[i] * x[i];
+    }
+    KN_SUM(c1); KN_SUM(c2); KN_SUM(xx);
+    float slope, curve, gain;
+    evaluate(0.0f, c1, c2, slope, curve);
+    const float gtol = wp::max(gtol_factor * sqrtf(xx), 1e-5f * fabsf(slope));
+    float lo = 0.0f, hi = -1.0f, alpha = -slope / curve;
+    if (!(alpha > 0.0f)) break;  // no descent left at this precision
+    for (int ls = 0; ls < m.opt.ls_iterations; ++ls) {
+        gain = evaluate(alpha, c1, c2, slope, curve);
+        if (fabsf(slope) < gtol) break;
+        if (slope < 0.0f) lo = alpha; else hi = alpha;
+        float next = alpha - slope / curve;
+        if (next <= lo || (hi >= 0.0f && next >= hi)) next = hi >= 0.0f ? 0.5f * (lo + hi) : 2.0f * alpha;
+        if (next == alpha) break;
+        alpha = next;
+    }
+
+    // move
+    int changed = 0;
+    KN_EACH(i, nv) { a[i] += alpha * x[i]; Ma[i] += alpha * Mv[i]; }
+    KN_EACH(i, nefc) { r[i] += alpha * v[i]; v[i] = (float)state[i]; }
+    KN_SYNC();
+    update();
+    float moved = 0.0f;
+    KN_EACH(i, nefc) moved += (state[i] != (int)v[i] || state[i] == CONE) ? 1.0f : 0.0f;
+    KN_SUM(moved);
+    changed = moved > 0.0f;
+    // a full step that changed no zone has landed on the minimum of a quadratic
+    if ((!changed && fabsf(alpha - 1.0f) < 1e-3f) || -scale * gain < tolerance) { ++iter; break; }
+}
+
+KN_EACH(i, nv) {
+    float f = 0.0f;
+    for (int k = 0; k < nefc; ++k) f += J[(size_t)k * nv + i] * force[k];
+    KN_AT(d.frc.qfrc_constraint, i) = f;
+    KN_AT(d.frc.qacc, i) = a[i];
+}
+if (lane == 0) KN_ROW(int, d.solver.niter)[0] = iter;
+KN_SYNC();
