@@ -172,11 +172,10 @@ def principal_axes(matrix: Float64) -> tuple[Float64, Float64]:
             break
         tau = (d[col][col] - d[row][row]) / (2 * d[row][col])
         t = 1.0 / (tau + math.sqrt(1 + tau * tau)) if tau >= 0 else -1.0 / (-tau + math.sqrt(1 + tau * tau))
-        c = 1.0 / math.sqrt(1 + t * t)
-        half_cos = math.sqrt(0.5 + 0.5 * c)
-        half_sin = t * c / (2 * half_cos)
-        turn = [half_cos, 0.0, 0.0, 0.0]
-        turn[axis + 1] = half_sin if axis == 1 else -half_sin
+        half = t / (1.0 + math.sqrt(1 + t * t))  # tangent of half the angle, for the quaternion
+        cosine = 1.0 / math.sqrt(1 + half * half)
+        turn = [cosine, 0.0, 0.0, 0.0]
+        turn[axis + 1] = half * cosine if axis == 1 else -half * cosine
         quat = _normalized(_normalized(quat_mul(quat, _normalized(tuple(turn)))))
     for j in (0, 1, 0):  # bubble sort, turning by 90 degrees at each exchange
         if value[j] + tolerance < value[j + 1]:
