@@ -4,11 +4,17 @@
     ├── DocumentError                 something is wrong with an MJCF document, and where
     │   ├── SyntaxProblem             not well-formed or not safe XML        (also ValueError)
     │   ├── UnknownElement            a tag the schema does not know         (also KeyError)
+    │   │   └── UnknownChild          the same, asked for from Python        (also AttributeError)
     │   ├── UnknownAttribute          an attribute the schema does not know  (also AttributeError)
+    │   ├── MissingAttribute          a required attribute is not set        (also AttributeError)
     │   ├── BadValue                  a value of the wrong type or range     (also ValueError)
+    │   ├── MissingFile               a file it names cannot be opened       (also ResourceError)
     │   └── CompileError              the document is valid, the model is not (also ValueError)
     ├── ResourceError                 bytes that cannot be opened or decoded (also OSError)
     ├── BuildError                    a wrong call on a ModelBuilder         (also ValueError)
+    │   ├── UnknownKey                a key or name no table knows           (also AttributeError, KeyError)
+    │   ├── WrongKind                 a value or key of the wrong type       (also TypeError)
+    │   └── WrongMoment               a call out of order                    (also RuntimeError)
     ├── SimulationError               a run that cannot go on: overflow, NaN (also RuntimeError)
     └── PluginError                   a plugin that broke its contract       (also RuntimeError)
 
@@ -55,7 +61,15 @@ class UnknownElement(DocumentError, KeyError):
     pass
 
 
+class UnknownChild(UnknownElement, AttributeError):
+    pass
+
+
 class UnknownAttribute(DocumentError, AttributeError):
+    pass
+
+
+class MissingAttribute(DocumentError, AttributeError):
     pass
 
 
@@ -71,7 +85,23 @@ class ResourceError(KinemaError, OSError):
     pass
 
 
+class MissingFile(DocumentError, ResourceError):
+    pass
+
+
 class BuildError(KinemaError, ValueError):
+    pass
+
+
+class UnknownKey(BuildError, AttributeError, KeyError):
+    __str__ = Exception.__str__  # KeyError would print the message in quotes
+
+
+class WrongKind(BuildError, TypeError):
+    pass
+
+
+class WrongMoment(BuildError, RuntimeError):
     pass
 
 

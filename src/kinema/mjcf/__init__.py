@@ -1,1 +1,75 @@
-"""MJCF documents: read, compose, edit and write them."""
+"""MJCF documents: read, compose, edit and write them.
+
+    from kinema import mjcf
+
+    arena = mjcf.RootElement(model="arena")
+    arena.worldbody.add("geom", type="plane", size=[5, 5, 0.1])
+    robot = mjcf.from_path("robot.xml")
+    arena.attach(robot).add("freejoint")
+    print(arena.to_xml_string())
+
+Names, arguments, exceptions and meaning are those of dm_control's PyMJCF; the vocabulary is MuJoCo 4.0's.
+"""
+
+from kinema.mjcf import (
+    attribute,
+    base,
+    constants,
+    copier,
+    debugging,
+    element,
+    namescope,
+    parser,
+    physics,
+    schema,
+    skin,
+    traversal_utils,
+)
+from kinema.mjcf.attribute import Asset
+from kinema.mjcf.base import Element
+from kinema.mjcf.constants import PREFIX_SEPARATOR
+from kinema.mjcf.element import RootElement
+from kinema.mjcf.export_with_assets import export_with_assets
+from kinema.mjcf.export_with_assets_as_zip import export_with_assets_as_zip
+from kinema.mjcf.parser import from_file, from_path, from_xml_string, from_zip
+from kinema.mjcf.physics import Physics
+from kinema.mjcf.traversal_utils import (
+    commit_defaults,
+    get_attachment_frame,
+    get_frame_freejoint,
+    get_frame_joints,
+    get_freejoint,
+)
+from kinema.mjcf.write import to_source
+
+__all__ = [
+    "PREFIX_SEPARATOR",
+    "Asset",
+    "Element",
+    "Physics",
+    "RootElement",
+    "attribute",
+    "base",
+    "commit_defaults",
+    "constants",
+    "copier",
+    "debugging",
+    "element",
+    "export_with_assets",
+    "export_with_assets_as_zip",
+    "from_file",
+    "from_path",
+    "from_xml_string",
+    "from_zip",
+    "get_attachment_frame",
+    "get_frame_freejoint",
+    "get_frame_joints",
+    "get_freejoint",
+    "namescope",
+    "parser",
+    "physics",
+    "schema",
+    "skin",
+    "to_source",
+    "traversal_utils",
+]

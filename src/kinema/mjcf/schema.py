@@ -32,7 +32,7 @@ class AttributeSpec:
     `array` is true; `min` and `max` count their values (`max` is None when there is no limit), or characters for
     `chars`. `namespace` is what a ref refers to ("geom"), or "@objtype" when that attribute says it, or for a file and
     dir the kind of file. `default_ok`: a default class may set it. `merge` tells what happens when an attached model
-    sets the attribute too: agree, own, min, max, bytes.
+    sets the attribute too: agree, own, unit, min, max, bytes.
     """
 
     name: str
@@ -193,7 +193,7 @@ class _Builder:
             identifier=identifier,
             namespace=(block.namespace or tag) if identifier else None,
             attributes=attributes,
-            constraints=() if projected else tuple(block.constraints),
+            constraints=tuple(block.constraints),
             meta="meta" in flags,
         )
         self.made[key, cardinality, flags] = spec

@@ -11,7 +11,7 @@ import xml.parsers.expat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from kinema.errors import SyntaxProblem
+from kinema.errors import MissingFile, SyntaxProblem
 
 MAX_DEPTH = 500
 MAX_BYTES = 256 * 2**20
@@ -98,14 +98,16 @@ def read_xml(text: str | bytes, *, file: str | None = None) -> Node:
 
 
 Opener = Callable[[str, "str | None"], "tuple[bytes, str]"]
-"""Opens the file an <include> names: (file as written, file of the includer) -> (bytes, canonical name)."""
+"""Opens the file an <include> names: (file as written, file it is relative to) -> (bytes, canonical name).
+
+Raises OSError when there is no such file."""
 
 
 def expand_includes(root: Node, open_file: Opener) -> Node:
     """Replace every <include file="..."/> by the children of the root of that file, at any depth, in place.
 
-    As in MuJoCo a file may be included once, whatever way leads to it; paths are relative to the main file.
-    Each element keeps the file and line it was written at.
+    MuJoCo's rules: a file may be included once, whatever way leads to it; its name is taken relative to the main file
+    first, then relative to the file that includes it. Each element keeps the file and line it was written at.
     """
     main = root.file
     seen = {main} if main else set()
@@ -113,27 +115,51 @@ def expand_includes(root: Node, open_file: Opener) -> Node:
     while todo:
         node = todo.pop()
         if any(child.tag == "include" for child in node.children):
-            node.children = list(_included(node, main, open_file, seen))
+            node.children = _expanded(node, main, open_file, seen)
         todo.extend(node.children)
     return root
 
 
-def _included(node: Node, main: str | None, open_file: Opener, seen: set[str]) -> Iterator[Node]:
-    for child in node.children:
-        if child.tag != "include":
-            yield child
-            continue
-        name = child.attributes.get("file")
-        if not name:
-            raise SyntaxProblem("include needs a 'file'", file=child.file, line=child.line, path=child.path)
-        try:
-            data, canonical = open_file(name, main)
-        except OSError as error:
-            raise SyntaxProblem(f"include: cannot open {name!r}: {error}", file=child.file, line=child.line) from error
-        if canonical in seen:
-            raise SyntaxProblem(f"file {name!r} already included", file=child.file, line=child.line)
-        seen.add(canonical)
-        inner = read_xml(data, file=canonical)
-        for grandchild in inner.children:
-            grandchild.parent = node
-        yield from _included(inner, main, open_file, seen)
+def _expanded(node: Node, main: str | None, open_file: Opener, seen: set[str]) -> list[Node]:
+    """The children of a node with includes replaced; a stack rather than recursion, since files can nest deeply."""
+    done: list[Node] = []
+    stack = [iter(node.children)]
+    while stack:
+        child = next(stack[-1], None)
+        if child is None:
+            stack.pop()
+        elif child.tag == "include":
+            stack.append(iter(_included(child, main, open_file, seen)))
+        else:
+            child.parent = node
+            done.append(child)
+    return done
+
+
+def _included(include: Node, main: str | None, open_file: Opener, seen: set[str]) -> list[Node]:
+    name = include.attributes.get("file")
+    where = {"file": include.file, "line": include.line, "path": include.path}
+    if not name:
+        raise SyntaxProblem("include needs a 'file'", **where)
+    if include.children:
+        raise SyntaxProblem("include cannot have children", **where)
+    try:
+        data, canonical = _open(name, main, include.file, open_file)
+    except OSError as error:
+        raise MissingFile(f"include: cannot open {name!r}: {error}", **where) from error
+    if canonical in seen:
+        raise SyntaxProblem(f"file {name!r} already included", **where)
+    seen.add(canonical)
+    inner = read_xml(data, file=canonical)
+    if not inner.children:
+        raise SyntaxProblem(f"included file {name!r} is empty", **where)
+    return inner.children
+
+
+def _open(name: str, main: str | None, includer: str | None, open_file: Opener) -> tuple[bytes, str]:
+    try:
+        return open_file(name, main)
+    except OSError:
+        if includer == main:
+            raise
+    return open_file(name, includer)
