@@ -206,6 +206,7 @@ class Detector:
         geom_xpos: wp.array | None = None,
         geom_xmat: wp.array | None = None,
         status: wp.array | None = None,
+        contacts=None,
         thread_per_pair: bool | None = None,
         device: str | None = None,
     ):
@@ -222,7 +223,7 @@ class Detector:
             self.settings = upload.settings(model)
             self.pairs = upload.pairs(self.host, nworld)
             self.capacity = capacity or upload.estimate_capacity(self.host)
-            self.contacts = upload.contacts(nworld, self.capacity, status)
+            self.contacts = contacts if contacts is not None else upload.contacts(nworld, self.capacity, status)
             self.thread_per_pair = self.device.is_cuda if thread_per_pair is None else thread_per_pair
             if self.thread_per_pair:
                 self._allocate_slots()
@@ -247,19 +248,24 @@ class Detector:
         """The ``wp.func`` that detects the contacts of one world, for kernels that fuse several stages."""
         return world_function(self.mask)
 
+    def launch_list(self) -> list[tuple]:
+        """What detection launches: (kernel, dim, inputs, block size)."""
+        inputs = [self.geoms, self.meshes, self.hfields, self.pairs, self.settings]
+        if not self.thread_per_pair:
+            return [(world_kernel(self.mask), self.nworld, [*inputs, self.contacts], 256)]
+        launches = [
+            (kernel, (len(chosen), self.nworld), [chosen, *inputs, self.touch, self.count], 128)
+            for kernel, chosen in self.launches
+        ]
+        launches.append((place_contacts, self.nworld, [self.count, self.pairs, self.start, self.contacts], 32))
+        gather = [self.count, self.start, self.touch, self.pairs, self.contacts]
+        launches.append((gather_contacts, (len(self.host.function), self.nworld), gather, 128))
+        return launches
+
     def detect(self) -> None:
         """Find the contacts of all worlds at the current geom poses."""
-        inputs = [self.geoms, self.meshes, self.hfields, self.pairs, self.settings]
-        npair = len(self.host.function)
-        if not self.thread_per_pair:
-            wp.launch(world_kernel(self.mask), self.nworld, [*inputs, self.contacts], device=self.device)
-            return
-        for kernel, chosen in self.launches:
-            dim = (len(chosen), self.nworld)
-            wp.launch(kernel, dim, [chosen, *inputs, self.touch, self.count], device=self.device)
-        wp.launch(place_contacts, self.nworld, [self.count, self.pairs, self.start, self.contacts], device=self.device)
-        gather = [self.count, self.start, self.touch, self.pairs, self.contacts]
-        wp.launch(gather_contacts, (npair, self.nworld), gather, device=self.device)
+        for kernel, dim, inputs, block in self.launch_list():
+            wp.launch(kernel, dim, inputs, device=self.device, block_dim=block)
 
 
 __all__ = ["OVERFLOW_CONTACTS", "Detector", "PairFunction", "boxes_apart", "world_function"]

@@ -12,6 +12,7 @@ itself where that is a field of its own ("qpos0"). Its length comes from the tab
 does not have say their own.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import warp as wp
@@ -91,11 +92,14 @@ def bundle(prefix: str = ""):
     return declare
 
 
-def adopt(struct, prefix: str, size: str):
-    """Treat a struct of arrays declared elsewhere as a bundle of data: 1-D per world, 2-D with the given size."""
+def adopt(struct, prefix: str, size: str, shared: Collection[str] = ()):
+    """Treat a struct of arrays declared elsewhere as a bundle of data: 1-D per world, 2-D with the given size.
+
+    Names in `shared` are arrays of other bundles too.
+    """
     _declared[id(struct)] = {
         name: Field("data", var.type.dtype, () if var.type.ndim == 1 else (size,), False,
-                    name if name in data_fields() else prefix + name)
+                    name if name in data_fields() or name in shared else prefix + name)
         for name, var in struct.vars.items()
     }  # fmt: skip
     return struct

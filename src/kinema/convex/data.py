@@ -187,7 +187,7 @@ class Readings:
     sensordata: data()
 
 
-adopt(Contacts, "contact_", "nconmax")
+adopt(Contacts, "contact_", "nconmax", shared=("status",))
 
 
 @wp.struct

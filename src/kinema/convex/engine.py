@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from kinema.convex import step as recipe
+from kinema.convex.collision import Collider, capacity
 from kinema.convex.data import Data
 from kinema.convex.layout import Layout
 from kinema.convex.model import Model
@@ -31,10 +32,11 @@ class Engine:
         self.nworld = nworld
         self.device = wp.get_device(device)
         self.threads = max(1, min(threads, nworld))
-        self.layout = Layout(source, nworld, self.device, {"nconmax": 0, "nefcmax": 0})
-        self.m = self.layout.fill(Model)
+        self.layout = Layout(source, nworld, self.device, capacity(source))
+        self.collider = Collider(self.layout)
+        self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
         self.d = self.layout.fill(Data)
-        self.stages = tuple(recipe.step(source))
+        self.stages = tuple(recipe.step(source, self.collider.stages))
         self.substeps = recipe.substeps(source)
         self._graphs: dict[bool, wp.Graph] = {}
         self._commands: list[wp.Launch] = []
@@ -134,7 +136,9 @@ class Engine:
         launches = []
         for group in runs(stages):
             stage = group[0]
-            if stage.whole:
+            if stage in self.collider.stages:
+                launches += self.collider.launches()
+            elif stage.whole:
                 launches.append((world_kernel(group), self.nworld, [self.m, self.d, 0, 1, 1], 32))
             elif stage.lanes:
                 launches.append((lane_kernel(stage), (self.nworld, WARP_LANES), [self.m, self.d], 128))

@@ -9,6 +9,7 @@ Names follow mjModel; `m` is any object with mjModel's attributes until `layout.
 
 import warp as wp
 
+from kinema.collide import bundles
 from kinema.convex.bundle import bundle, index, param, per_world, vec5, vec10, vec12
 
 
@@ -314,6 +315,17 @@ class Sensors:
 
 
 @wp.struct
+class Collision:
+    """Inputs of the narrow phase."""
+
+    geoms: bundles.Geoms
+    meshes: bundles.Meshes
+    hfields: bundles.HeightFields
+    pairs: bundles.Pairs
+    settings: bundles.Settings
+
+
+@wp.struct
 class Model:
     """All bundles of a model: the first argument of every stage."""
 
@@ -330,3 +342,4 @@ class Model:
     actuator: Actuators
     eq: Equalities
     sensor: Sensors
+    collision: Collision

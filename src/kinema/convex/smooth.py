@@ -54,3 +54,10 @@ def unconstrained(m: Model, d: Data, w: int):
     for i in range(m.size.nv):
         d.frc.qacc[w, i] = d.frc.qacc_smooth[w, i]
         d.frc.qfrc_constraint[w, i] = 0.0
+
+
+@wp.func
+def keep_acceleration(m: Model, d: Data, w: int):
+    """Remember the acceleration as the next solve's start."""
+    for i in range(m.size.nv):
+        d.state.qacc_warmstart[w, i] = d.frc.qacc[w, i]

@@ -79,6 +79,7 @@ class Stage:
         over: The size that counts the items of a world, a key of COUNTS; None: the world itself.
         lanes: The function is run by a group of lanes.
         advances: Part of a step, not of forward dynamics: it checks or moves the state.
+        alone: On CUDA not run together with its neighbours: it brings launches of its own.
         once: Not repeated by the intermediate evaluations of a Runge-Kutta step: sensors, energy.
     """
 
@@ -87,6 +88,7 @@ class Stage:
     lanes: bool = False
     advances: bool = False
     once: bool = False
+    alone: bool = False
 
     @property
     def whole(self) -> bool:
@@ -154,7 +156,7 @@ def runs(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
     """Group neighbouring whole-world stages; the others stand alone."""
     groups: list[list[Stage]] = []
     for stage in stages:
-        if stage.whole and groups and groups[-1][-1].whole:
+        if stage.whole and not stage.alone and groups and groups[-1][-1].whole and not groups[-1][-1].alone:
             groups[-1].append(stage)
         else:
             groups.append([stage])

@@ -5,15 +5,31 @@ A loop over nothing costs nothing, so only what is long to compile is left out, 
 
 import numpy as np
 
-from kinema.convex import bias, camera, check, com, factor, fluid, kinematics, mass, passive, smooth
-from kinema.convex import tendon, transmission, velocity
+from kinema.convex import (
+    bias,
+    camera,
+    check,
+    com,
+    factor,
+    fluid,
+    kinematics,
+    mass,
+    passive,
+    smooth,
+    tendon,
+    transmission,
+    velocity,
+)
+from kinema.convex.constraint.assemble import make_rows
 from kinema.convex.integrate import advance, euler
+from kinema.convex.solve.newton import newton
 from kinema.convex.stage import Stage
 
+DISABLE_CONSTRAINT = 1
 EULER, RK4, IMPLICIT, IMPLICITFAST, DISCRETE = range(5)
 
 
-def position(m) -> list[Stage]:
+def position(m, collision: list[Stage]) -> list[Stage]:
     """All that depends on position."""
     return [
         Stage(kinematics.kinematics),
@@ -26,6 +42,7 @@ def position(m) -> list[Stage]:
         Stage(mass.mass_matrix),
         *([Stage(mass.tendon_armature)] if tendon.has_armature(m) else []),
         Stage(factor.factor_mass),
+        *collision,
         *transmission.stages(m),
     ]
 
@@ -49,7 +66,14 @@ def velocities(m) -> list[Stage]:
 
 def acceleration(m) -> list[Stage]:
     """Unconstrained and constrained acceleration."""
-    return [Stage(smooth.smooth_force), Stage(smooth.smooth_acceleration), Stage(smooth.unconstrained)]
+    return [Stage(smooth.smooth_force), Stage(smooth.smooth_acceleration), *constraint(m)]
+
+
+def constraint(m) -> list[Stage]:
+    """Constraint rows and the acceleration they leave."""
+    if m.opt.disableflags & DISABLE_CONSTRAINT:
+        return [Stage(smooth.unconstrained)]
+    return [Stage(make_rows, lanes=True), Stage(newton, lanes=True), Stage(smooth.keep_acceleration)]
 
 
 def integration(m) -> list[Stage]:
@@ -60,11 +84,11 @@ def integration(m) -> list[Stage]:
     return [Stage(s.func, s.over, s.lanes, advances=True) for s in recipe]
 
 
-def step(m) -> list[Stage]:
+def step(m, collision: list[Stage]) -> list[Stage]:
     """mj_step; without the stages that advance, mj_forward."""
     return [
         Stage(check.check_state, advances=True),
-        *position(m),
+        *position(m, collision),
         *velocities(m),
         *acceleration(m),
         *integration(m),

@@ -1,0 +1,82 @@
+"""Collision as stages of the engine, and how much room contacts and rows need.
+
+The narrow phase is `kinema.collide`'s; here its bundles join the engine's model and data. On the CPU detection is one
+stage over a world; on CUDA the detector brings its own launches, a thread a pair.
+"""
+
+from functools import cache
+
+import numpy as np
+import warp as wp
+
+from kinema.collide.detect import Detector, world_function
+from kinema.collide.filter import geom_pairs
+from kinema.collide.upload import estimate_capacity
+from kinema.convex.data import Contacts, Data, Poses, State
+from kinema.convex.model import Collision, Model
+from kinema.convex.stage import Stage
+
+CONNECT, WELD = 0, 1
+DISABLE_CONSTRAINT, DISABLE_CONTACT = 1, 16
+
+
+def detects(source) -> bool:
+    """Does the model ask for collision detection at all?"""
+    return not int(source.opt.disableflags) & (DISABLE_CONSTRAINT | DISABLE_CONTACT)
+
+
+def capacity(source) -> dict[str, int]:
+    """Room for contacts and constraint rows of one world, by what the model could ask for."""
+    nconmax = estimate_capacity(geom_pairs(source)) if detects(source) else 0
+    condim = max([3, *np.asarray(source.geom_condim).tolist(), *np.asarray(source.pair_dim).tolist()])
+    rows_per_contact = condim if source.opt.cone else 2 * (condim - 1)
+    kind = np.asarray(source.eq_type)
+    rows = int(np.where(kind == CONNECT, 3, np.where(kind == WELD, 6, 1)).sum())
+    rows += int((np.asarray(source.dof_frictionloss) > 0).sum() + (np.asarray(source.tendon_frictionloss) > 0).sum())
+    rows += 2 * int((np.asarray(source.jnt_limited) > 0).sum() + (np.asarray(source.tendon_limited) > 0).sum())
+    return {"nconmax": nconmax, "nefcmax": rows + rows_per_contact * nconmax}
+
+
+class Collider:
+    """The detector of one class of worlds, sharing the engine's poses, contacts and status."""
+
+    def __init__(self, layout):
+        layout.fill(Poses), layout.fill(State)
+        self.contacts = layout.fill(Contacts)
+        self.detector = Detector(
+            layout.source, layout.nworld, capacity=max(1, layout.capacity["nconmax"]), device=layout.device,
+            geom_xpos=layout.arrays["geom_xpos"], geom_xmat=layout.arrays["geom_xmat"], contacts=self.contacts,
+        )  # fmt: skip
+        self.active = detects(layout.source) and self.detector.mask != 0
+
+    @property
+    def bundle(self) -> Collision:
+        """The detector's inputs, as part of the engine's model."""
+        collision = Collision()
+        for name in ("geoms", "meshes", "hfields", "pairs", "settings"):
+            setattr(collision, name, getattr(self.detector, name))
+        return collision
+
+    @property
+    def stages(self) -> list[Stage]:
+        """Detection, as a stage over one world."""
+        return [Stage(detect(self.detector.mask), alone=True)] if self.active else []
+
+
+    def launches(self) -> list[tuple]:
+        """Detection on CUDA: (kernel, dim, inputs, block) of each launch."""
+        return self.detector.launch_list()
+
+
+@cache
+def detect(mask: int) -> wp.Function:
+    """Contacts of one world, by the pair functions in the mask."""
+    detect_world = world_function(mask)
+
+    @wp.func
+    def detect_stage(m: Model, d: Data, w: int):
+        detect_world(
+            w, m.collision.geoms, m.collision.meshes, m.collision.hfields, m.collision.pairs, m.collision.settings, d.con
+        )
+
+    return detect_stage
