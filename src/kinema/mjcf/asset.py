@@ -128,6 +128,26 @@ class SkinAsset(BaseAsset):
         return self._cached_contents
 
 
+class ModelAsset(BaseAsset):
+    """Another model's file, for <attach>. It is written as a document of its own, and brings its files along."""
+
+    __slots__ = ("document", "raw")
+
+    def __init__(self, contents: bytes, extension: str, prefix: str, folder: str, assets: dict):
+        from kinema.mjcf import parser  # a model may hold models: the parser is above this module
+
+        super().__init__(extension, prefix)
+        self.raw = contents
+        self.document = parser.from_xml_string(contents, model_dir=folder, assets=assets, escape_separators=True)
+
+    @property
+    def contents(self) -> bytes:  # type: ignore[override]
+        return self.document.to_xml_string().encode()
+
+    def get_assets(self) -> dict[str, bytes]:
+        return self.document.get_assets()
+
+
 def _own_name(body: Element | None, name: str) -> str:
     return name if body is None or body.tag == "worldbody" else body.name or name
 
@@ -142,17 +162,17 @@ def _sha1(contents: bytes | str) -> str:
 
 def base_path(scope: NameScope, kind: str | None) -> str | None:
     """The folder that files of a kind are in: meshdir or texturedir, else assetdir."""
-    for namespace in (kind, "asset"):
-        if namespace and scope.has_identifier("basepath", namespace):
+    for namespace in (kind, "asset") if kind else ():
+        if scope.has_identifier("basepath", namespace):
             return scope.get("basepath", namespace)
     return None
 
 
-def load(path: str, kind: str | None, element: Element, source_file: str | None) -> BaseAsset:
+def load(path: str, kind: str | None, element: Element) -> BaseAsset:
     """Read the file that an attribute names.
 
-    It is looked up among the assets given as bytes, then under the model's folder, then beside the file the element was
-    written in, which differs when that file was included.
+    It is looked up among the assets given as bytes, then under the folder of the model and of the kind of file. For an
+    element of an included file it is at last looked up beside that file. These are MuJoCo's rules.
     """
     scope = element.namescope
     folder = base_path(scope, kind)
@@ -162,19 +182,20 @@ def load(path: str, kind: str | None, element: Element, source_file: str | None)
             contents = scope.assets[name]
             break
     else:
-        contents = _read(full_path, scope.model_dir, source_file)
+        tries = [os.path.join(scope.model_dir, full_path)]
+        if element.source_file and element.source_file != element.root.source_file:
+            tries.append(os.path.join(os.path.dirname(element.source_file), path))
+        contents = _read(tries)
     stem, extension = os.path.splitext(os.path.basename(path))
     if element.tag == "skin":
         return SkinAsset(contents, element, extension, stem)
+    if element.tag == "model":
+        folder = os.path.dirname(os.path.join(scope.model_dir, path))
+        return ModelAsset(contents, extension, stem, folder, scope.assets)
     return Asset(contents, extension, stem)
 
 
-def _read(path: str, model_dir: str, source_file: str | None) -> bytes:
-    tries = [os.path.join(model_dir, path)]
-    if source_file:
-        beside = os.path.join(os.path.dirname(source_file), path)
-        if beside not in tries:
-            tries.append(beside)
+def _read(tries: list[str]) -> bytes:
     problem: OSError | ValueError | None = None
     for attempt in tries:
         try:

@@ -14,7 +14,7 @@ import numpy as np
 
 from kinema.errors import BadValue, did_you_mean
 from kinema.mjcf import asset
-from kinema.mjcf.asset import Asset, BaseAsset, SkinAsset
+from kinema.mjcf.asset import Asset, BaseAsset, ModelAsset, SkinAsset
 from kinema.mjcf.base import Element
 from kinema.mjcf.constants import INDIRECT_REFERENCE, MAIN_CLASS, PREFIX_SEPARATOR, WORLD, XML_DEFAULT_PRECISION
 
@@ -118,10 +118,10 @@ def _reference(spec: AttributeSpec, value: Any, element: Element) -> Any:
 
 def _file(spec: AttributeSpec, value: Any, element: Any) -> BaseAsset:
     if isinstance(value, str):
-        found: BaseAsset = asset.load(value, spec.namespace, element, element.source_file)
+        found: BaseAsset = asset.load(value, spec.namespace, element)
     elif isinstance(value, SkinAsset):
         found = value if value.parent is element else value.copy_for(element)
-    elif isinstance(value, Asset):
+    elif isinstance(value, Asset | ModelAsset):
         found = value
     else:
         raise BadValue(f"Expect either a string or `Asset` value: got {value}")
@@ -137,6 +137,7 @@ _CONVERT: dict[str, Callable[[Any, Any, Any], Any]] = {
     "flags": _string,
     "chars": _string,
     "names": _string,
+    "prefix": _string,
     "id": _identifier,
     "ref": _reference,
     "file": _file,

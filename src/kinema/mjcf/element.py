@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kinema.mjcf import attachment, copier, schema
+from kinema.mjcf.asset import ModelAsset
 from kinema.mjcf.attachment import AttachableElement, AttachmentFrame, AttachmentFrameChild
 from kinema.mjcf.attribute import FileAttribute
 from kinema.mjcf.base import Element
@@ -142,6 +143,8 @@ class RootElement(ElementImpl):
         for file in self.file_attributes():
             contents = file.get_contents()
             assets[file.to_xml_string()] = contents.encode() if isinstance(contents, str) else contents
+            if isinstance(file.value, ModelAsset):
+                assets.update(file.value.get_assets())
         for model in self.attached_models():
             assets.update(model.get_assets())
         return assets

@@ -126,6 +126,7 @@ def _document(
     with debugging.freeze_current_stack_trace():
         expand_includes(tree, _opener(model_dir, assets or {}))
         root = RootElement(tree.attributes.get("model"), model_dir, assets)
+        root.set_source((tree.file, tree.line))
         for name in tree.attributes:
             if name != "model":
                 hint = did_you_mean(name, ["model"])

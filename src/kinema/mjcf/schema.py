@@ -28,8 +28,8 @@ ATTACHMENT_FRAME_NAMESPACE = "attachment_frame"
 class AttributeSpec:
     """What one attribute holds.
 
-    `type` is one of float, int, string, keyword, flags, chars, id, ref, names, file, dir. Numbers are arrays when
-    `array` is true; `min` and `max` count their values (`max` is None when there is no limit), or characters for
+    `type` is one of float, int, string, keyword, flags, chars, id, ref, names, prefix, file, dir. Numbers are arrays
+    when `array` is true; `min` and `max` count their values (`max` is None when there is no limit), or characters for
     `chars`. `namespace` is what a ref refers to ("geom"), or "@objtype" when that attribute says it, or for a file and
     dir the kind of file. `default_ok`: a default class may set it. `merge` tells what happens when an attached model
     sets the attribute too: agree, own, unit, min, max, bytes.
@@ -123,7 +123,7 @@ def _attribute(name: str, text: str, flags: list[str]) -> AttributeSpec:
     if text == "bool" or "|" in text:
         words = ("false", "true") if text == "bool" else tuple(text.split("|"))
         return AttributeSpec(name, "keyword", keywords=words, keyword_map={w.lower(): w for w in words}, **facts)
-    if text not in ("float", "int", "string", "id"):
+    if text not in ("float", "int", "string", "id", "prefix"):
         raise ValueError(f"mjcf.schema: attribute {name!r} has the unknown type {text!r}")
     return AttributeSpec(name, text, **facts)
 

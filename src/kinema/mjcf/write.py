@@ -55,6 +55,8 @@ def _value_text(spec: Any, value: Any, element: Any, prefix_root: NameScope | No
         return value.get_vfs_filename(style.filename_with_hash)
     if spec.type == "dir":
         return None
+    if spec.type == "prefix":
+        return element.namescope.full_prefix(prefix_root) + value
     if spec.type == "names":
         return attribute.names_text(element, value, prefix_root)
     return str(value)
@@ -275,6 +277,9 @@ def _tag(node: Node, inside: str | None) -> str:
     return f"{_open_tag(node)}/>" if inside is None else f"{_open_tag(node)}>{inside}</{node.tag}>"
 
 
+MAX_INDENT = 30  # deeper elements are not indented further, as in libxml2
+
+
 def serialise(node: Node, *, pretty_print: bool = True) -> str:
     """XML text of a source tree, indented by two spaces a level when pretty."""
     parts: list[str] = []
@@ -282,7 +287,7 @@ def serialise(node: Node, *, pretty_print: bool = True) -> str:
     todo: list[tuple[Any, int]] = [(node, 0)]
     while todo:
         item, depth = todo.pop()
-        indent = "  " * depth if pretty_print else ""
+        indent = "  " * min(depth, MAX_INDENT) if pretty_print else ""
         if isinstance(item, str):
             parts.append(f"{indent}</{item}>{newline}")
         elif not item.children:
