@@ -155,20 +155,7 @@ def fill_meshes(c: Compilation) -> None:
         a.setdefault(name, np.zeros((0, *width)))
     c.sizes["noct"] = len(a["oct_depth"])
     c.sizes["npolygonmax"] = int(a["mesh_polyvertnum"].max(initial=0))
-    c.sizes["nmeshdegmax"] = _largest_degree(a)
-
-
-def _largest_degree(a: dict[str, np.ndarray]) -> int:
-    """The most neighbours a vertex has in any hull graph."""
-    most = 0
-    for start in a["mesh_graphadr"]:
-        if start < 0:
-            continue
-        graph = a["mesh_graph"][start:]
-        nvert, nface = int(graph[0]), int(graph[1])
-        edge_adr = np.append(graph[2 : 2 + nvert], nvert + 3 * nface)
-        most = max(most, int(np.diff(edge_adr).max(initial=0)) - 1)
-    return most
+    c.sizes["nmeshdegmax"] = int(a["mesh_polymapnum"].max(initial=0))
 
 
 # ---- materials

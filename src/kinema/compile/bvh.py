@@ -15,19 +15,19 @@ _CORNERS = np.array([[(v >> k) & 1 for k in range(3)] for v in range(8)]) * 2.0 
 def _hierarchy(body: Body, first: int) -> BoundingVolumes:
     """The hierarchy of one body whose geoms are numbered from `first`."""
     inertial = body.record.inertial
-    back = np.array(pose.matrix(inertial.quat)).reshape(3, 3).T
+    back = pose.conjugate(inertial.quat)
     low, high, centre, ids = [], [], [], []
     for offset, e in enumerate(body.held["geom"]):
         g = e.record
         if g.is_visual:
             continue
-        corners = np.array(g.aabb[:3]) + _CORNERS * np.array(g.aabb[3:])
-        turned = corners @ np.array(pose.matrix(g.quat)).reshape(3, 3).T
-        at = np.array(g.pos) - inertial.pos
-        points = (turned + at) @ back.T
+        at = [a - b for a, b in zip(g.pos, inertial.pos, strict=True)]
+        corners = (np.array(g.aabb[:3]) + _CORNERS * np.array(g.aabb[3:])).T
+        turned = pose.rotate_parts(g.quat, *corners)
+        points = np.array(pose.rotate_parts(back, *(t + a for t, a in zip(turned, at, strict=True)))).T
         low.append(points.min(axis=0))
         high.append(points.max(axis=0))
-        centre.append(back @ at)
+        centre.append(pose.rotate(back, at))
         ids.append(first + offset)
     shape = (len(ids), 3)
     return build(np.array(centre).reshape(shape), np.array(low).reshape(shape), np.array(high).reshape(shape), ids)

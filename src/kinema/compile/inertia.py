@@ -11,11 +11,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from kinema.compile import pose
+from kinema.geometry import inertia as geometry
 
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)
 MINVAL = 1e-15
-_EIG_EPS = 1e-12
 
 
 @dataclass(slots=True)
@@ -155,7 +157,7 @@ def tensor(quat: Sequence[float], moments: Sequence[float]) -> list[float]:
     r = (m[0:3], m[3:6], m[6:9])
 
     def entry(i: int, j: int) -> float:
-        return sum(r[i][k] * r[j][k] * moments[k] for k in range(3))
+        return sum(r[i][k] * (r[j][k] * moments[k]) for k in range(3))
 
     return [entry(0, 0), entry(1, 1), entry(2, 2), entry(0, 1), entry(0, 2), entry(1, 2)]
 
@@ -174,39 +176,7 @@ def steiner(mass: float, d: Sequence[float]) -> list[float]:
 
 
 def principal_axes(full: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Moments, largest first, and the quaternion of their axes, by Jacobi rotations from the identity."""
+    """Moments, largest first, and the quaternion of their axes."""
     xx, yy, zz, xy, xz, yz = full
-    a = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-    quat = list(pose.IDENTITY)
-    moments = [xx, yy, zz]
-    for _ in range(500):
-        m = pose.matrix(quat)
-        v = ((m[0], m[3], m[6]), (m[1], m[4], m[7]), (m[2], m[5], m[8]))  # eigenvectors so far
-        av = [[sum(a[i][k] * col[k] for k in range(3)) for i in range(3)] for col in v]
-        d = [[sum(v[i][k] * av[j][k] for k in range(3)) for j in range(3)] for i in range(3)]
-        moments = [d[0][0], d[1][1], d[2][2]]
-        if abs(d[0][1]) > abs(d[0][2]) and abs(d[0][1]) > abs(d[1][2]):
-            row, column, axis = 0, 1, 2
-        elif abs(d[0][2]) > abs(d[1][2]):
-            row, column, axis = 0, 2, 1
-        else:
-            row, column, axis = 1, 2, 0
-        if abs(d[row][column]) < _EIG_EPS:
-            break
-        tau = (d[column][column] - d[row][row]) / (2 * d[row][column])
-        t = 1 / (tau + math.sqrt(1 + tau * tau)) if tau >= 0 else -1 / (-tau + math.sqrt(1 + tau * tau))
-        cosine = 1 / math.sqrt(1 + t * t)
-        if cosine > 1 - _EIG_EPS:
-            break
-        half_sine = math.sqrt(0.5 - 0.5 * cosine)
-        turn = [0.0, 0.0, 0.0, 0.0]
-        turn[axis + 1] = -half_sine if (tau >= 0) != (axis == 1) else half_sine
-        turn[0] = math.sqrt(1 - turn[axis + 1] ** 2)
-        quat = pose.normalize(pose.multiply(quat, pose.normalize(turn)[0]))[0]
-    for lead in (0, 1, 0):  # bubble sort, turning the axes along
-        if moments[lead] + _EIG_EPS < moments[lead + 1]:
-            moments[lead], moments[lead + 1] = moments[lead + 1], moments[lead]
-            turn = [0.707106781186548, 0.0, 0.0, 0.0]
-            turn[(lead + 2) % 3 + 1] = 0.707106781186548
-            quat = pose.normalize(pose.multiply(quat, turn))[0]
-    return moments, quat
+    moments, quat = geometry.principal_axes(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    return moments.tolist(), quat.tolist()

@@ -8,7 +8,7 @@ from kinema.mjcf.source import Node
 
 NUMBERS = {
     "timestep": 0.002, "impratio": 1.0, "tolerance": 1e-8, "ls_tolerance": 0.01, "noslip_tolerance": 1e-6,
-    "ccd_tolerance": 1e-6, "sleep_tolerance": 1e-4, "density": 0.0, "viscosity": 0.0, "o_margin": 0.0,
+    "ccd_tolerance": 1e-6, "sleep_tolerance": 1e-3, "density": 0.0, "viscosity": 0.0, "o_margin": 0.0,
 }  # fmt: skip
 INTEGERS = {
     "iterations": 100, "ls_iterations": 50, "noslip_iterations": 0, "ccd_iterations": 35, "sdf_iterations": 10,

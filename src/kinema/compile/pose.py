@@ -19,11 +19,14 @@ FRAME_EPS = 1e-6
 
 Vector = Sequence[float]
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
+IDENTITY_MATRIX = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 def normalize(v: Vector) -> tuple[list[float], float]:
     """v / |v| and |v|; a vector whose norm is 0 or 1 to within EPS comes back as it is."""
-    square = math.fsum(x * x for x in v) if len(v) > 4 else sum(x * x for x in v)
+    square = 0.0
+    for x in v:
+        square += x * x
     if square < EPS:
         return list(v), 0.0
     norm = math.sqrt(square)
@@ -33,13 +36,15 @@ def normalize(v: Vector) -> tuple[list[float], float]:
 
 
 def multiply(a: Vector, b: Vector) -> list[float]:
-    """Quaternion product a b."""
-    return [
-        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
-        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
-        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
-        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
-    ]
+    """Quaternion product a b, normalized."""
+    return normalize(
+        [
+            a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+            a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+            a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+            a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+        ]
+    )[0]
 
 
 def conjugate(q: Vector) -> list[float]:
@@ -57,12 +62,18 @@ def matrix(q: Vector) -> list[float]:
 
 
 def rotate(q: Vector, v: Vector) -> list[float]:
-    """R(q) v; the identity rotation leaves v exactly as it is."""
-    if q[0] == 1.0 and q[1] == 0.0 and q[2] == 0.0 and q[3] == 0.0:
+    """R(q) v = v + 2 q⃗ × (q₀ v + q⃗ × v); zero vectors and the identity come out exact."""
+    if (q[0] == 1.0 and q[1] == 0.0 and q[2] == 0.0 and q[3] == 0.0) or not any(v):
         return list(v)
-    m = matrix(q)
-    x, y, z = v
-    return [m[0] * x + m[1] * y + m[2] * z, m[3] * x + m[4] * y + m[5] * z, m[6] * x + m[7] * y + m[8] * z]
+    return list(rotate_parts(q, *v))
+
+
+def rotate_parts(q: Vector, x, y, z) -> tuple:
+    """R(q) applied to the vectors with these coordinates, which may be arrays."""
+    a = q[0] * x + q[2] * z - q[3] * y
+    b = q[0] * y + q[3] * x - q[1] * z
+    c = q[0] * z + q[1] * y - q[2] * x
+    return x + 2 * (q[2] * c - q[3] * b), y + 2 * (q[3] * a - q[1] * c), z + 2 * (q[1] * b - q[2] * a)
 
 
 def cross(a: Vector, b: Vector) -> list[float]:
@@ -75,8 +86,10 @@ def dot(a: Vector, b: Vector) -> float:
 
 def compose(pos: Vector, quat: Vector, child_pos: Vector, child_quat: Vector) -> tuple[list[float], list[float]]:
     """The child's pose in the parent's coordinates."""
-    turned = rotate(quat, child_pos)
-    return [pos[0] + turned[0], pos[1] + turned[1], pos[2] + turned[2]], multiply(quat, child_quat)
+    m = IDENTITY_MATRIX if tuple(quat) == IDENTITY else matrix(quat)
+    x, y, z = child_pos
+    placed = [pos[k] + (m[3 * k] * x + m[3 * k + 1] * y + m[3 * k + 2] * z) for k in range(3)]
+    return placed, multiply(quat, child_quat)
 
 
 def invert(pos: Vector, quat: Vector) -> tuple[list[float], list[float]]:

@@ -1,0 +1,71 @@
+"""docs/conformance.md: one section per stage, each rewritten by its own test and left alone by the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "conformance.md"
+HEAD = """# Conformance with MuJoCo
+
+Written by the tests in `tests/conformance`, one section per stage. MuJoCo is the judge: each section lists the models
+of the corpus that do not conform, and why.
+"""
+
+
+def write_section(stage: str, text: str, *, page: Path = PAGE) -> None:
+    """Replace (or append) the section of one stage, leaving the rest of the page as it is."""
+    old = page.read_text() if page.exists() else HEAD
+    begin, end = f"<!-- {stage} -->", f"<!-- end of {stage} -->"
+    block = f"{begin}\n{text.strip()}\n{end}"
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    new = pattern.sub(lambda _: block, old) if pattern.search(old) else f"{old.rstrip()}\n\n{block}\n"
+    page.parent.mkdir(exist_ok=True)
+    if new != old:
+        page.write_text(new)
+
+
+def section(stage: str, failing: Mapping[str, Mapping[str, str]], total: int, *, notes: str = "") -> str:
+    """Text of a section: the score, and a table of models by failing fields with one difference each."""
+    good = total - len(failing)
+    lines = [f"## {stage}", "", f"{good} of {total} models conform on all fields ({100 * good / max(total, 1):.1f} %).", ""]
+    if notes:
+        lines += [notes.strip(), ""]
+    if failing:
+        lines += ["| model | fields | example |", "|---|---|---|"]
+        for name, fields in sorted(failing.items()):
+            first = next(iter(fields.items()))
+            shown = ", ".join(list(fields)[:6]) + (f" and {len(fields) - 6} more" if len(fields) > 6 else "")
+            example = f"{first[0]}: {first[1]}".replace("|", "\\|").replace("\n", " ")
+            lines.append(f"| {name} | {shown} | {example[:200]} |")
+    return "\n".join(lines)
+
+
+def print_table(failing: Mapping[str, Mapping[str, str]], total: int) -> None:
+    """The same on the terminal."""
+    print(f"\n{total - len(failing)} of {total} models conform on all fields")
+    for name, fields in sorted(failing.items()):
+        print(f"  {name}")
+        for field, problem in list(fields.items())[:8]:
+            print(f"      {field:24} {problem[:110]}")
+
+
+class Baseline:
+    """Names of models that conformed before, kept as data; a model on the list must not fall off it."""
+
+    def __init__(self, stage: str, folder: Path = Path(__file__).resolve().parent):
+        self.path = folder / f"baseline_{stage}.txt"
+
+    def names(self) -> set[str]:
+        return set(self.path.read_text().split("\n")) - {""} if self.path.exists() else set()
+
+    def lost(self, conforming: Iterable[str], present: Iterable[str]) -> list[str]:
+        """Models that conformed before, are present now, and do not conform any more."""
+        return sorted((self.names() & set(present)) - set(conforming))
+
+    def extend(self, conforming: Sequence[str]) -> None:
+        """Add models that conform now."""
+        names = sorted(self.names() | set(conforming))
+        self.path.write_text("\n".join(names) + "\n")
