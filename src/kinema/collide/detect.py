@@ -10,12 +10,14 @@ Contacts beyond the capacity are not stored, but counted in ``Contacts.found`` a
 """
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import warp as wp
 
 from kinema.collide.bound import boxes_apart, spheres_apart
 from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Pairs, Settings, Touch
+from kinema.collide.convex import convex_pair
 from kinema.collide.primitive import primitive_pair
 from kinema.collide.table import FAMILIES, PairFunction, function_mask
 
@@ -28,12 +30,42 @@ def family_mask(name: str) -> int:
 
 
 PRIMITIVES = family_mask("primitive")
+CONVEX = family_mask("convex")
+
+
+class Build(NamedTuple):
+    """What a kernel is compiled for: the key of all factories here."""
+
+    mask: int  # bits of the pair functions
+    epa: int  # iterations of EPA there is room for
+    polygon: int  # vertices of the largest polygon of a mesh
+    degree: int  # polygons at one vertex of a mesh
+
+    @staticmethod
+    def of(m, mask: int) -> "Build":
+        """The build for a model, sizes rounded up so that models share kernels."""
+
+        def bucket(n: int, least: int) -> int:
+            return max(least, 1 << (int(n) - 1).bit_length())
+
+        if not mask & ~PRIMITIVES:
+            return Build(mask, 0, 0, 0)
+        polygon, degree = int(np.max(m.mesh_polyvertnum, initial=0)), int(np.max(m.mesh_polymapnum, initial=0))
+        epa = 36 if m.opt.ccd_iterations <= 36 else bucket(m.opt.ccd_iterations, 64)
+        return Build(mask, epa, bucket(polygon, 16), bucket(degree, 8))
+
+    def only(self, mask: int) -> "Build":
+        """The same for some of the functions."""
+        mask &= self.mask
+        return self._replace(mask=mask) if mask & ~PRIMITIVES else Build(mask, 0, 0, 0)
 
 
 @cache
-def pair_function(mask: int):
+def pair_function(build: Build):
     """The narrow phase of the pair functions in the mask, behind one door; other functions are not compiled."""
+    mask = build.mask
     collide_primitive = primitive_pair(mask & PRIMITIVES)
+    collide_convex = convex_pair(build.epa, build.polygon, build.degree) if mask & CONVEX else None
 
     @wp.func
     def collide_pair(
@@ -57,6 +89,10 @@ def pair_function(mask: int):
         n = int(0)
         if wp.static(mask & PRIMITIVES != 0):
             n += collide_primitive(w, g1, g2, function, margin, geoms, meshes, touch, base)
+        if wp.static(mask & CONVEX != 0):
+            if function == wp.static(int(PairFunction.CONVEX)):
+                if not boxes_apart(geoms, w, g1, g2, margin):
+                    n += collide_convex(w, g1, g2, margin, geoms, meshes, settings, touch, base)
         return n
 
     return collide_pair
@@ -91,9 +127,9 @@ def finish_world(contacts: Contacts, w: int, found: int):
 
 
 @cache
-def world_function(mask: int):
+def world_function(build: Build):
     """``detect_world(w, geoms, meshes, hfields, pairs, settings, contacts)``: all contacts of one world, in order."""
-    collide_pair = pair_function(mask)
+    collide_pair = pair_function(build)
 
     @wp.func
     def detect_world(
@@ -121,9 +157,9 @@ def world_function(mask: int):
 
 
 @cache
-def world_kernel(mask: int):
+def world_kernel(build: Build):
     """One thread a world: the CPU's shape of execution."""
-    detect_world = world_function(mask)
+    detect_world = world_function(build)
 
     @wp.kernel(module="unique", enable_backward=False)
     def detect_worlds(
@@ -135,9 +171,9 @@ def world_kernel(mask: int):
 
 
 @cache
-def pair_kernel(mask: int):
+def pair_kernel(build: Build):
     """One thread a pair of a world: CUDA's shape of execution. Contacts go to the pair's slots."""
-    collide_pair = pair_function(mask)
+    collide_pair = pair_function(build)
 
     @wp.kernel(module="unique", enable_backward=False)
     def detect_pairs(
@@ -215,7 +251,8 @@ class Detector:
         self.device = wp.get_device(device)
         self.nworld = nworld
         self.host = upload.host_pairs(model)
-        self.mask = function_mask(self.host.function) if len(self.host.function) else 0
+        self.mask = function_mask(self.host.function)
+        self.build = Build.of(model, self.mask)
         with wp.ScopedDevice(self.device):
             self.geoms = upload.geoms(model, nworld, geom_xpos, geom_xmat)
             self.meshes = upload.meshes(model)
@@ -238,21 +275,21 @@ class Detector:
         self.start = upload.interleaved(self.nworld, npair, int)
         self.launches = []
         for family in FAMILIES:
-            mask = family_mask(family) & self.mask
-            if mask:
-                chosen = np.flatnonzero((1 << self.host.function.astype(np.int64)) & mask)
-                self.launches.append((pair_kernel(mask), wp.array(chosen.astype(np.int32))))
+            build = self.build.only(family_mask(family))
+            if build.mask:
+                chosen = np.flatnonzero((1 << self.host.function.astype(np.int64)) & build.mask)
+                self.launches.append((pair_kernel(build), wp.array(chosen.astype(np.int32))))
 
     @property
     def detect_world(self):
         """The ``wp.func`` that detects the contacts of one world, for kernels that fuse several stages."""
-        return world_function(self.mask)
+        return world_function(self.build)
 
     def launch_list(self) -> list[tuple]:
         """What detection launches: (kernel, dim, inputs, block size)."""
         inputs = [self.geoms, self.meshes, self.hfields, self.pairs, self.settings]
         if not self.thread_per_pair:
-            return [(world_kernel(self.mask), self.nworld, [*inputs, self.contacts], 256)]
+            return [(world_kernel(self.build), self.nworld, [*inputs, self.contacts], 256)]
         launches = [
             (kernel, (len(chosen), self.nworld), [chosen, *inputs, self.touch, self.count], 128)
             for kernel, chosen in self.launches
@@ -267,5 +304,3 @@ class Detector:
         for kernel, dim, inputs, block in self.launch_list():
             wp.launch(kernel, dim, inputs, device=self.device, block_dim=block)
 
-
-__all__ = ["OVERFLOW_CONTACTS", "Detector", "PairFunction", "boxes_apart", "world_function"]

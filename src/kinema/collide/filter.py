@@ -122,15 +122,9 @@ def geom_pairs(m) -> GeomPairs:
     parameters = override_parameters(m, mixed)
 
     multiccd = not int(m.opt.disableflags) & DISABLE_MULTICCD
-    wide = (parameters.margin + parameters.gap) > 0
-    key = np.stack([types[:, 0], types[:, 1], wide], axis=1)
-    kinds, inverse = np.unique(key, axis=0, return_inverse=True)
-    counts = np.array(
-        [
-            max_contacts(a, b, margin=bool(w), multiccd=multiccd, sdf_initpoints=int(m.opt.sdf_initpoints))
-            for a, b, w in kinds
-        ],
-        dtype=np.int32,
-    )
-    slots = counts[inverse.reshape(-1)] if len(key) else np.zeros(0, np.int32)
+    kinds, inverse = np.unique(types, axis=0, return_inverse=True)
+    counts = [
+        max_contacts(a, b, multiccd=multiccd, sdf_initpoints=int(m.opt.sdf_initpoints)) for a, b in kinds.tolist()
+    ]
+    slots = np.array(counts, np.int32)[inverse.reshape(-1)] if len(types) else np.zeros(0, np.int32)
     return GeomPairs(geom.astype(np.int32), explicit_id.astype(np.int32), function, slots, parameters)

@@ -1,17 +1,58 @@
-"""Plane against the convex hull of a mesh.
+"""Plane against the convex hull of a mesh: the deepest vertex, and up to three more of the face that lies lowest.
 
-The deepest vertex v is the support point along -n. Up to two more contacts are hull neighbours of v (or any vertices,
-for meshes without a graph) below the margin, at least 0.3 of the bounding radius away from the first contact.
+Of the polygons at the deepest vertex the one most opposed to the plane is taken; of its vertices, the deepest one and
+three others that together span the largest area. Those above the centre of the mesh or the margin are left out.
 """
 
 import warp as wp
 
 from kinema.collide.bundles import Meshes, Touch
 from kinema.collide.emit import emit
-from kinema.collide.support import HILLCLIMB_MIN, mesh_support
+from kinema.collide.precision import vec3r
+from kinema.collide.support import mesh_support
 
-SPREAD = wp.constant(0.3)  # distance between contacts, relative to the bounding radius
-MOST = wp.constant(3)
+
+@wp.func
+def polygon_vertex(m: Meshes, mesh: int, polygon: int, i: int) -> wp.vec3:
+    """Vertex i, counted around, of a polygon."""
+    return m.vert[m.vertadr[mesh] + m.polyvert[m.polyvertadr[polygon] + i % m.polyvertnum[polygon]]]
+
+
+@wp.func
+def quad_area(m: Meshes, mesh: int, polygon: int, a: int, b: int, c: int, d: int) -> float:
+    """Twice the area spanned by four vertices of a polygon."""
+    ac = polygon_vertex(m, mesh, polygon, a) - polygon_vertex(m, mesh, polygon, c)
+    bd = polygon_vertex(m, mesh, polygon, b) - polygon_vertex(m, mesh, polygon, d)
+    return wp.length(wp.cross(ac, bd))
+
+
+@wp.func
+def largest_quad_at(m: Meshes, mesh: int, polygon: int, a: int) -> wp.vec4i:
+    """Vertices of a polygon, a among them, that span the largest area. (Counted around: not reduced modulo n.)"""
+    b = a + 1
+    c = a + 2
+    d = a + 3
+    if m.polyvertnum[polygon] <= 4:
+        return wp.vec4i(a, b, c, d)
+    most = quad_area(m, mesh, polygon, a, b, c, d)
+    growing = bool(True)
+    while growing:
+        area = quad_area(m, mesh, polygon, a, b, c, d + 1)
+        growing = area > most
+        if growing:
+            most = area
+            d += 1
+            area = quad_area(m, mesh, polygon, a, b, c + 1, d)
+            while area > most:
+                most = area
+                c += 1
+                area = quad_area(m, mesh, polygon, a, b, c + 1, d)
+            area = quad_area(m, mesh, polygon, a, b + 1, c, d)
+            while area > most:
+                most = area
+                b += 1
+                area = quad_area(m, mesh, polygon, a, b + 1, c, d)
+    return wp.vec4i(a, b, c, d)
 
 
 @wp.func
@@ -22,44 +63,46 @@ def plane_mesh(
     center: wp.vec3,
     mat: wp.mat33,
     mesh: int,
-    rbound: float,
     margin: float,
     m: Meshes,
     touch: Touch,
     base: int,
 ) -> int:
     """Write the contacts from slot ``base`` on and return their number."""
-    local = wp.transpose(mat) * -n
+    local_n = wp.transpose(mat) * n
     vertadr = m.vertadr[mesh]
-    best, hull = mesh_support(m, mesh, local, int(-1))
-    deepest = center + mat * m.vert[vertadr + best]
-    dist = wp.dot(deepest - p, n)
+    deepest, _warm = mesh_support(m, mesh, -vec3r(local_n), int(-1))
+    x = center + mat * m.vert[vertadr + deepest]
+    dist = wp.dot(x - p, n)
     if dist > margin:
         return 0
     none = wp.vec3()
-    first = deepest - n * (0.5 * dist)
-    emit(touch, w, base, dist, first, n, none)
+    emit(touch, w, base, dist, x - n * (0.5 * dist), n, none)
     count = int(1)
+    if m.polynum[mesh] == 0:
+        return count
 
-    graphadr = m.graphadr[mesh]
-    if graphadr >= 0 and m.vertnum[mesh] < HILLCLIMB_MIN:
-        return 1  # MuJoCo knows no neighbours here: the search was exhaustive, but the mesh has a graph
-    i = int(0)
-    end = m.vertnum[mesh]
-    globalid = graphadr + 2 + m.graph[wp.max(graphadr, 0)]
-    if graphadr >= 0:
-        i = globalid + m.graph[graphadr] + m.graph[graphadr + 2 + hull]
-        end = m.graph.shape[0]
-    while i < end and count < MOST:
-        vertex = i
-        if graphadr >= 0:
-            if m.graph[i] < 0:
-                return count
-            vertex = m.graph[globalid + m.graph[i]]
-        x = center + mat * m.vert[vertadr + vertex]
+    polygon = int(-1)
+    most = float(1.0)
+    for k in range(m.polymapnum[vertadr + deepest]):
+        candidate = m.polyadr[mesh] + m.polymap[m.polymapadr[vertadr + deepest] + k]
+        e = wp.dot(m.polynormal[candidate], local_n)
+        if e < most:
+            most = e
+            polygon = candidate
+    if polygon < 0:
+        return count
+    a = int(0)
+    sides = m.polyvertnum[polygon]
+    for i in range(sides):
+        if m.polyvert[m.polyvertadr[polygon] + i] == deepest:
+            a = i
+    quad = largest_quad_at(m, mesh, polygon, a)
+    for k in range(1, wp.min(sides, 4)):
+        r = mat * polygon_vertex(m, mesh, polygon, quad[k])
+        x = center + r
         dist = wp.dot(x - p, n)
-        if dist < margin and wp.length(x - first) >= SPREAD * rbound:
+        if wp.dot(r, n) <= 0.0 and dist <= margin:
             emit(touch, w, base + count, dist, x - n * (0.5 * dist), n, none)
             count += 1
-        i += 1
     return count

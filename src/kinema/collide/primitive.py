@@ -73,7 +73,7 @@ def primitive_pair(mask: int):
                         n += 1
         if wp.static(has(PairFunction.PLANE_MESH)):
             if function == wp.static(int(PairFunction.PLANE_MESH)):
-                n = plane_mesh(w, z1, p1, p2, mat2, geoms.dataid[g2], geoms.rbound[w, g2], margin, meshes, touch, base)
+                n = plane_mesh(w, z1, p1, p2, mat2, geoms.dataid[g2], margin, meshes, touch, base)
         if wp.static(has(PairFunction.SPHERE_SPHERE)):
             if function == wp.static(int(PairFunction.SPHERE_SPHERE)):
                 dist, pos, normal = sphere_sphere(p1, size1[0], p2, size2[0], z1, z2)

@@ -5,16 +5,15 @@
 A shape is a geom type, a size, a pose and, for meshes, the id of its convex hull. Spheres and capsules may be used as
 their core (a point, a segment) with the radius added afterwards. Meshes are searched by climbing their vertex graph,
 starting from the best vertex along one of 27 directions; small ones and those without a graph vertex by vertex.
-Height-field prisms keep their six corners in the shape.
+The prism of a height field keeps its three top corners in the rows of ``mat`` and its bottom height in ``size[0]``.
 """
 
 import warp as wp
 
-from kinema.collide.bundles import Meshes
+from kinema.collide.bundles import Geoms, Meshes
+from kinema.collide.precision import HALF, TINY, ZERO, axis_of, mat33r, real, unit, vec3r
 from kinema.collide.table import GeomType
-from kinema.math.vector import column, normalize
 
-PLANE = wp.constant(int(GeomType.PLANE))
 HFIELD = wp.constant(int(GeomType.HFIELD))
 SPHERE = wp.constant(int(GeomType.SPHERE))
 CAPSULE = wp.constant(int(GeomType.CAPSULE))
@@ -22,13 +21,11 @@ ELLIPSOID = wp.constant(int(GeomType.ELLIPSOID))
 CYLINDER = wp.constant(int(GeomType.CYLINDER))
 BOX = wp.constant(int(GeomType.BOX))
 MESH = wp.constant(int(GeomType.MESH))
-SDF = wp.constant(int(GeomType.SDF))
 POINT = wp.constant(20)  # core of a sphere
 SEGMENT = wp.constant(21)  # core of a capsule
 
 HILLCLIMB_MIN = wp.constant(10)  # mjMESH_HILLCLIMB_MIN, meshes with fewer vertices are searched exhaustively
-
-mat63 = wp.types.matrix(shape=(6, 3), dtype=float)
+GRID = wp.constant(wp.float64(0.4))  # component of a direction that selects the outer cells of the 3x3x3 grid
 
 
 @wp.struct
@@ -36,42 +33,55 @@ class Shape:
     """A convex shape at a pose."""
 
     type: int
-    pos: wp.vec3
-    mat: wp.mat33
-    size: wp.vec3
     mesh: int  # mesh id, -1 otherwise
-    margin: float  # the shape is inflated by half of it [m]
-    prism: mat63  # corners of a height-field prism, bottom three first
+    pos: vec3r
+    mat: mat33r
+    size: vec3r
+    margin: real  # the shape is inflated by half of it [m]
 
 
 @wp.func
-def mesh_support(m: Meshes, mesh: int, d: wp.vec3, warm: int):
-    """Hull vertex farthest along a local direction: its id within the mesh, and its hull id (-1 without a graph)."""
+def geom_shape(geoms: Geoms, w: int, g: int, margin: real) -> Shape:
+    """Geom g of world w, inflated by half the margin."""
+    s = Shape()
+    s.type = wp.min(geoms.type[g], MESH)  # a signed distance field is seen as its mesh
+    s.mesh = geoms.dataid[g]
+    s.pos = vec3r(geoms.xpos[w, g])
+    s.mat = mat33r(geoms.xmat[w, g])
+    s.size = vec3r(geoms.size[w, g])
+    s.margin = margin
+    return s
+
+
+@wp.func
+def grid_cell(x: real) -> int:
+    """Cell 0, 1 or 2 of one component of a direction."""
+    return wp.where(x > GRID, 2, wp.where(x < -GRID, 0, 1))
+
+
+@wp.func
+def mesh_support(m: Meshes, mesh: int, d: vec3r, warm: int):
+    """Vertex farthest along a local direction: its id within the mesh, and where to start the next search."""
     vertadr = m.vertadr[mesh]
     graphadr = m.graphadr[mesh]
     if graphadr < 0 or m.vertnum[mesh] < HILLCLIMB_MIN:
-        best = int(0)
-        if warm >= 0:
-            best = warm
-        most = wp.dot(d, m.vert[vertadr + best])
+        best = wp.max(warm, 0)
+        most = wp.dot(d, vec3r(m.vert[vertadr + best]))
         for i in range(m.vertnum[mesh]):
-            x = wp.dot(d, m.vert[vertadr + i])
+            x = wp.dot(d, vec3r(m.vert[vertadr + i]))
             if x > most:
                 most = x
                 best = i
-        return best, int(-1)
+        return best, best
 
     n = m.graph[graphadr]
     edgeadr = graphadr + 2
     globalid = edgeadr + n
     localid = globalid + n
-    cx = wp.where(d[0] > 0.4, 2, wp.where(d[0] < -0.4, 0, 1))
-    cy = wp.where(d[1] > 0.4, 2, wp.where(d[1] < -0.4, 0, 1))
-    cz = wp.where(d[2] > 0.4, 2, wp.where(d[2] < -0.4, 0, 1))
-    hull = m.extrema[27 * mesh + 9 * cx + 3 * cy + cz]
-    most = wp.dot(d, m.vert[vertadr + m.graph[globalid + hull]])
+    hull = m.extrema[27 * mesh + 9 * grid_cell(d[0]) + 3 * grid_cell(d[1]) + grid_cell(d[2])]
+    most = wp.dot(d, vec3r(m.vert[vertadr + m.graph[globalid + hull]]))
     if warm >= 0:
-        x = wp.dot(d, m.vert[vertadr + m.graph[globalid + warm]])
+        x = wp.dot(d, vec3r(m.vert[vertadr + m.graph[globalid + warm]]))
         if x >= most:
             most = x
             hull = warm
@@ -81,7 +91,7 @@ def mesh_support(m: Meshes, mesh: int, d: wp.vec3, warm: int):
         i = localid + m.graph[edgeadr + hull]
         neighbour = m.graph[i]
         while neighbour >= 0:
-            x = wp.dot(d, m.vert[vertadr + m.graph[globalid + neighbour]])
+            x = wp.dot(d, vec3r(m.vert[vertadr + m.graph[globalid + neighbour]]))
             if x > most:
                 most = x
                 hull = neighbour
@@ -91,56 +101,88 @@ def mesh_support(m: Meshes, mesh: int, d: wp.vec3, warm: int):
 
 
 @wp.func
-def support(m: Meshes, s: Shape, d: wp.vec3, warm: int):
-    """Point farthest along the unit direction d, the id of that vertex, and where to start the next search.
+def signed(x: real, size: real) -> real:
+    """The size with the sign of x."""
+    return wp.where(x >= ZERO, size, -size)
 
-    Vertices of boxes are numbered by the signs of their coordinates; smooth shapes have no vertices (-1).
+
+@wp.func
+def support(m: Meshes, s: Shape, d: vec3r, warm: int):
+    """Point farthest along the unit direction d, the id of the feature it belongs to, and where to search next.
+
+    Features: vertices of meshes, corners of boxes numbered by the signs of their coordinates, disks of cylinders (0 top,
+    1 bottom), corners of prisms; -1 for other shapes.
     """
-    vertex = int(-1)
-    x = wp.vec3()
+    feature = int(-1)
+    x = vec3r()
     if s.type == HFIELD:
-        start = wp.where(d[2] < 0.0, 0, 3)
-        vertex = start
-        most = wp.dot(s.prism[start], d)
-        for i in range(1, 3):
-            e = wp.dot(s.prism[start + i], d)
+        top = d[2] >= ZERO
+        best = int(0)
+        most = -real(1e30)
+        for i in range(3):
+            v = s.mat[i]
+            if not top:
+                v[2] = s.size[0]
+            e = wp.dot(v, d)
             if e > most:
                 most = e
-                vertex = start + i
-        x = s.prism[vertex]
+                best = i
+                x = v
+        feature = best + wp.where(top, 3, 0)
     elif s.type == POINT:
         x = s.pos
     elif s.type == SEGMENT:
-        z = column(s.mat, 2)
-        x = s.pos + z * wp.where(wp.dot(z, d) >= 0.0, s.size[1], -s.size[1])
+        z = axis_of(s.mat, 2)
+        x = s.pos + z * signed(wp.dot(z, d), s.size[1])
     elif s.type == SPHERE:
         x = s.pos + d * s.size[0]
     else:
         l = wp.transpose(s.mat) * d
         if s.type == CAPSULE:
             x = l * s.size[0]
-            x[2] = x[2] + wp.where(l[2] >= 0.0, s.size[1], -s.size[1])
+            x[2] = x[2] + signed(l[2], s.size[1])
         elif s.type == ELLIPSOID:
-            x = wp.cw_mul(normalize(wp.cw_mul(l, s.size)), s.size)
+            x = wp.cw_mul(unit(wp.cw_mul(l, s.size)), s.size)
         elif s.type == CYLINDER:
             rho = wp.sqrt(l[0] * l[0] + l[1] * l[1])
-            scale = float(0.0)
-            if rho >= 1e-15:
+            scale = ZERO
+            if rho >= TINY:
                 scale = s.size[0] / rho
-            x = wp.vec3(l[0] * scale, l[1] * scale, wp.where(l[2] >= 0.0, s.size[1], -s.size[1]))
+            x = vec3r(l[0] * scale, l[1] * scale, signed(l[2], s.size[1]))
+            feature = wp.where(l[2] >= ZERO, 0, 1)
         elif s.type == BOX:
-            vertex = wp.where(l[0] >= 0.0, 1, 0) + wp.where(l[1] >= 0.0, 2, 0) + wp.where(l[2] >= 0.0, 4, 0)
-            x = wp.vec3(
-                wp.where(l[0] >= 0.0, s.size[0], -s.size[0]),
-                wp.where(l[1] >= 0.0, s.size[1], -s.size[1]),
-                wp.where(l[2] >= 0.0, s.size[2], -s.size[2]),
-            )
+            feature = wp.where(l[0] >= ZERO, 1, 0) + wp.where(l[1] >= ZERO, 2, 0) + wp.where(l[2] >= ZERO, 4, 0)
+            x = box_corner(s.size, feature)
         else:
-            vertex, warm = mesh_support(m, s.mesh, l, warm)
-            x = m.vert[m.vertadr[s.mesh] + vertex]
-            if warm < 0:
-                warm = vertex
+            feature, warm = mesh_support(m, s.mesh, l, warm)
+            x = vec3r(m.vert[m.vertadr[s.mesh] + feature])
         x = s.pos + s.mat * x
-    if s.margin > 0.0:
-        x = x + d * (0.5 * s.margin)
-    return x, vertex, warm
+    if s.margin > ZERO:
+        x = x + d * (HALF * s.margin)
+    return x, feature, warm
+
+
+@wp.func
+def box_corner(size: vec3r, i: int) -> vec3r:
+    """Corner i of a box: bit k of i is set where coordinate k is positive."""
+    return vec3r(
+        size[0] * real(2 * (i & 1) - 1), size[1] * real((i & 2) - 1), size[2] * real((i & 4) // 2 - 1)
+    )
+
+
+@wp.func
+def center(s: Shape) -> vec3r:
+    """A point inside the shape."""
+    if s.type == HFIELD:
+        c = (s.mat[0] + s.mat[1] + s.mat[2]) / real(3.0)
+        return vec3r(c[0], c[1], HALF * (c[2] + s.size[0]))
+    return s.pos
+
+
+@wp.func
+def is_discrete(s1: Shape, s2: Shape) -> bool:
+    """Whether both shapes are polyhedra, for which the algorithms end after finitely many steps."""
+    flat1 = s1.type == HFIELD or s1.type == BOX or s1.type == MESH
+    flat2 = s2.type == HFIELD or s2.type == BOX or s2.type == MESH
+    return flat1 and flat2 and s1.margin == ZERO and s2.margin == ZERO
+

@@ -83,7 +83,7 @@ MAX_CONTACTS = {
     _F.PLANE_ELLIPSOID: 1,
     _F.PLANE_CYLINDER: 4,
     _F.PLANE_BOX: 4,
-    _F.PLANE_MESH: 3,
+    _F.PLANE_MESH: 4,
     _F.SPHERE_SPHERE: 1,
     _F.SPHERE_CAPSULE: 1,
     _F.SPHERE_CYLINDER: 1,
@@ -95,8 +95,8 @@ MAX_CONTACTS = {
 }
 
 
-def max_contacts(type1: int, type2: int, *, margin: bool, multiccd: bool, sdf_initpoints: int) -> int:
-    """Largest number of contacts of a pair, ``type1 <= type2``; ``margin`` says whether margin + gap is positive."""
+def max_contacts(type1: int, type2: int, *, multiccd: bool, sdf_initpoints: int) -> int:
+    """Largest number of contacts of a pair, ``type1 <= type2``."""
     function = PairFunction(int(PAIR_FUNCTION[type1, type2]))
     if function in (_F.SDF_DESCENT, _F.SDF_MESH):
         return sdf_initpoints
@@ -105,11 +105,9 @@ def max_contacts(type1: int, type2: int, *, margin: bool, multiccd: bool, sdf_in
     types = {type1, type2}
     if not multiccd or types & {GeomType.SPHERE, GeomType.ELLIPSOID}:
         return 1
-    if types & {GeomType.CAPSULE, GeomType.CYLINDER} or margin:
-        return 5
-    return 4
+    return 1 if types == {GeomType.CAPSULE} else 4
 
 
 def function_mask(functions: np.ndarray) -> int:
     """Bit mask of the functions that occur, the key of kernel factories."""
-    return sum(1 << int(f) for f in np.unique(functions))
+    return sum(1 << int(f) for f in np.unique(functions) if f)

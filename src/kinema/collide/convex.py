@@ -1,0 +1,128 @@
+"""Two convex shapes: distance by GJK, depth by EPA, several contacts where faces meet.
+
+Spheres and capsules, and with a margin all shapes that may touch in several points, are first shrunk to their core. If
+the cores are apart, their distance less the radii and margins is the answer, exact and cheap. Only overlapping cores
+need EPA on the full shapes. Distances are those of shapes inflated by the margin m, and are reported with m added back.
+"""
+
+from functools import cache
+
+import warp as wp
+
+from kinema.collide.bundles import Geoms, Meshes, Settings, Touch
+from kinema.collide.emit import emit
+from kinema.collide.epa import Depth, epa
+from kinema.collide.gjk import FAR, Gjk, gjk
+from kinema.collide.multicontact import may_have_several, multicontact
+from kinema.collide.precision import HALF, ZERO, real, unit
+from kinema.collide.support import CAPSULE, POINT, SEGMENT, SPHERE, Shape, center, geom_shape
+
+
+@wp.func
+def core(s: Shape, all: bool):
+    """The shape without its radius (and without its margin, if all are shrunk), and what was taken away."""
+    taken = ZERO
+    if s.type == SPHERE or s.type == CAPSULE:
+        s.type = wp.where(s.type == SPHERE, POINT, SEGMENT)
+        taken = s.size[0] + HALF * s.margin
+        s.margin = ZERO
+    elif all:
+        taken = HALF * s.margin
+        s.margin = ZERO
+    return s, taken
+
+
+@wp.func
+def simplex_features(g: Gjk, d: Depth) -> Depth:
+    """Features of the nearest points GJK found."""
+    second = wp.where(g.n > 1, 1, 0)
+    third = wp.where(g.n > 2, 2, 0)
+    d.id1 = wp.vec3i(g.id1[0], g.id1[second], g.id1[third])
+    d.id2 = wp.vec3i(g.id2[0], g.id2[second], g.id2[third])
+    d.p1 = g.p1[0]
+    d.p2 = g.p2[0]
+    return d
+
+
+@cache
+def convex_distance(capacity: int):
+    """Signed distance of two shapes; ``capacity`` is the largest number of EPA iterations."""
+    penetration = epa(capacity)
+
+    @wp.func
+    def signed_distance(
+        m: Meshes, s1: Shape, s2: Shape, tolerance: real, iterations: int, cutoff: real, need_depth: bool
+    ) -> Depth:
+        """Distance, witness points and features of two inflated shapes. Not found: beyond the cutoff, or numerics."""
+        r = Depth()
+        several = may_have_several(s1, s2) and (s1.margin > ZERO or s2.margin > ZERO)
+        c1, taken1 = core(s1, several)
+        c2, taken2 = core(s2, several)
+        x1 = center(s1)
+        x2 = center(s2)
+        if taken1 + taken2 > ZERO:
+            g = gjk(m, c1, c2, x1, x2, tolerance, iterations, cutoff + taken1 + taken2)
+            if g.dist == FAR:
+                return r
+            if g.dist > tolerance:
+                n = unit(g.x2 - g.x1)
+                r.found = True
+                r.dist = g.dist - taken1 - taken2
+                r.x1 = g.x1 + n * taken1
+                r.x2 = g.x2 - n * taken2
+                return simplex_features(g, r)
+            if not need_depth:
+                r.found = True
+                return r
+        g = gjk(m, s1, s2, x1, x2, tolerance, iterations, cutoff)
+        if g.dist == FAR:
+            return r
+        if g.dist > tolerance or g.n < 2 or g.separated or not need_depth:
+            r.found = True
+            r.dist = g.dist
+            r.x1 = g.x1
+            r.x2 = g.x2
+            return simplex_features(g, r)
+        r = penetration(m, s1, s2, g, tolerance, iterations)
+        if r.failed:  # the origin is on the boundary: touching, not penetrating
+            r.found = True
+            r.dist = ZERO
+            r.x1 = g.x1
+            r.x2 = g.x2
+        return r
+
+    return signed_distance
+
+
+@cache
+def convex_pair(capacity: int, polygon_max: int, degree_max: int):
+    """Contacts of two convex geoms, with room for EPA iterations, polygon vertices and polygons at a vertex."""
+    signed_distance = convex_distance(capacity)
+    several_contacts = multicontact(polygon_max, degree_max)
+
+    @wp.func
+    def collide_convex(
+        w: int, g1: int, g2: int, margin: float, geoms: Geoms, meshes: Meshes, settings: Settings, touch: Touch, base: int
+    ) -> int:
+        """Write the contacts of geoms g1, g2 of world w from slot ``base`` on; return their number."""
+        m = real(margin)
+        s1 = geom_shape(geoms, w, g1, m)
+        s2 = geom_shape(geoms, w, g2, m)
+        tolerance = real(settings.ccd_tolerance)
+        r = signed_distance(meshes, s1, s2, tolerance, settings.ccd_iterations, ZERO, True)
+        if not r.found or r.dist >= ZERO:
+            return 0
+        none = wp.vec3()
+        if settings.multiccd != 0 and may_have_several(s1, s2):
+            c = several_contacts(meshes, s1, s2, r.x1, r.x2, r.id1, r.id2, r.p1, r.p2)
+            if c.n > 0:
+                for k in range(c.n):
+                    pos = wp.vec3(HALF * (c.x1[k] + c.x2[k]))
+                    emit(touch, w, base + k, float(m + c.dist[k]), pos, wp.vec3(c.normal), none)
+                return c.n
+        pos = wp.vec3(HALF * (r.x1 + r.x2))
+        emit(touch, w, base, float(m + r.dist), pos, wp.vec3(unit(r.x1 - r.x2)), none)
+        return 1
+
+    return collide_convex
+
