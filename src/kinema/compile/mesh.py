@@ -1,20 +1,27 @@
 """Mesh assets: from raw mesh data and the asset's attributes to mjModel's mesh arrays, as MuJoCo compiles them.
 
-How the asset section uses it:
+How the asset section uses it, once for each mesh, then once for all:
 
-    data = load_mesh(name, resource=resources.read(file, ...), content_type=..., vertex=..., face=..., normal=..., texcoord=...)
-    data = builtin_mesh("sphere", [2])                       # or, for builtin=
-    mesh = compile_mesh(name, data, scale=..., refpos=..., refquat=..., inertia="legacy", smoothnormal=False,
-                        maxhullvert=-1, needhull=True)
-    arrays = pack_meshes([mesh, ...], bvh_start=nbvh_of_bodies)     # dict: mesh_vertadr, mesh_vert, ..., bvh_*, oct_*
+    mesh = mesh_asset(
+        name,
+        resource=resources.read(file, ...), content_type=None,           # of file=, or
+        vertex=None, normal=None, texcoord=None, face=None,              # what the document gives itself, or
+        builtin=None, params=(),                                         # builtin=
+        scale=(1, 1, 1), refpos=(0, 0, 0), refquat=(1, 0, 0, 0), inertia="legacy", smoothnormal=False,
+        maxhullvert=-1, needhull=True)
+    arrays = pack_meshes([mesh, ...], bvh_start=number_of_bvh_nodes_of_bodies)
 
-`needhull` is true where a colliding mesh geom, or inertia="convex", uses the mesh (a mesh without faces always gets its
-hull). `pack_meshes` numbers bounding volumes after those of the bodies: its `bvh_*` entries are the meshes' part, to be
-appended to the bodies' part. A geom of type mesh composes its own pose with `mesh.pos, mesh.quat`; its mass is
-density * `mesh.volume` (`volume` is the surface area for inertia="shell") and its inertia that of a box with half sizes
-`mesh.boxsz`. `mesh.aamm` is (min, max) of the processed vertices; `fit_primitive`, `mesh_aabb`, `mesh_rbound` derive from it.
+`mesh_asset` is `load_mesh` (or `builtin_mesh`) and `compile_mesh`, with the disk cache around them. `pack_meshes` gives
+every mesh_* field (mesh_pathadr excepted) and the meshes' part of bvh_*, to stand after the bodies' part.
 
-Errors are `CompileError` without a place; the caller adds the element.
+`needhull` is true where a colliding geom of type mesh (or sdf) or an explicit contact pair uses the mesh; a mesh
+without faces, or with inertia="convex", gets its hull anyway. A geom of type mesh composes its own pose with `mesh.pos,
+mesh.quat`; its mass is density * `mesh.volume` (the surface area for inertia="shell") and its inertia that of a box
+with half sizes `mesh.boxsz` and that mass. `mesh.aamm` is (min, max) of the processed vertices; `fit_primitive`,
+`mesh_aabb` and `mesh_rbound` derive from the mesh what geoms need.
+
+Errors are `CompileError` without a place (the caller adds the element), or `ResourceError` for files that do not
+decode.
 
 The stages, MuJoCo's: checks; hull; normals; polygons; mirrored faces; refpos, refquat, scale; volume and inertia;
 centring and rotation to the inertial frame; bounding volumes. Positions are float64 until the end.
@@ -23,11 +30,13 @@ centring and rotation to the inertial frame; bounding volumes. Positions are flo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from kinema.compile import mesh_cache
 from kinema.errors import CompileError
+from kinema.geometry.builtin_mesh import builtin_inertia, builtin_mesh
 from kinema.geometry.bvh import BoundingVolumes, mesh_bvh
 from kinema.geometry.hull import DegenerateHull, graph_faces, hull_extrema, hull_faces, hull_graph
 from kinema.geometry.inertia import (
@@ -51,7 +60,7 @@ INERTIA_MODES = ("convex", "exact", "legacy", "shell")
 
 @dataclass(frozen=True)
 class CompiledMesh:
-    """One processed mesh.
+    """One processed mesh; its arrays may be read-only.
 
     Attributes:
         vert, normal, texcoord, face, facenormal, facetexcoord: As in mjModel, in the inertial frame.
@@ -85,6 +94,75 @@ class CompiledMesh:
     aamm: Float64
     bvh: BoundingVolumes
     shell: bool
+
+
+def mesh_asset(
+    name: str,
+    *,
+    resource: Resource | None = None,
+    content_type: str | None = None,
+    vertex: Sequence[float] | np.ndarray | None = None,
+    normal: Sequence[float] | np.ndarray | None = None,
+    texcoord: Sequence[float] | np.ndarray | None = None,
+    face: Sequence[int] | np.ndarray | None = None,
+    builtin: str | None = None,
+    params: Sequence[float] | np.ndarray = (),
+    scale: Sequence[float] | np.ndarray = (1.0, 1.0, 1.0),
+    refpos: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+    refquat: Sequence[float] | np.ndarray = (1.0, 0.0, 0.0, 0.0),
+    inertia: str = "legacy",
+    smoothnormal: bool = False,
+    maxhullvert: int = -1,
+    needhull: bool = True,
+) -> CompiledMesh:
+    """A mesh asset from its attributes, taken from the disk cache where the same one was processed before."""
+    written = {"vertex": vertex, "normal": normal, "texcoord": texcoord, "face": face}
+    if builtin is not None and (resource is not None or any(value is not None for value in written.values())):
+        raise CompileError(f"mesh {name!r} has builtin={builtin!r} and also a file or data of its own; give only one")
+    options = {
+        "scale": tuple(float(x) for x in scale),
+        "refpos": tuple(float(x) for x in refpos),
+        "refquat": tuple(float(x) for x in refquat),
+        "inertia": inertia,
+        "smoothnormal": bool(smoothnormal),
+        "maxhullvert": int(maxhullvert),
+        "needhull": bool(needhull),
+    }
+    if resource is None:
+        data = builtin_mesh(builtin, params) if builtin is not None else load_mesh(name, **written)
+        options["inertia"] = builtin_inertia(builtin, params, inertia) if builtin is not None else inertia
+        return compile_mesh(name, data, **options)
+    source = (resource.data, content_type or resource.media_type or resource.extension)
+    given = [None if value is None else np.asarray(value, np.float64) for value in written.values()]
+    key = mesh_cache.key(*source, *given, *options.values())
+    arrays = mesh_cache.load(key)
+    if arrays is not None:
+        return _from_arrays(name, arrays)
+    mesh = compile_mesh(name, load_mesh(name, resource=resource, content_type=content_type, **written), **options)
+    mesh_cache.store(key, _to_arrays(mesh))
+    return mesh
+
+
+def _to_arrays(mesh: CompiledMesh) -> dict[str, np.ndarray]:
+    """Every field of a mesh as an array, nested ones by dotted name."""
+    arrays = {}
+    for item in fields(mesh):
+        value = getattr(mesh, item.name)
+        if isinstance(value, (Polygons, BoundingVolumes)):
+            arrays |= {f"{item.name}.{inner.name}": getattr(value, inner.name) for inner in fields(value)}
+        elif item.name != "name":
+            arrays[item.name] = np.asarray(value)
+    return arrays
+
+
+def _from_arrays(name: str, arrays: dict[str, np.ndarray]) -> CompiledMesh:
+    nested = {
+        "poly": Polygons(**{item.name: arrays[f"poly.{item.name}"] for item in fields(Polygons)}),
+        "bvh": BoundingVolumes(**{item.name: arrays[f"bvh.{item.name}"] for item in fields(BoundingVolumes)}),
+    }
+    flat = {key: value for key, value in arrays.items() if "." not in key}
+    flat["volume"], flat["shell"] = float(flat["volume"]), bool(flat["shell"])
+    return CompiledMesh(name=name, **flat, **nested)
 
 
 def _array(values: object, width: int, dtype: type, what: str) -> np.ndarray:
@@ -144,7 +222,8 @@ def _check(name: str, data: MeshData) -> None:
     if outside.any():
         index, corner = np.argwhere(outside)[0]
         raise CompileError(
-            f"in face {index}, vertex index {data.face[index, corner]} does not exist: mesh {name!r} has {nvert} vertices"
+            f"in face {index}, vertex index {data.face[index, corner]} does not exist: "
+            f"mesh {name!r} has {nvert} vertices"
         )
     if len(data.facenormal) and len(data.facenormal) != len(data.face):
         raise CompileError(f"face data must have the same size as face normal data in mesh {name!r}")
@@ -191,7 +270,7 @@ def compile_mesh(
         CompileError: for whatever MuJoCo refuses, in its words.
     """
     if inertia not in INERTIA_MODES:
-        raise CompileError(f"mesh {name!r} has the inertia mode {inertia!r}; expected one of {', '.join(INERTIA_MODES)}")
+        raise CompileError(f"mesh {name!r} has inertia={inertia!r}; expected one of {', '.join(INERTIA_MODES)}")
     if maxhullvert != -1 and maxhullvert <= 3:
         raise CompileError(f"maxhullvert must be larger than 3: mesh {name!r} has {maxhullvert}")
     _check(name, data)
@@ -226,8 +305,8 @@ def compile_mesh(
 
     solid_face = hull if inertia == "convex" else face
     com, volume, value, quat = _inertial_frame(name, vert, face, solid_face, inertia)
-    twice_volume = np.array([value[1] + value[2] - value[0], value[0] + value[2] - value[1], value[0] + value[1] - value[2]])
-    boxsz = 0.5 * np.sqrt(np.maximum(6 * twice_volume / volume, 0))
+    a, b, c = value
+    boxsz = 0.5 * np.sqrt(np.maximum(6 * np.array([b + c - a, a + c - b, a + b - c]) / volume, 0))
     if not reorient:
         com, quat = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
     inverse = quat_to_mat(quat * (1, -1, -1, -1))

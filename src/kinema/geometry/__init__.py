@@ -12,9 +12,7 @@ register_decoder(
     extensions=(".stl",),
     decode="kinema.geometry.stl:decode",
 )
-register_decoder(
-    "mesh", "OBJ", media_types=("model/obj",), extensions=(".obj",), decode="kinema.geometry.obj:decode"
-)
+register_decoder("mesh", "OBJ", media_types=("model/obj",), extensions=(".obj",), decode="kinema.geometry.obj:decode")
 register_decoder(
     "mesh", "MSH", media_types=("model/vnd.mujoco.msh",), extensions=(".msh",), decode="kinema.geometry.msh:decode"
 )

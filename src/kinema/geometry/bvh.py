@@ -35,25 +35,31 @@ class BoundingVolumes:
     aabb: Float64
 
 
+@dataclass(frozen=True)
+class _Level:
+    """The nodes of one level of a tree that hold elements: which they are, how many elements each has."""
+
+    node: np.ndarray
+    size: np.ndarray
+    begin: np.ndarray  # first element of each, among the elements still in play
+    owner: np.ndarray  # of each element in play, the position of its node in `node`
+
+
 @lru_cache(maxsize=64)
-def _shape(count: int) -> tuple[list[np.ndarray], Int32, Int32]:
-    """The tree over ``count`` elements: per level the (node, begin, end) rows, then child and depth of all nodes."""
+def _shape(count: int) -> tuple[list[_Level], Int32, Int32]:
+    """The tree over ``count`` elements: its levels, then child and depth of all nodes."""
     child = np.full((2 * count - 1, 2), -1, np.int32)
     depth = np.zeros(2 * count - 1, np.int32)
-    rows = np.array([[0, 0, count]])
-    levels = []
-    level = 0
-    while len(rows):
-        levels.append(rows)
-        depth[rows[:, 0]] = level
-        node, begin, end = rows[rows[:, 2] - rows[:, 1] > 1].T
-        half = (end - begin) // 2
+    node, size = np.array([0]), np.array([count])
+    levels: list[_Level] = []
+    while len(node):
+        depth[node] = len(levels)
+        levels.append(_Level(node, size, np.cumsum(size) - size, np.repeat(np.arange(len(node)), size)))
+        node, size = node[size > 1], size[size > 1]
+        half = size // 2
         left, right = node + 1, node + 2 * half  # the left subtree takes 2 half - 1 nodes
         child[node, 0], child[node, 1] = left, right
-        rows = np.stack(
-            [np.stack([left, right], 1), np.stack([begin, begin + half], 1), np.stack([begin + half, end], 1)], axis=2
-        ).reshape(-1, 3)
-        level += 1
+        node, size = np.stack([left, right], 1).ravel(), np.stack([half, size - half], 1).ravel()
     return levels, child, depth
 
 
@@ -70,60 +76,51 @@ def build(center: Float64, lower: Float64, upper: Float64, ids: Int32 | None = N
         none = np.zeros(0, np.int32)
         return BoundingVolumes(none.reshape(0, 2), none, none, np.zeros((0, 6)))
     levels, child, depth = _shape(count)
-    nodes = 2 * count - 1
-    aabb, nodeid = np.empty((nodes, 6)), np.full(nodes, -1, np.int32)
-    order = np.arange(count)  # elements, grouped by node of the current level
-    center = np.ascontiguousarray(center)
-    for rows in levels:
-        node, begin, end = rows.T
-        size = end - begin
-        low, high = _reduce(np.minimum, lower[order], begin, end), _reduce(np.maximum, upper[order], begin, end)
+    aabb, nodeid = np.empty((2 * count - 1, 6)), np.full(2 * count - 1, -1, np.int32)
+    by_axis, rank, level_pairs = _ranked(center)
+    low_of, high_of = np.ascontiguousarray(lower.T), np.ascontiguousarray(upper.T)
+    element = np.arange(count)
+    for level in levels:
+        node, begin = level.node, level.begin
+        low = np.stack([np.minimum.reduceat(low_of[k][element], begin) for k in range(3)])
+        high = np.stack([np.maximum.reduceat(high_of[k][element], begin) for k in range(3)])
         flat = np.abs(low - high) < EPS
         low, high = np.where(flat, low - EPS, low), np.where(flat, high + EPS, high)
-        aabb[node, :3], aabb[node, 3:] = (high + low) / 2, (high - low) / 2
-        leaf = size == 1
-        nodeid[node[leaf]] = order[begin[leaf]]
-        inner = ~leaf
-        if not inner.any():
-            continue
+        aabb[node, :3], aabb[node, 3:] = ((high + low) / 2).T, ((high - low) / 2).T
+        leaf = level.size == 1
+        nodeid[node[leaf]] = element[begin[leaf]]
         edge = high - low
-        axis = np.where(edge[:, 1] >= edge[:, 0] + EPS, 1, 0)
-        axis = np.where(edge[:, 2] >= edge[np.arange(len(edge)), axis] + EPS, 2, axis)
-        order = _sorted_within(order, center, begin, size, axis, inner)
+        axis = np.where(edge[1] >= edge[0] + EPS, 1, 0)
+        axis = np.where(edge[2] >= edge[axis, np.arange(len(axis))] + EPS, 2, axis)
+        # sort inside every node at once: by node, then by place along the node's axis; keys are distinct
+        along = axis[level.owner]
+        first = level.owner * count
+        key = np.sort(first + rank[along, element])
+        element = by_axis[along, key - first]
+        if level_pairs:
+            element = _by_number_where_level(element, center[element, along], level.owner)
+        if leaf.any():  # leaves are done
+            element = element[~leaf[level.owner]]
     if ids is not None:
         leaf = nodeid >= 0
         nodeid[leaf] = np.asarray(ids, np.int32)[nodeid[leaf]]
     return BoundingVolumes(child.copy(), nodeid, depth.copy(), aabb)
 
 
-def _reduce(operation: np.ufunc, values: Float64, begin: np.ndarray, end: np.ndarray) -> Float64:
-    """``operation`` over rows begin:end of each node; nodes of one level do not overlap and stand in order."""
-    bounds = np.stack([begin, end], 1).ravel()
-    if bounds[-1] == len(values):
-        bounds = bounds[:-1]
-    return operation.reduceat(values, bounds, axis=0)[::2]
+def _ranked(center: Float64) -> tuple[np.ndarray, np.ndarray, bool]:
+    """(3, n) elements sorted along each axis, the place of each, and whether some are nearly but not quite level."""
+    by_axis = np.argsort(center.T, axis=1, kind="stable")
+    rank = np.empty_like(by_axis)
+    np.put_along_axis(rank, by_axis, np.broadcast_to(np.arange(len(center)), by_axis.shape), axis=1)
+    step = np.diff(np.take_along_axis(center.T, by_axis, axis=1), axis=1)
+    return by_axis, rank, bool(((step > 0) & (step <= EPS)).any())
 
 
-def _sorted_within(
-    order: np.ndarray, center: Float64, begin: np.ndarray, size: np.ndarray, axis: np.ndarray, inner: np.ndarray
-) -> np.ndarray:
-    """Elements of each inner node sorted along the node's axis; values closer than EPS go by element number."""
-    begin, size, axis = begin[inner], size[inner], axis[inner]
-    group = np.repeat(np.arange(len(begin)), size)
-    offset = np.repeat(begin - np.concatenate(([0], np.cumsum(size)[:-1])), size)
-    place = np.arange(len(group)) + offset
-    element = order[place]
-    key = center[element, axis[group]]
-    by_key = np.lexsort((element, key, group))
-    element, key, group = element[by_key], key[by_key], group[by_key]
-    same = (group[1:] == group[:-1]) & (np.abs(key[1:] - key[:-1]) <= EPS) & (key[1:] != key[:-1])
-    if same.any():
-        near = (group[1:] == group[:-1]) & ~(np.abs(key[1:] - key[:-1]) > EPS)
-        run = np.concatenate(([0], np.cumsum(~near)))
-        element = element[np.lexsort((element, run))]
-    result = order.copy()
-    result[place] = element
-    return result
+def _by_number_where_level(element: np.ndarray, value: Float64, owner: np.ndarray) -> np.ndarray:
+    """Sorted elements again, with those of one node whose values are closer than EPS in order of their numbers."""
+    apart = (owner[1:] != owner[:-1]) | (np.abs(np.diff(value)) > EPS)
+    run = np.concatenate(([0], np.cumsum(apart)))
+    return element[np.lexsort((element, run))]
 
 
 def mesh_bvh(vert: Float64, face: Int32) -> BoundingVolumes:

@@ -2,10 +2,10 @@
 
     graph = [nvert, nface, edgeadr[nvert], globalid[nvert], edge[nvert + 3 nface], face[3 nface]]
 
-`edge` lists the neighbours of each hull vertex by local index, closed by -1; `face` holds mesh vertex indices. Qhull does
-the work, through SciPy, with MuJoCo's options: faces come out the same and in the same order. The order of the *vertices*
-inside the graph is Qhull's private list, which SciPy does not show; here they stand in order of first appearance in the
-faces. The graph is the same graph, differently numbered.
+`edge` lists the neighbours of each hull vertex by local index, closed by -1; `face` holds mesh vertex indices. Qhull
+does the work, through SciPy, with MuJoCo's options: faces come out the same and in the same order. The order of the
+*vertices* inside the graph is Qhull's private list, which SciPy does not show; here they stand in order of first
+appearance in the faces. The graph is the same graph, differently numbered.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def _check_volume(vert: Float64) -> None:
     bent = (norm > MINVAL * length[first] * length) & (length >= MINVAL)
     bent[0] = bent[first] = False
     if not bent.any():
-        raise DegenerateHull("has collinear vertices, cannot compute convex hull. Consider using a thin capsule instead")
+        raise DegenerateHull(
+            "has collinear vertices, cannot compute convex hull. Consider using a thin capsule instead"
+        )
     third = int(np.argmax(bent))
     plane = normal[third] / norm[third]
     height = dot3(vert, plane)

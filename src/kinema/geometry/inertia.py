@@ -1,7 +1,7 @@
 """Volume, centre of mass and inertia of triangle meshes; principal axes.
 
-A face with corners D, E, F and the origin make a tetrahedron of signed volume v = (c·n) A/3, with c the face's centre, n
-its normal and A its area. With products of inertia
+A face with corners D, E, F and the origin make a tetrahedron of signed volume v = (c·n) A/3, with c the face's centre,
+n its normal and A its area. With products of inertia
 
     P_ij += v/20 (2 (D_i D_j + E_i E_j + F_i F_j) + D_i E_j + D_j E_i + D_i F_j + D_j F_i + E_i F_j + E_j F_i)
 
@@ -150,8 +150,8 @@ def _product(a: list[list[float]], b: list[list[float]]) -> list[list[float]]:
 def principal_axes(matrix: Float64) -> tuple[Float64, Float64]:
     """Eigenvalues of a symmetric 3x3 matrix in descending order, and the quaternion (wxyz) of its eigenvectors.
 
-    Jacobi rotations about one axis at a time, accumulated in a quaternion, until no term off the diagonal exceeds 1e-7 of
-    the largest term of the matrix. Eigenvalues closer than that keep their order.
+    Jacobi rotations about one axis at a time, accumulated in a quaternion, until no term off the diagonal exceeds 1e-7
+    of the largest term of the matrix. Eigenvalues closer than that keep their order.
     """
     mat = [[float(x) for x in row] for row in matrix]
     tolerance = EIGEN_TOLERANCE * max(abs(x) for row in mat for x in row)

@@ -1,7 +1,7 @@
 """A triangle mesh as files and documents give it, before any processing.
 
-Vertices, normals and texture coordinates are float32, as MuJoCo stores them; faces index vertices, and may index normals
-and texture coordinates separately. An absent array is empty.
+Vertices, normals and texture coordinates are float32, as MuJoCo stores them; faces index vertices, and may index
+normals and texture coordinates separately. An absent array is empty.
 """
 
 from __future__ import annotations

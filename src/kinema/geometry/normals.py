@@ -1,7 +1,7 @@
 """Vertex normals where a mesh has none: the mean of the faces around a vertex, weighted by area.
 
-Unless ``smooth`` is asked for, faces that lean away from that mean (cosine below 0.8) are taken out again, so that sharp
-edges stay sharp.
+Unless ``smooth`` is asked for, faces that lean away from that mean (cosine below 0.8) are taken out again, so that
+sharp edges stay sharp.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def decode(resource: Resource) -> MeshData:
     normal = _table(values[b"vn"], 3, "vn", resource.name)
     texcoord = _table(values[b"vt"], 2, "vt", resource.name)
     try:
-        corners = _uniform_triangles(faces) if not counts else None
+        corners = _uniform_faces(faces, vert) if not counts else None
         if corners is None:
             corners = _general_faces(faces, counts, vert)
     except (ValueError, IndexError) as error:
@@ -77,28 +77,39 @@ def _table(rows: list[bytes], width: int, tag: str, name: str) -> Float32:
         raise ResourceError(f"could not parse OBJ file {name!r}: bad '{tag}' line ({error})") from None
 
 
-def _uniform_triangles(faces: list[bytes]) -> np.ndarray | None:
-    """(n, 3, 3) corner indices where every face is a triangle written in the same form; None otherwise."""
+def _uniform_faces(faces: list[bytes], vert: Float32) -> np.ndarray | None:
+    """(n, 3, 3) corner indices where every face is a triangle or a quad written in the same form; None otherwise."""
     if not faces:
         return np.zeros((0, 3, 3), np.int32)
     joined = b" ".join(faces)
-    tokens = joined.split()
-    if len(tokens) != 3 * len(faces) or any(len(face.split()) != 3 for face in faces):
+    size = np.array([len(face.split()) for face in faces])
+    if not ((size == 3) | (size == 4)).all():
         return None
-    sample = tokens[0]
-    slashes, double = sample.count(b"/"), b"//" in sample
-    if any(token.count(b"/") != slashes or (b"//" in token) != double for token in tokens):
+    slashes, double = faces[0].split()[0].count(b"/"), b"//" in faces[0].split()[0]
+    corners = int(size.sum())
+    if joined.count(b"/") != slashes * corners or joined.count(b"//") != double * corners:
         return None
-    numbers = np.array(joined.replace(b"/", b" ").split(), dtype=np.int64)
     width = 2 if double else slashes + 1
-    if len(numbers) != width * len(tokens):
+    numbers = np.array(joined.replace(b"/", b" ").split(), dtype=np.int64)
+    if len(numbers) != width * corners or any(token.count(b"/") != slashes for token in joined.split()):
         return None
     if (numbers <= 0).any():
         raise ValueError("zero index")
-    corner = np.full((len(tokens), 3), -1, np.int32)
-    columns = (0, 2) if double else (0, 1, 2)[:width]
-    corner[:, columns] = numbers.reshape(-1, width) - 1
-    return corner.reshape(-1, 3, 3)
+    corner = np.full((corners, 3), -1, np.int32)
+    corner[:, (0, 2) if double else (0, 1, 2)[:width]] = numbers.reshape(-1, width) - 1
+    if (corner[:, 0] >= len(vert)).any():
+        raise ValueError(f"vertex index {int(corner[:, 0].max()) + 1} of {len(vert)}")
+    begin = np.cumsum(size) - size
+    quad = size == 4
+    result = np.empty((len(faces) + int(quad.sum()), 3, 3), np.int32)
+    place = np.arange(len(faces)) + np.cumsum(quad) - quad
+    result[place[~quad]] = corner[begin[~quad, None] + (0, 1, 2)]
+    p, q, r, s = (corner[begin[quad] + k] for k in range(4))
+    first, second = vert[r[:, 0]] - vert[p[:, 0]], vert[s[:, 0]] - vert[q[:, 0]]
+    short = ((first * first).sum(1) < (second * second).sum(1))[:, None]
+    result[place[quad]] = np.stack([p, q, np.where(short, r, s)], axis=1)
+    result[place[quad] + 1] = np.stack([np.where(short, p, q), r, s], axis=1)
+    return result
 
 
 def _general_faces(faces: list[bytes], counts: list[tuple[int, int, int]], vert: Float32) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Flat sides of a convex hull: coplanar triangles merged into polygons.
 
 Triangles whose normals fall into the same cell of a 0.01 rad grid of (azimuth, polar angle) make one side; its outline
-is what remains after cancelling inner edges. MuJoCo keeps the sides in a hash map and writes them in the map's order, so
-that order is reproduced here (`hash_map_order`).
+is what remains after cancelling inner edges. MuJoCo keeps the sides in a hash map and writes them in the map's order,
+so that order is reproduced here (`hash_map_order`).
 """
 
 from __future__ import annotations
