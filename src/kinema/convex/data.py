@@ -20,7 +20,7 @@ class State:
     qpos: data()
     qvel: data()
     act: data()
-    history: data()
+    history: data(dtype=wp.float64)  # times decide which sample is read: history.py
     plastic: data()
     qacc_warmstart: data()
     plugin_state: data()
@@ -102,6 +102,9 @@ class Actuation:
     moment_rowadr: data(dtype=int)
     moment_colind: data(dtype=int)
     act_dot: data()
+    control: data("nu")  # what actuators make of ctrl: delayed, clamped
+    tendon_force: data("ntendon")  # sum over the actuators on each tendon, before its limit
+    slope: data("nactuator")  # d force / d velocity, for implicit integrators
 
 
 @bundle()
@@ -180,6 +183,21 @@ class Scratch:
     rne_frc: data("nbody", dtype=wp.spatial_vector)  # and force their subtrees need
     substep: per_world(int)  # which evaluation of a Runge-Kutta step is under way
     qacc_step: data("nv")  # acceleration the integrator chose
+    body_slope: data("nbody_implicit", dtype=wp.spatial_matrix)  # d(force on a body)/d(its velocity)
+
+
+@bundle("rk_")
+class RungeKutta:
+    """Between the evaluations of a Runge-Kutta step; empty for other integrators."""
+
+    time0: per_world(wp.float64)
+    qpos0: data("nq_rk4")
+    qvel0: data("nv_rk4")
+    act0: data("na_rk4")
+    rate: data("nv_rk4")  # velocity of the latest evaluation, as the rate of rotation vectors
+    sum_rate: data("nv_rk4")
+    sum_qacc: data("nv_rk4")
+    sum_act_dot: data("na_rk4")
 
 
 @bundle()
@@ -207,3 +225,4 @@ class Data:
     solver: Search
     sensor: Readings
     scratch: Scratch
+    rk: RungeKutta

@@ -9,8 +9,10 @@ import numpy as np
 import warp as wp
 
 from kinema.convex import step as recipe
+from kinema.convex.actuation import initial_control
 from kinema.convex.collision import Collider, capacity
 from kinema.convex.data import Data
+from kinema.convex.history import initial as initial_history
 from kinema.convex.layout import Layout
 from kinema.convex.model import Model
 from kinema.convex.stage import WARP_LANES, Stage, item_kernel, lane_kernel, runs, world_kernel
@@ -76,11 +78,13 @@ class Engine:
     def reset(self, worlds=None) -> None:
         """Put the given worlds (all by default) at the model's initial state, and revive those that were frozen."""
         for name in (
-            "qvel", "act", "qacc_warmstart", "ctrl", "qfrc_applied", "xfrc_applied", "time", "status", "substep",
-            "qacc", "history", "plastic", "plugin_state", "userdata",
+            "qvel", "act", "qacc_warmstart", "qfrc_applied", "xfrc_applied", "time", "status", "substep",
+            "qacc", "plastic", "plugin_state", "userdata",
         ):  # fmt: skip
             self.write(name, 0, worlds)
         self.write("qpos", self.source.qpos0, worlds)
+        self.write("ctrl", initial_control(self.source), worlds)
+        self.write("history", initial_history(self.source), worlds)
         if self.source.neq:
             self.write("eq_active", self.source.eq_active0, worlds)
         mocap = np.flatnonzero(np.asarray(self.source.body_mocapid) >= 0)

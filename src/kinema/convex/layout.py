@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import warp as wp
 
+from kinema.convex.activation import family, periodic
 from kinema.convex.bundle import SCALARS, Field, fields_of
 from kinema.convex.transmission import moment_adr, moment_nnz
 from kinema.model.mujoco_fields import model_fields
@@ -26,7 +27,22 @@ def _body_ends(source) -> np.ndarray:
     return end[np.asarray(source.dof_bodyid)]
 
 
-DERIVED = {"dof_bodyend": _body_ends, "actuator_momentnnz": moment_nnz, "actuator_momentadr": moment_adr}
+def _alone(source) -> np.ndarray:
+    """For each body, 1 if it moves as one rigid thing with a free joint at the root of its tree."""
+    tree = np.asarray(source.body_treeid)
+    first = np.asarray(source.tree_dofadr)
+    lone = (np.asarray(source.tree_dofnum) == 6) & (np.asarray(source.jnt_type)[source.dof_jntid[first]] == 0)
+    return np.where(tree >= 0, lone[tree], 0) if len(lone) else np.zeros(len(tree))
+
+
+DERIVED = {
+    "body_alone": _alone,
+    "dof_bodyend": _body_ends,
+    "actuator_momentnnz": moment_nnz,
+    "actuator_momentadr": moment_adr,
+    "actuator_family": family,
+    "actuator_periodic": periodic,
+}
 """Model arrays that MuJoCo does not have: how they follow from those it has."""
 
 
@@ -104,7 +120,7 @@ class Layout:
 
     def _param(self, what: Field) -> wp.array:
         shape = (*self.extents(what), *_row(what.dtype))
-        values = self.host(what.name).astype(np.float64 if what.dtype is wp.float64 else np.float32)
+        values = self.host(what.name).astype(np.float64 if what.dtype in (wp.float64, wp.vec2d) else np.float32)
         if what.name in self.expanded:
             return self._per_world(self.expanded[what.name].reshape(self.nworld, *shape), what)
         one = wp.array(np.ascontiguousarray(values.reshape(1, *shape)), dtype=what.dtype, device=self.device)

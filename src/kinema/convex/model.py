@@ -89,6 +89,7 @@ class Bodies:
     treeid: index()
     geomnum: index()
     geomadr: index()
+    alone: index("nbody")  # 1: part of a free body that no other joint hangs on
     pos: param(dtype=wp.vec3)
     quat: param(dtype=wp.vec4)
     ipos: param(dtype=wp.vec3)
@@ -268,7 +269,7 @@ class Actuators:
     gainprm: param(dtype=vec10)
     biasprm: param(dtype=vec10)
     actrange: param(dtype=wp.vec2)
-    delay: param()
+    delay: param(dtype=wp.float64)
     damping: param()
     dampingpoly: param(dtype=wp.vec2)
     armature: param()
@@ -280,6 +281,8 @@ class Actuators:
     lengthrange: param(dtype=wp.vec2)
     momentnnz: index("nactuator")  # entries of each row of the moment, and address of the first: transmission.py
     momentadr: index("nactuator")
+    family: index("nactuator")  # which stage computes the force, and what angle the setpoint is: activation.py
+    periodic: index("nactuator")
 
 
 @bundle("eq_")
@@ -309,8 +312,8 @@ class Sensors:
     noise: param()
     history: index(dtype=wp.vec2i)
     historyadr: index()
-    delay: param()
-    interval: param(dtype=wp.vec2)
+    delay: param(dtype=wp.float64)
+    interval: param(dtype=wp.vec2d)
     plugin: index()
 
 

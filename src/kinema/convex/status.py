@@ -4,6 +4,12 @@ import warp as wp
 
 CONTACT_OVERFLOW = wp.constant(1)  # contacts were found that the list has no room for
 ROW_OVERFLOW = wp.constant(2)  # constraint rows were wanted that the arrays have no room for
+BAD_CONTROL = wp.constant(8)  # a control is not a number; all of the world's count as 0
 BAD_STATE = wp.constant(4)  # qpos, qvel or qacc is not finite, or huge
 
-MEANING = {1: "contact list is full", 2: "constraint rows are full", 4: "state is not finite"}
+MEANING = {
+    1: "contact list is full",
+    2: "constraint rows are full",
+    4: "state is not finite",
+    8: "a control is not finite",
+}

@@ -6,6 +6,7 @@ A loop over nothing costs nothing, so only what is long to compile is left out, 
 import numpy as np
 
 from kinema.convex import (
+    actuation,
     bias,
     camera,
     check,
@@ -66,7 +67,7 @@ def velocities(m) -> list[Stage]:
 
 def acceleration(m) -> list[Stage]:
     """Unconstrained and constrained acceleration."""
-    return [Stage(smooth.smooth_force), Stage(smooth.smooth_acceleration), *constraint(m)]
+    return [*actuation.stages(m), Stage(smooth.smooth_force), Stage(smooth.smooth_acceleration), *constraint(m)]
 
 
 def constraint(m) -> list[Stage]:
@@ -78,7 +79,7 @@ def constraint(m) -> list[Stage]:
 
 def integration(m) -> list[Stage]:
     """From acceleration to the next state."""
-    recipe = [Stage(check.check_acceleration), Stage(euler.euler), Stage(advance.advance)]
+    recipe = [Stage(check.check_acceleration), Stage(euler.euler), *actuation.advance_stages(m), Stage(advance.advance)]
     if m.nplastic:
         recipe.append(Stage(advance.yield_springs))
     return [Stage(s.func, s.over, s.lanes, advances=True) for s in recipe]

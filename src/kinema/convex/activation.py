@@ -1,0 +1,116 @@
+"""Activations: what all actuators with a state share.
+
+    integrator   act. = u            filter, filterexact   act. = (u - act) / tau            muscle   muscle.py
+
+A servo on a rotation (a ball joint, or a site turning against a reference) compares angles that are equal up to a
+period; its setpoint is replaced by the equal one nearest to where it is compared. Which actuators are such servos is
+found on the host (`periodic`).
+"""
+
+import numpy as np
+import warp as wp
+
+from kinema.convex.bundle import vec10
+from kinema.convex.muscle import muscle_rate
+from kinema.math.vector import MINVAL
+
+INTEGRATOR, FILTER, FILTER_EXACT = wp.constant(1), wp.constant(2), wp.constant(3)  # mjtDyn
+MUSCLE, DCMOTOR, PID = wp.constant(4), wp.constant(5), wp.constant(6)
+FAMILY_SIMPLE, FAMILY_DCMOTOR, FAMILY_PID = wp.constant(0), wp.constant(1), wp.constant(2)
+FAMILY_ORIENTATION, FAMILY_PLUGIN = wp.constant(3), wp.constant(4)
+PERIODIC_BALL, PERIODIC_SITE = wp.constant(1), wp.constant(2)  # which half of the gear makes the period
+
+
+@wp.func
+def is_disabled(disabled: int, group: int) -> bool:
+    """Whether an actuator's group is switched off (mj_actuatorDisabled)."""
+    found = bool(False)
+    if group >= 0 and group <= 30:
+        found = (disabled & (1 << group)) != 0
+    return found
+
+
+@wp.func
+def period(kind: int, gear: wp.spatial_vector) -> float:
+    """Period of a servo's length; 0: it has none."""
+    length = float(0.0)
+    if kind == PERIODIC_BALL:
+        length = 2.0 * wp.PI * wp.length(wp.vec3(gear[0], gear[1], gear[2]))
+    elif kind == PERIODIC_SITE:
+        length = 2.0 * wp.PI * wp.length(wp.vec3(gear[3], gear[4], gear[5]))
+    return length
+
+
+@wp.func
+def nearest(setpoint: float, to: float, period: float) -> float:
+    """The setpoint, moved by whole periods next to another value."""
+    moved = setpoint
+    if period > 0.0:
+        moved = setpoint - period * wp.round((setpoint - to) / period)
+    return moved
+
+
+@wp.func
+def activation_rate(dyntype: int, ctrl: float, act: float, prm: vec10, period: float) -> float:
+    """act. of the simple kinds of dynamics; 0 for those the user provides."""
+    rate = float(0.0)
+    if dyntype == INTEGRATOR:
+        rate = ctrl
+    elif dyntype == FILTER or dyntype == FILTER_EXACT:
+        rate = (nearest(ctrl, act, period) - act) / wp.max(MINVAL, prm[0])
+    elif dyntype == MUSCLE:
+        rate = muscle_rate(ctrl, act, prm)
+    return rate
+
+
+@wp.func
+def next_activation(
+    dyntype: int, act: float, rate: float, tau: float, h: float, limited: int, limits: wp.vec2
+) -> float:
+    """The activation one time step h on (mj_nextActivation)."""
+    later = act + h * rate
+    if dyntype == FILTER_EXACT:
+        t = wp.max(MINVAL, tau)
+        later = act + rate * t * (1.0 - wp.exp(-h / t))
+    if limited != 0:
+        later = wp.clamp(later, limits[0], limits[1])
+    return later
+
+
+@wp.func
+def slew(setpoint: float, previous: float, most: float, period: float) -> float:
+    """The setpoint, not farther than `most` from the previous one."""
+    return wp.clamp(nearest(setpoint, previous, period), previous - most, previous + most)
+
+
+def family(m) -> np.ndarray:
+    """For each actuator the stage that computes its force: FAMILY_*."""
+    gain, bias, dyn = (np.asarray(a) for a in (m.actuator_gaintype, m.actuator_biastype, m.actuator_dyntype))
+    result = np.zeros(m.nactuator, dtype=np.int32)
+    result[(gain == 3) | (bias == 3) | (dyn == 5)] = 1
+    result[gain == 5] = 2
+    result[gain == 4] = 3
+    result[np.asarray(m.actuator_plugin) >= 0] = 4
+    return result
+
+
+def periodic(m) -> np.ndarray:
+    """For each actuator whether, and by which half of its gear, its setpoint is an angle: 0, PERIODIC_*."""
+    result = np.zeros(m.nactuator, dtype=np.int32)
+    for i in range(m.nactuator):
+        servo = (
+            m.actuator_gaintype[i] == 0
+            and m.actuator_biastype[i] == 1
+            and m.actuator_gainprm[i][0] == -m.actuator_biasprm[i][1]
+            and m.actuator_dyntype[i] in (0, 1, 2, 3)
+        )
+        if not servo and m.actuator_gaintype[i] != 5:
+            continue
+        target, reference = m.actuator_trnid[i]
+        gear = m.actuator_gear[m.actuator_outadr[i]]
+        kind = m.actuator_trntype[i]
+        if kind == 4 and reference >= 0 and not np.any(gear[:3]):
+            result[i] = 2
+        elif kind in (0, 1) and m.jnt_type[target] == 1:
+            result[i] = 1
+    return result
