@@ -38,7 +38,7 @@ from kinema.compile import mesh_cache
 from kinema.errors import CompileError
 from kinema.geometry.builtin_mesh import builtin_inertia, builtin_mesh
 from kinema.geometry.bvh import BoundingVolumes, mesh_bvh
-from kinema.geometry.hull import DegenerateHull, graph_faces, hull_extrema, hull_faces, hull_graph
+from kinema.geometry.hull import DegenerateHull, graph_faces, hull_extrema, hull_faces, hull_graph, mirrored_graph
 from kinema.geometry.inertia import (
     MINVAL,
     area_and_center,
@@ -52,7 +52,7 @@ from kinema.geometry.inertia import (
 )
 from kinema.geometry.mesh import Float32, Float64, Int32, MeshData
 from kinema.geometry.normals import vertex_normals
-from kinema.geometry.polygons import Polygons, newell_normals, polygons
+from kinema.geometry.polygons import Polygons, mirrored, newell_normals, polygons
 from kinema.resources import Resource, decode
 
 INERTIA_MODES = ("convex", "exact", "legacy", "shell")
@@ -300,7 +300,9 @@ def compile_mesh(
     sides = polygons(vert, hull) if len(graph) else _no_polygons(len(vert))
 
     if scale.prod() <= 0:
-        face, facenormal, facetexcoord = (_mirrored(array) for array in (face, facenormal, facetexcoord))
+        face, facenormal, facetexcoord, hull = (_mirrored(a) for a in (face, facenormal, facetexcoord, hull))
+        if len(graph):
+            graph, sides = mirrored_graph(graph), mirrored(sides)
     vert, normal = _placed(vert, normal, np.asarray(refpos, np.float64), np.asarray(refquat, np.float64), scale)
 
     solid_face = hull if inertia == "convex" else face

@@ -137,6 +137,12 @@ def graph_faces(graph: Int32) -> Int32:
     return graph[2 + 3 * nvert + 3 * nface :].reshape(-1, 3)
 
 
+def mirrored_graph(graph: Int32) -> Int32:
+    """The graph of the mirrored hull: the same but for the winding of its faces."""
+    face = graph_faces(graph)
+    return np.concatenate([graph[: len(graph) - face.size], face[:, [0, 2, 1]].ravel()])
+
+
 # The 26 directions to the features of a cube, and its centre, x slowest.
 _DIRECTIONS = np.stack(np.meshgrid(*[np.arange(-1, 2)] * 3, indexing="ij"), axis=-1).reshape(-1, 3).astype(np.float32)
 

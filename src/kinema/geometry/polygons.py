@@ -7,7 +7,7 @@ so that order is reproduced here (`hash_map_order`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -202,6 +202,14 @@ def _next_prime(n: int) -> int:
     while any(n % d == 0 for d in range(2, int(n**0.5) + 1)):
         n += 1
     return n
+
+
+def mirrored(poly: Polygons) -> Polygons:
+    """The same sides seen in a mirror: each outline runs backwards from its first corner."""
+    begin = np.repeat(np.cumsum(poly.num) - poly.num, poly.num)
+    step = np.arange(len(poly.vert)) - begin
+    back = np.where(step == 0, 0, np.repeat(poly.num, poly.num) - step)
+    return replace(poly, vert=poly.vert[begin + back])
 
 
 def newell_normals(vert: Float64, poly: Polygons) -> Float64:
