@@ -1,0 +1,99 @@
+"""ModelBuilder: collects the rows of a model and makes the model of them.
+
+The work is done in the files named after it: rows and columns (`rows.py`, `columns.py`), custom attributes
+(`attributes.py`), worlds and merging (`worlds.py`, `merge.py`), and the adders (`bodies.py`, `joints.py`, `shapes.py`,
+`particles.py`, `deformables.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .deformables import DeformableMethods
+from .enums import Axis
+from .fields import CONTACT, STATE
+from .joints import JointDofConfig
+from .model import Model, check_requests
+from .shapes import ShapeConfig
+
+
+class ModelBuilder(DeformableMethods):
+    """Collects bodies, joints, shapes, particles and whatever else a model has.
+
+    Every column is readable and writable under its field's name (``builder.joint_q[7:] = 0.1``); writing does not go
+    through after more rows were added, so take the view anew.
+
+    Args:
+        up_axis: Axis against gravity.
+        gravity: Gravity [m/s²]: a vector, or a number along the up axis; -9.81 if None.
+    """
+
+    def __init__(self, up_axis: Axis | str | int = Axis.Z, gravity: Any = None):
+        self._world_labels: dict[int, str] = {}
+        self._requested_state: set[str] = set()
+        self._requested_contact: set[str] = set()
+        super().__init__(up_axis, gravity)
+        self.default_shape_cfg = ShapeConfig()
+        self.default_joint_cfg = JointDofConfig()
+        self.rigid_gap = 0.1
+        self.default_particle_radius = 0.1
+        self.default_tri_ke, self.default_tri_ka, self.default_tri_kd = 100.0, 100.0, 10.0
+        self.default_tri_drag, self.default_tri_lift = 0.0, 0.0
+        self.default_spring_ke, self.default_spring_kd = 100.0, 0.0
+        self.default_edge_ke, self.default_edge_kd = 100.0, 0.0
+        self.default_tet_k_mu, self.default_tet_k_lambda, self.default_tet_k_damp = 1.0e3, 1.0e3, 0.0
+        self.default_tet_density = 1.0
+        self.balance_inertia = True
+        self.bound_mass: float | None = None
+        self.bound_inertia: float | None = None
+        self.particle_max_velocity = 1.0e5
+        self.use_coord_layout_targets = True
+
+    def request_state_attributes(self, *attributes: str) -> None:
+        """Let states of the model allocate further arrays, such as ``"body_qdd"``."""
+        check_requests(attributes, STATE)
+        self._requested_state.update(attributes)
+
+    def request_contact_attributes(self, *attributes: str) -> None:
+        """Let contacts of the model allocate further arrays: ``"force"``."""
+        check_requests(attributes, CONTACT)
+        self._requested_contact.update(attributes)
+
+    def add_mjcf(self, source: Any, **options: Any) -> Any:
+        """Compile an MJCF document into this builder; see `kinema.compile.add_mjcf` for the options."""
+        self.mutable("add_mjcf()")
+        from ..compile import add_mjcf
+
+        return add_mjcf(self, source, **options)
+
+    def finalize(
+        self,
+        device: Any = None,
+        *,
+        requires_grad: bool = False,
+        skip_all_validations: bool = False,
+        skip_validation_worlds: bool = False,
+        skip_validation_joints: bool = False,
+        skip_validation_structure: bool = False,
+    ) -> Model:
+        """Make the model; the builder takes no more rows afterwards.
+
+        Args:
+            device: Device of the arrays; Warp's default if None.
+            requires_grad: Whether gradients flow through the arrays.
+            skip_all_validations: Check nothing.
+            skip_validation_worlds: Do not check the order of worlds.
+            skip_validation_joints: Do not check that joints are in articulations.
+            skip_validation_structure: Do not check that indices are in range.
+        """
+        from .finalize import finalize
+
+        flags = {
+            "worlds": skip_validation_worlds,
+            "joints": skip_validation_joints,
+            "structure": skip_validation_structure,
+        }
+        skip = {name for name, is_set in flags.items() if is_set or skip_all_validations}
+        model = finalize(self, device, requires_grad=requires_grad, skip=skip)
+        self._finalized = True
+        return model

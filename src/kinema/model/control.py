@@ -1,0 +1,30 @@
+"""Control: what is applied to a model from outside: forces, targets, activations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import warp as wp
+
+from .fields import Field
+from .state import Holder
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+class Control(Holder):
+    """Joint forces, targets and feed-forward, activations of elements and muscles."""
+
+    def __init__(self, fields: dict[str, Field] | None = None):
+        super().__init__(fields)
+        for name in ("joint_f", "joint_target_q", "joint_target_qd", "joint_act", "tri_activations",
+                     "tet_activations", "muscle_activations"):  # fmt: skip
+            setattr(self, name, None)
+
+    def clear(self, model: Model | None = None) -> None:
+        """Set everything to zero; position targets to the model's where it is given."""
+        for _, array in self.arrays():
+            array.zero_()
+        if model is not None and self.joint_target_q is not None:
+            wp.copy(self.joint_target_q, model.joint_target_q)

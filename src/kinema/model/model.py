@@ -1,0 +1,396 @@
+"""Model: the arrays that say what is simulated, on one device.
+
+A model is made by `ModelBuilder.finalize`. Its arrays are the rows of the field table (`fields.py`), flat over all
+worlds; what is rarely used (labels, expanded contact pairs, BVHs) is computed on first use.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from ..errors import BuildError, UnknownKey, WrongMoment, did_you_mean
+from . import bvh
+from .classes import WorldClass, group_worlds
+from .contacts import Contacts
+from .control import Control
+from .enums import Axis
+from .fields import ALIASES, CONTACT, CONTROL, FIELDS, MODEL, STATE, Field
+from .frequency import (
+    COUNT_NAMES,
+    ENUM_KEYS,
+    EQUALITY,
+    AttributeAssignment,
+    AttributeFrequency,
+    frequency_key,
+    public_frequency,
+)
+from .merge import resolve_reference
+from .pairs import ContactPairs
+from .state import AttributeNamespace, Holder, State, find, place, space_of
+from .worlds import gravity_vector, world_starts
+
+_SDF_ALIASES = (
+    "sdf_block_coords", "sdf_index2blocks", "shape_sdf_index", "texture_sdf_coarse_textures", "texture_sdf_data",
+    "texture_sdf_subgrid_start_slots", "texture_sdf_subgrid_textures",
+)  # fmt: skip
+
+
+class Model:
+    """What is simulated.
+
+    Besides the arrays of the field table: counts (`body_count`, …), `world_count`, `gravity` per world, `fields` (the
+    table of this model), `world_classes`, and defaults of particle and soft contacts.
+    """
+
+    AttributeAssignment = AttributeAssignment
+    AttributeFrequency = AttributeFrequency
+    AttributeNamespace = AttributeNamespace
+
+    MEMBERS = frozenset(COUNT_NAMES) | {
+        "actuators", "attribute_assignment", "attribute_frequency", "body_color_groups", "body_shapes",
+        "bvh_particles", "bvh_particles_group_roots", "bvh_shape_bounds", "bvh_shape_count_enabled",
+        "bvh_shape_enabled", "bvh_shape_world_transforms", "bvh_shapes", "bvh_shapes_group_roots",
+        "custom_frequency_counts", "device", "fields", "gaussians_count", "gaussians_data", "gravity",
+        "heightfield_count", "heightfield_data", "heightfield_elevations", "heightfield_meshes", "kinds",
+        "max_dofs_per_articulation", "max_joints_per_articulation", "mesh_edge_indices", "particle_adhesion",
+        "particle_cohesion", "particle_color_groups", "particle_grid", "particle_kd", "particle_ke", "particle_kf",
+        "particle_max_radius", "particle_max_velocity", "particle_mu", "requires_grad", "rigid_contact_max",
+        "shape_collision_filter_pairs", "shape_contact_pair_count", "shape_contact_pairs", "shape_edge_range",
+        "shape_heightfield_index", "shape_source_ptr", "soft_contact_kd", "soft_contact_ke", "soft_contact_kf",
+        "soft_contact_max", "soft_contact_mu", "soft_contact_restitution", "up_axis", "use_coord_layout_targets",
+        "world_count", "world_label",
+    }  # fmt: skip
+    """Names besides methods and fields that a model has; custom attributes may not take them."""
+
+    def __init__(self, device: Any = None):
+        self.device = wp.get_device(device)
+        self.requires_grad = False
+        self.world_count = 1
+        self.world_label: list[str] = []
+        self.up_axis = Axis.Z
+        self.use_coord_layout_targets = True
+        self.fields: dict[str, Field] = {}
+        self.kinds: dict[str, int] = {}
+        self.custom_frequency_counts: dict[str, int] = {}
+        self.attribute_frequency: dict[str, AttributeFrequency | str] = {}
+        self.attribute_assignment: dict[str, AttributeAssignment] = {}
+        self.actuators: list[Any] = []
+        self.gravity: wp.array | None = None
+        self.particle_ke, self.particle_kd, self.particle_kf = 1.0e3, 1.0e2, 1.0e2
+        self.particle_mu, self.particle_cohesion, self.particle_adhesion = 0.5, 0.0, 0.0
+        self.particle_max_radius, self.particle_max_velocity = 0.0, 1.0e5
+        self.particle_grid: wp.HashGrid | None = None
+        self.soft_contact_ke, self.soft_contact_kd, self.soft_contact_kf = 1.0e3, 10.0, 1.0e3
+        self.soft_contact_mu, self.soft_contact_restitution = 0.5, 0.0
+        self.bvh_shapes = self.bvh_shapes_group_roots = self.bvh_shape_enabled = self.bvh_shape_bounds = None
+        self.bvh_shape_world_transforms = self.bvh_particles = self.bvh_particles_group_roots = None
+        self.bvh_shape_count_enabled = 0
+        self._contact_pairs = ContactPairs(np.empty((0, 2), np.int32), [])
+        self._lazy: dict[str, Callable[[], Any]] = {}
+        self._hidden: dict[str, Callable[[], np.ndarray]] = {}
+        self._starts: dict[str, np.ndarray] = {}
+        self._row_worlds: dict[str, wp.array] = {}
+        self._requested_state: set[str] = set()
+        self._requested_contact: set[str] = set()
+        self._world_xforms: np.ndarray | None = None
+        self._class_hints: tuple[np.ndarray, np.ndarray, set[str]] | None = None
+        self._classes: list[WorldClass] | None = None
+        self._class_of: np.ndarray | None = None
+        for name in (*COUNT_NAMES, "gaussians_count", "heightfield_count"):
+            setattr(self, name, 0)
+
+    # reading by name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self._lazy:
+            value = self._lazy.pop(name)()
+            setattr(self, name, value)
+            return value
+        if name in ALIASES:
+            return self._old_name(name)
+        known = [*vars(self), *self._lazy, *ALIASES]
+        raise UnknownKey(f"Model has no attribute {name!r}{did_you_mean(name, known)}")
+
+    def _old_name(self, name: str) -> Any:
+        key = ALIASES[name]
+        if name in ("joint_target_pos", "joint_target_vel") and self.use_coord_layout_targets:
+            raise UnknownKey(f"Model.{name} does not exist with targets by coordinate; use Model.{key}")
+        warnings.warn(f"Model.{name} is called {key.replace(':', '.')} now", DeprecationWarning, stacklevel=3)
+        namespace, _, rest = key.rpartition(":")
+        return getattr(space_of(self, namespace or None), rest)
+
+    def array_of(self, field: Field) -> Any:
+        """The array (or list) of a field, hidden ones included."""
+        hidden = self._hidden.get(field.key)
+        return hidden() if hidden is not None else find(self, field)
+
+    @property
+    def joint_target_q_start(self) -> wp.array:
+        """First row of each joint in `joint_target_q`, shape (joint_count + 1,)."""
+        return self.joint_q_start if self.use_coord_layout_targets else self.joint_qd_start
+
+    @property
+    def has_heightfields(self) -> bool:
+        """Deprecated; see `heightfield_count`."""
+        warnings.warn("Model.has_heightfields is heightfield_count > 0 now", DeprecationWarning, stacklevel=2)
+        return self.heightfield_count > 0
+
+    # run-time objects
+
+    def _fill(self, holder: Holder, requires_grad: bool, requested: set[str], *, clone: bool = True) -> Any:
+        for field in holder._fields.values():
+            value = None
+            if field.runtime:
+                if not field.on_request or field.key in requested:
+                    shape = (self._rows_of(field), *field.shape)
+                    value = wp.zeros(shape, dtype=field.dtype, device=self.device, requires_grad=requires_grad)
+            else:
+                value = find(self, field)
+                if isinstance(value, list):
+                    value = list(value)
+                elif clone:
+                    value = wp.clone(value, requires_grad=requires_grad and field.grad)
+            place(holder, field, value)
+        return holder
+
+    def _rows_of(self, field: Field) -> int:
+        return self.kinds.get(field.frequency, self.world_count if field.frequency == "world" else 1)
+
+    def _assigned(self, assignment: AttributeAssignment) -> dict[str, Field]:
+        return {key: field for key, field in self.fields.items() if field.assignment == assignment}
+
+    def state(self, requires_grad: bool | None = None) -> State:
+        """A new state at the model's initial values; `requires_grad` is the model's if None."""
+        grad = self.requires_grad if requires_grad is None else requires_grad
+        return self._fill(State(self._assigned(STATE)), grad, self._requested_state)
+
+    def control(self, requires_grad: bool | None = None, clone_variables: bool = True) -> Control:
+        """A new control at the model's initial values, or sharing the model's arrays where not `clone_variables`."""
+        grad = self.requires_grad if requires_grad is None else requires_grad
+        return self._fill(Control(self._assigned(CONTROL)), grad, set(), clone=clone_variables)
+
+    def contacts(self, collision_pipeline: Any = None) -> Contacts:
+        """Empty buffers for contacts; a pipeline's own where one is given."""
+        if collision_pipeline is not None:
+            return collision_pipeline.contacts()
+        custom = {key: field for key, field in self._assigned(CONTACT).items() if field.custom}
+        buffers = Contacts(
+            self.rigid_contact_max,
+            self.soft_contact_max,
+            requires_grad=self.requires_grad,
+            device=self.device,
+            requested_attributes=self._requested_contact,
+            fields=custom,
+        )
+        for field in custom.values():
+            value = find(self, field)
+            place(buffers, field, list(value) if isinstance(value, list) else wp.clone(value))
+        return buffers
+
+    def collide(self, state: State, contacts: Contacts | None = None, *, collision_pipeline: Any = None) -> Contacts:
+        """Find the contacts of a state; new buffers are made where none are given."""
+        if collision_pipeline is not None:
+            contacts = collision_pipeline.contacts() if contacts is None else contacts
+            collision_pipeline.collide(state, contacts)
+            return contacts
+        try:
+            from ..collide import collide_model
+        except ImportError as problem:
+            raise WrongMoment(
+                "Model.collide() needs kinema.collide.collide_model, the collision layer, which is not installed"
+            ) from problem
+        contacts = self.contacts() if contacts is None else contacts
+        collide_model(self, state, contacts)
+        return contacts
+
+    # attributes
+
+    def add_attribute(
+        self,
+        name: str,
+        attrib: wp.array | list[Any],
+        frequency: AttributeFrequency | str,
+        assignment: AttributeAssignment | None = None,
+        namespace: str | None = None,
+        references: Any = None,
+    ) -> None:
+        """Add an array after the model was built.
+
+        Args:
+            name: Name of the attribute.
+            attrib: Array on the model's device, or list of strings.
+            frequency: What counts its rows.
+            assignment: Object that holds it; MODEL if None.
+            namespace: Namespace to put it in.
+            references: What its values point at.
+        """
+        key = f"{namespace}:{name}" if namespace else name
+        top = namespace or name
+        is_space = isinstance(self.__dict__.get(top), AttributeNamespace)
+        if key in self.fields or key in FIELDS or (not is_space and (top in self.MEMBERS or hasattr(Model, top))):
+            raise UnknownKey(f"add_attribute({key!r}): the name is taken")
+        if isinstance(attrib, wp.array) and attrib.device != self.device:
+            raise UnknownKey(f"add_attribute({key!r}): array is on {attrib.device}, the model on {self.device}")
+        kind = frequency_key(frequency)
+        count = {"once": 1, "world": self.world_count}.get(kind, self.kinds.get(kind))
+        if count is not None and len(attrib) != count:
+            raise BuildError(f"add_attribute({key!r}): {len(attrib)} rows for {count} of frequency {kind!r}")
+        dtype = attrib.dtype if isinstance(attrib, wp.array) else str
+        shape = attrib.shape[1:] if isinstance(attrib, wp.array) else ()
+        field = Field(
+            name, kind, dtype, shape=tuple(shape), namespace=namespace, references=references, custom=True,
+            assignment=AttributeAssignment.MODEL if assignment is None else AttributeAssignment(assignment),
+        )  # fmt: skip
+        self.fields[key] = field
+        self.attribute_frequency[key] = public_frequency(kind)
+        self.attribute_assignment[key] = field.assignment
+        place(self, field, attrib)
+
+    def get_attribute_frequency(self, name: str) -> AttributeFrequency | str:
+        """Frequency of an attribute; KeyError where the name is unknown."""
+        if name not in self.attribute_frequency:
+            raise UnknownKey(f"no attribute {name!r}{did_you_mean(name, self.attribute_frequency)}")
+        return self.attribute_frequency[name]
+
+    def get_attribute_assignment(self, name: str) -> AttributeAssignment:
+        """Assignment of an attribute; MODEL where nothing else was said."""
+        self.get_attribute_frequency(name)
+        return self.attribute_assignment.get(name, MODEL)
+
+    def get_custom_frequency_count(self, frequency: str) -> int:
+        """Rows of a custom frequency; KeyError where it is unknown."""
+        if frequency not in self.custom_frequency_counts:
+            raise UnknownKey(
+                f"no custom frequency {frequency!r}{did_you_mean(frequency, self.custom_frequency_counts)}"
+            )
+        return self.custom_frequency_counts[frequency]
+
+    def request_state_attributes(self, *attributes: str) -> None:
+        """Let new states allocate further arrays, such as ``"body_qdd"``."""
+        check_requests(attributes, STATE)
+        self._requested_state.update(attributes)
+
+    def request_contact_attributes(self, *attributes: str) -> None:
+        """Let new contacts allocate further arrays: ``"force"``."""
+        check_requests(attributes, CONTACT)
+        self._requested_contact.update(attributes)
+
+    def get_requested_state_attributes(self) -> list[str]:
+        """Names asked for by `request_state_attributes`."""
+        return sorted(self._requested_state)
+
+    def get_requested_contact_attributes(self) -> set[str]:
+        """Names asked for by `request_contact_attributes`."""
+        return set(self._requested_contact)
+
+    def set_gravity(self, gravity: Any, world: int | None = None) -> None:
+        """Set gravity [m/s²] of one world (-1: of global rows), or of everything.
+
+        Args:
+            gravity: A vector, a number along the up axis, or one vector per world.
+            world: World to change; all if None.
+        """
+        rows = self.gravity.numpy().copy()
+        if world is None:
+            value = np.asarray(gravity, dtype=np.float64)
+            if value.ndim == 2:
+                if value.shape != (self.world_count, 3):
+                    raise BuildError(f"set_gravity(): {value.shape} vectors for {self.world_count} worlds")
+                rows[: self.world_count] = value
+            else:
+                rows[:] = gravity_vector(gravity, self.up_axis)
+        else:
+            if not -1 <= world < self.world_count:
+                raise IndexError(f"set_gravity(): world {world} is not in -1 to {self.world_count - 1}")
+            rows[world] = gravity_vector(gravity, self.up_axis)
+        self.gravity.assign(rows)
+
+    # worlds
+
+    def reference_kind(self, reference: str) -> str:
+        """Frequency that a reference stands for."""
+        return resolve_reference(reference, self.fields, self.kinds)
+
+    def row_worlds(self, frequency: AttributeFrequency | str) -> wp.array:
+        """World of each row of a frequency, -1 for global rows, on the device."""
+        kind = frequency_key(frequency)
+        if kind not in self._row_worlds:
+            starts = self.kind_starts(kind) if kind != "world" else np.arange(self.world_count + 2)
+            rows = np.full(int(starts[-1]) if kind != "world" else self.world_count, -1, np.int32)
+            rows[starts[0] : starts[-2]] = np.repeat(
+                np.arange(self.world_count, dtype=np.int32), np.diff(starts[:-1])
+            )
+            self._row_worlds[kind] = wp.array(rows, dtype=wp.int32, device=self.device)
+        return self._row_worlds[kind]
+
+    def kind_starts(self, kind: str) -> np.ndarray:
+        """Start of each world in a frequency, on the host, shape (world_count + 2,)."""
+        starts = self._starts[kind]
+        if callable(starts):
+            starts = self._starts[kind] = world_starts(starts(), self.world_count)
+        return starts
+
+    def row_span(self, kind: str, world: int) -> tuple[int, int]:
+        """First and one past the last row of a world in a frequency."""
+        starts = self.kind_starts(kind)
+        return int(starts[world]), int(starts[world + 1])
+
+    @property
+    def world_classes(self) -> list[WorldClass]:
+        """Groups of identical worlds, in the order of their first worlds; see `classes.py`."""
+        if self._classes is None:
+            numbers = self.world_class_of
+            self._classes = [WorldClass(self, np.flatnonzero(numbers == n)) for n in range(int(numbers.max()) + 1)]
+        return self._classes
+
+    @property
+    def world_class_of(self) -> np.ndarray:
+        """Index into `world_classes` of each world."""
+        if self._class_of is None:
+            hints = self._class_hints or (np.zeros(self.world_count, int), np.ones(self.world_count, bool), set())
+            self._class_of = group_worlds(self, *hints)
+        return self._class_of
+
+    # bounding volumes
+
+    def bvh_build_shapes(self, state: Any, *, bvh_constructor: str | None = None) -> None:
+        """Build the BVH over visible shapes at a state, with one root per world."""
+        bvh.build_shapes(self, state, bvh_constructor)
+
+    def bvh_refit_shapes(self, state: Any) -> None:
+        """Move the BVH over shapes to a state."""
+        bvh.refit_shapes(self, state)
+
+    def bvh_build_particles(self, state: Any, *, bvh_constructor: str | None = None) -> None:
+        """Build the BVH over particles at a state, with one root per world."""
+        bvh.build_particles(self, state, bvh_constructor)
+
+    def bvh_refit_particles(self, state: Any) -> None:
+        """Move the BVH over particles to a state."""
+        bvh.refit_particles(self, state)
+
+    # files
+
+    def save(self, path: Any, state: State | None = None) -> None:
+        """Write the model, and a state where one is given, to one file; see `save.py`."""
+        from .save import save
+
+        save(path, self, state)
+
+
+def check_requests(attributes: tuple[str, ...], assignment: AttributeAssignment) -> None:
+    """Names that can be requested of states or contacts."""
+    known = [key for key, field in FIELDS.items() if field.assignment == assignment and field.on_request]
+    for name in attributes:
+        if name not in known:
+            raise BuildError(f"cannot request {name!r}{did_you_mean(name, known)}; known are {sorted(known)}")
+
+
+__all__ = ["ENUM_KEYS", "EQUALITY", "Model", "check_requests"]
