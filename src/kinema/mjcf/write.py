@@ -17,7 +17,9 @@ from lxml import etree
 
 from kinema.mjcf import attribute, debugging
 from kinema.mjcf.constants import XML_DEFAULT_PRECISION
+from kinema.mjcf.keyframe import Keyframes
 from kinema.mjcf.source import Node
+from kinema.mjcf.units import Units
 
 if TYPE_CHECKING:
     from kinema.mjcf.namescope import NameScope
@@ -69,6 +71,10 @@ class _Writer:
         self.prefix_root = prefix_root
         self.style = style
         self.trace: list[tuple[Node, Any]] = []
+        model = prefix_root.mjcf_model
+        composed = bool(model.attached_models()) or prefix_root.parent is not None
+        self.units = Units(model) if composed else None
+        self.keyframes = Keyframes(model) if composed else None
         self._prefixes: dict[NameScope, str] = {}
         self._classes: dict[NameScope, str] = {}
 
@@ -114,6 +120,17 @@ class _Writer:
         written = top.children[0]
         written.parent = None
         return written
+
+    def self_only(self, element: Any) -> str:
+        """The element's own tag as text, with its own values as they are, and dots for children."""
+        if element.tag == "default" and element._parent is element._root:
+            return "<default>...</default>"
+        self.units = None
+        attributes = self._attributes(element, _reached_by_childclass(element), naming=False)
+        start = _open_tag(Node(element.tag, attributes))
+        if any(_is_written(child) for child in element._present_children()):
+            return f"{start}>...</{element.tag}>"
+        return f"{start}/>"
 
     def _children(self, element: Any, node: Node, reached: bool, naming: bool) -> list[tuple[Any, Node, bool, bool]]:
         root = element._root
@@ -161,24 +178,46 @@ class _Writer:
                 text["class"] = attribute.reference_text(element, "class", self.prefix_root) or ""
             elif not reached:
                 text["class"] = self.global_class(element)
-        for name in element._ordered_names() if len(element._attributes) > 1 else list(element._attributes):
-            if name in text or specs[name].type == "id" or name == "class":
+        values = element._attributes
+        if self.units is not None:
+            values = self._composed(element)
+        for name in sorted(values, key=spec.order.__getitem__) if len(values) > 1 else values:
+            kind = specs[name]
+            if name in text or kind.type == "id" or name == "class":
                 continue
-            if specs[name].type == "ref":
+            value = None
+            if kind.type == "ref":
                 value = attribute.reference_text(element, name, self.prefix_root)
-            else:
-                value = _value_text(specs[name], element._get(name), element, self.prefix_root, self.style)
+            elif values[name] is not None:
+                value = _value_text(kind, values[name], element, self.prefix_root, self.style)
             if value is not None:
                 text[name] = value
         if own_name and "name" not in text:
             text["name"] = own_name
         return text
 
+    def _composed(self, element: Any) -> dict[str, Any]:
+        """The values of an element of a composed document, in the document's units and order."""
+        changed = self.units.adjust(element) if self.units else {}
+        if element._spec.name == "key" and self.keyframes:
+            changed = changed | self.keyframes.adjust(element)
+        return element._attributes | changed if changed else element._attributes
+
     def _own_name(self, element: Any) -> str | None:
         """The name of attachment frames and their joints, which comes from the attached model."""
         if element._spec.identifier is None and element._spec.namespace is not None:
             return element.prefixed_identifier(self.prefix_root)
         return None
+
+
+def _is_written(element: Any) -> bool:
+    """Whether anything of an element is written: empty singletons are not."""
+    spec = element._spec
+    if spec.repeated or spec.on_demand or (spec.name == "default" and element._parent is element._root):
+        return True
+    if any(spec.attributes[name].type != "dir" for name in element._attributes):
+        return True
+    return any(_is_written(child) for child in element._present_children())
 
 
 def _reached_by_childclass(element: Any) -> bool:
@@ -243,14 +282,10 @@ def to_string(
         tree = to_lxml(element, prefix_root, style, debug_context)
         text = etree.tostring(tree, pretty_print=pretty_print).decode()
         return debug_context.commit_xml_string(text) if pretty_print else text
-    node = to_source(element, prefix_root, style)
     if self_only:
-        identifier = element.spec.identifier
-        if identifier and identifier != "class" and not element.raw_attributes.get(identifier):
-            node.attributes.pop(identifier, None)
-        text = _tag(node, "..." if node.children else None) + ("\n" if pretty_print else "")
+        text = _Writer(prefix_root or element.namescope, style).self_only(element) + ("\n" if pretty_print else "")
     else:
-        text = serialise(node, pretty_print=pretty_print)
+        text = serialise(to_source(element, prefix_root, style), pretty_print=pretty_print)
     if pretty_print and debug_context:
         return debug_context.commit_xml_string(text)
     return text
@@ -271,10 +306,6 @@ def _open_tag(node: Node) -> str:
     if not node.attributes:
         return f"<{node.tag}"
     return f"<{node.tag} " + " ".join([f'{name}="{_quoted(value)}"' for name, value in node.attributes.items()])
-
-
-def _tag(node: Node, inside: str | None) -> str:
-    return f"{_open_tag(node)}/>" if inside is None else f"{_open_tag(node)}>{inside}</{node.tag}>"
 
 
 MAX_INDENT = 30  # deeper elements are not indented further, as in libxml2
