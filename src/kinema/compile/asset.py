@@ -188,8 +188,6 @@ def compile_material(c: Compilation) -> None:
 
 def _textures(c: Compilation, e: Element) -> list[int]:
     ids = [-1] * len(TEXTURE_ROLES)
-    if not c.elements["texture"] and c.settings.discardvisual:
-        return ids
     if e.given("texture"):
         ids[TEXTURE_ROLES["rgb"]] = c.reference(e, "texture")
     for layer in e.children("layer"):

@@ -264,8 +264,6 @@ def fill_geoms(c: Compilation) -> None:
 
 def material_of(c: Compilation, e: Element) -> int:
     """Material of a geom or site: its own, else that of its mesh."""
-    if not c.elements["material"] and c.settings.discardvisual:
-        return -1
     own = c.reference(e, "material")
     if own >= 0 or getattr(e.record, "mesh", -1) < 0:
         return own

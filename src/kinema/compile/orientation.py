@@ -1,7 +1,6 @@
 """Orientation as written: quat, axisangle, xyaxes, zaxis or euler, to a unit quaternion.
 
-One element may use one form. A class may use another: MuJoCo keeps `quat` and the alternatives in separate places and
-the alternative wins wherever it was written, so ``euler`` in a class beats ``quat`` on the element.
+One element may use one form; the strongest layer that uses any decides.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ def read_orientation(e: Element) -> list[float]:
     quat = e.vector("quat", pose.IDENTITY, length=4)
     if not quat.any():
         raise e.error("zero quaternion is not allowed", "quat")
-    form = None
+    form = "quat"
     for layer in e.layers:
-        here = [name for name in ALTERNATIVES if name in layer]
-        if len(here) + ("quat" in layer) > 1:
+        here = [name for name in ("quat", *ALTERNATIVES) if name in layer]
+        if len(here) > 1:
             raise e.error(f"multiple orientation specifiers are not allowed ({', '.join(here)})")
         form = here[0] if here else form
-    if form is None:
+    if form == "quat":
         return pose.normalize(quat.tolist())[0]
     return from_alternative(e, form, e.vector(form, length=ALTERNATIVES[form]).tolist())
 
@@ -44,7 +43,7 @@ def from_alternative(e: Element, form: str, values: list[float]) -> list[float]:
         if norm < pose.EPS:
             raise e.error("zaxis is zero", form)
         return pose.z_to(z)
-    return from_euler(values, e.settings.eulerseq, e.settings.degree)
+    return euler_of(e, values)
 
 
 def _from_xyaxes(e: Element, x: list[float], y: list[float]) -> list[float]:
@@ -59,6 +58,14 @@ def _from_xyaxes(e: Element, x: list[float], y: list[float]) -> list[float]:
     if norm < pose.EPS:
         raise e.error("xyaxes has axes that are too small", "xyaxes")
     return pose.from_axes(x, y, z)
+
+
+def euler_of(e: Element, angles: list[float]) -> list[float]:
+    """Euler angles in the order and unit of the element's document."""
+    sequence = e.settings.eulerseq
+    if any(letter not in "xyzXYZ" for letter in sequence):
+        raise e.error(f"the compiler's eulerseq may only contain x, y, z, X, Y, Z, not {sequence!r}")
+    return from_euler(angles, sequence, e.settings.degree)
 
 
 def from_euler(angles: list[float], sequence: str, degree: bool) -> list[float]:

@@ -15,9 +15,11 @@ from kinema.compile.constants import derived_constants
 from kinema.compile.contact import compile_contact
 from kinema.compile.context import Compilation
 from kinema.compile.custom import compile_custom
+from kinema.compile.discard import discard_visual
 from kinema.compile.document import read_document
 from kinema.compile.element import Element
 from kinema.compile.equality import compile_equality
+from kinema.compile.fuse import fuse_static
 from kinema.compile.geom import fill_geoms
 from kinema.compile.host_model import KINDS, HostModel
 from kinema.compile.joint import fill_joints
@@ -33,7 +35,6 @@ from kinema.compile.statistic import INITIAL, override_statistic
 from kinema.compile.tendon import compile_tendon
 from kinema.compile.tree import Spec, number_tree
 from kinema.compile.visual import read_visual
-
 
 
 def compile_model(source, *, assets: Mapping[str, bytes] | None = None) -> HostModel:
@@ -80,6 +81,8 @@ def start(spec: Spec) -> Compilation:
 def _tree(c: Compilation) -> None:
     for body in c.bodies:
         compile_body(c, body)
+    fuse_static(c)
+    discard_visual(c)
     check_moving_mass(c.bodies)
 
 

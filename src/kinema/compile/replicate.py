@@ -15,7 +15,7 @@ from kinema.compile.attach import attach_frame, drop_broken_references
 from kinema.compile.defaults import DefaultClass
 from kinema.compile.element import Element
 from kinema.compile.frames import Frame
-from kinema.compile.orientation import from_euler
+from kinema.compile.orientation import euler_of
 from kinema.compile.tree import Body, Spec
 from kinema.mjcf.source import Node
 
@@ -34,7 +34,7 @@ def replicate(
     offset = e.vector("offset", (0, 0, 0), length=3).tolist()
     euler = e.vector("euler", (0, 0, 0), length=3).tolist()
     separator = e.text("sep", "")
-    step = from_euler(euler, e.settings.eulerseq, e.settings.degree)
+    step = euler_of(e, euler)
 
     template = Body(e, body, None, default)  # a body of its own until it is copied
     source = Frame(parent=frame, default=default)
@@ -45,7 +45,7 @@ def replicate(
     pos, quat = [0.0, 0.0, 0.0], list(pose.IDENTITY)
     digits = len(str(count))
     for index in range(count):
-        exact = from_euler([index * angle for angle in euler], e.settings.eulerseq, e.settings.degree)
+        exact = euler_of(e, [index * angle for angle in euler])
         source.pos, source.quat = list(pos), exact
         pos, quat = pose.compose(pos, exact, offset, step)
         attach_frame(spec, body, frame, spec, template, source, "", f"{separator}{index:0{digits}d}")

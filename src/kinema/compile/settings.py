@@ -63,8 +63,8 @@ def _apply(old: Settings, e: Element) -> Settings:
         raise e.error("global coordinates are gone; load and save the model in MuJoCo 2.3.3 first", "coordinate")
     directory = e.text("assetdir", None)
     seq = e.text("eulerseq", old.eulerseq)
-    if len(seq) != 3 or any(letter not in "xyzXYZ" for letter in seq):
-        raise e.error("eulerseq must have three letters, each one of xyzXYZ", "eulerseq")
+    if len(seq) != 3:
+        raise e.error("eulerseq must have exactly three letters of xyzXYZ", "eulerseq")
     low, high = e.vector("inertiagrouprange", old.inertiagrouprange, length=2, dtype=int)
     lengthrange = old.lengthrange
     for child in e.children("lengthrange"):

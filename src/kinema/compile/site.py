@@ -37,7 +37,6 @@ def compile_site(c: Compilation, e: Element) -> Site:
     pos, quat, size = read_pose(e, kind, size)
     if kind == MESH:
         asset = c.scratch["meshes"][mesh]
-        pos, quat = pose.compose(pos, quat, asset.pos, asset.quat)
         low, high = asset.aamm[:3], asset.aamm[3:]
         size = [max(abs(float(a)), abs(float(b))) for a, b in zip(low, high, strict=True)]
     else:
