@@ -304,5 +304,5 @@ def check_joints(source: Template) -> None:
     if len(orphans):
         labels = source.column(FIELDS["joint_label"])[orphans[:5]].tolist()
         raise BuildError(
-            f"finalize(): {len(orphans)} joints are in no articulation, first {labels}; call add_articulation() for
-        them" )
+            f"finalize(): {len(orphans)} joints are in no articulation, first {labels}; call add_articulation()"
+        )

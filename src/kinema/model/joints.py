@@ -207,7 +207,7 @@ class JointMethods(BodyMethods):
                 if name not in ("axis", "actuator_mode", "limit_lower", "limit_upper") and not math.isfinite(value):
                     raise BuildError(f"{call}: {name}={value!r} of an axis is not finite")
             if math.isnan(axis.limit_lower) or math.isnan(axis.limit_upper):
-                raise BuildError(f"{call}: limits {axis.limit_lower!r}, {axis.limit_upper!r} of an axis are not numbers")
+                raise BuildError(f"{call}: limits {axis.limit_lower!r}, {axis.limit_upper!r} are not numbers")
 
     def _start_coords(self, kind, coords, linear, angular, parent, child, frame_p, frame_c):
         """Coordinates at the start, and position targets."""
@@ -446,7 +446,8 @@ class JointMethods(BodyMethods):
         placed = pose(relpose, call, "relpose")
         columns = {
             "type": int(EqType(constraint_type)), "body1": body1, "body2": body2,
-            "anchor": np.zeros(3) if anchor is None else anchor, "torquescale": 1.0 if torquescale is None else torquescale,
+            "anchor": np.zeros(3) if anchor is None else anchor,
+            "torquescale": 1.0 if torquescale is None else torquescale,
             "relpose": IDENTITY if placed is None else placed, "joint1": joint1, "joint2": joint2,
             "polycoef": (0.0, 1.0, 0.0, 0.0, 0.0) if polycoef is None else polycoef, "label": [label or ""],
             "enabled": bool(enabled),

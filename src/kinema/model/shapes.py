@@ -369,7 +369,7 @@ class ShapeMethods(JointMethods):
             custom_attributes=custom_attributes,
         )  # fmt: skip
 
-    def _add_source(self, kind: GeoType, call: str, name: str, src: Any, body: int, is_static: bool, **more: Any) -> int:
+    def _add_source(self, kind: GeoType, call: str, name: str, src: Any, body: int, is_static: bool, **more: Any):
         if src is None:
             raise WrongKind(f"{call}: {name} is required")
         return self.add_shape(body=body, type=kind, src=src, is_static=is_static, **more)
@@ -479,5 +479,6 @@ def bounding_radius(kind: GeoType, scale: np.ndarray, source: Any) -> float:
     if kind == GeoType.PLANE:
         return 0.5 * float(np.linalg.norm(scale)) if scale[0] > 0.0 and scale[1] > 0.0 else 1.0e6
     if kind == GeoType.HFIELD and source is not None:
-        return float(np.linalg.norm(np.array([source.hx, source.hy, max(abs(source.min_z), abs(source.max_z))]) * scale))
+        corner = np.array([source.hx, source.hy, max(abs(source.min_z), abs(source.max_z))])
+        return float(np.linalg.norm(corner * scale))
     return 10.0

@@ -30,8 +30,8 @@ def pose(value: Any, call: str, name: str = "xform") -> np.ndarray | None:
     array = numeric(value)
     if array is None or array.dtype == object or array.size != 7:
         parts = [numeric(part) for part in value] if isinstance(value, (tuple, list)) else []
-        if len(parts) == 2 and all(part is not None and part.size == size for part, size in zip(parts, (3, 4))):  #
-            noqa: B905 array = np.concatenate([part.reshape(-1) for part in parts])
+        if [None if part is None else part.size for part in parts] == [3, 4]:
+            array = np.concatenate([part.reshape(-1) for part in parts])
     if array is None or array.size != 7 or array.dtype.kind not in "fiu" or not np.all(np.isfinite(array)):
         raise BuildError(f"{call}: {name}={value!r} is not a transform of 7 finite numbers (x y z qx qy qz qw)")
     return array.reshape(7).astype(np.float64)
@@ -265,9 +265,7 @@ def check_reference_ranges(source: Template, call: str, within: Mapping[str, int
 def _check_range(
     field: Field, rows: np.ndarray, reference: str, source: Template, limits: Mapping[str, int], call: str
 ) -> None:
-    kind = reference if reference in limits else source.table[reference].frequency if reference in source.table else None
-    if kind is None:
-        return
+    kind = reference if reference in limits else source.table[reference].frequency
     # starts and ends may point one past the last row
     limit = limits[kind] + (field.name.endswith(("_start", "_end")) and not field.custom)
     if rows.max() >= limit:
@@ -300,8 +298,8 @@ def check_world_order(worlds: np.ndarray, key: str, world_count: int) -> None:
         return
     if own[-1] - own[0] + 1 != len(own):
         raise BuildError(
-            f"finalize(): {key!r} has global rows (world -1) between worlds; add them before the first or after the
-        last" )
+            f"finalize(): {key!r} has global rows (world -1) between worlds; add them before or after all worlds"
+        )
     if np.any(np.diff(worlds[own]) < 0):
         raise BuildError(f"finalize(): {key!r} has worlds out of order")
 
