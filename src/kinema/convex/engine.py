@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import warp as wp
 
+from kinema.convex import plastic
 from kinema.convex import step as recipe
 from kinema.convex.actuation import initial_control
 from kinema.convex.collision import Collider, capacity
@@ -34,7 +35,7 @@ class Engine:
         self.nworld = nworld
         self.device = wp.get_device(device)
         self.threads = max(1, min(threads, nworld))
-        self.layout = Layout(source, nworld, self.device, capacity(source))
+        self.layout = Layout(source, nworld, self.device, {**capacity(source), **recipe.scratch_sizes(source)})
         self.collider = Collider(self.layout)
         self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
         self.d = self.layout.fill(Data)
@@ -79,10 +80,11 @@ class Engine:
         """Put the given worlds (all by default) at the model's initial state, and revive those that were frozen."""
         for name in (
             "qvel", "act", "qacc_warmstart", "qfrc_applied", "xfrc_applied", "time", "status", "substep",
-            "qacc", "plastic", "plugin_state", "userdata",
+            "qacc", "plugin_state", "userdata",
         ):  # fmt: skip
             self.write(name, 0, worlds)
         self.write("qpos", self.source.qpos0, worlds)
+        self.write("plastic", plastic.initial(self.source), worlds)
         self.write("ctrl", initial_control(self.source), worlds)
         self.write("history", initial_history(self.source), worlds)
         if self.source.neq:

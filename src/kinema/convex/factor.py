@@ -13,7 +13,6 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 
-
 FACTOR_ROWS = """
     // rows of a world are contiguous on the CPU, interleaved with those of other worlds on CUDA
 #if defined(__CUDA_ARCH__)

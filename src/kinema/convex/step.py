@@ -3,6 +3,8 @@
 A loop over nothing costs nothing, so only what is long to compile is left out, and models of all sizes share kernels.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from kinema.convex import (
@@ -16,13 +18,15 @@ from kinema.convex import (
     kinematics,
     mass,
     passive,
+    plastic,
     smooth,
     tendon,
     transmission,
     velocity,
 )
 from kinema.convex.constraint.assemble import make_rows
-from kinema.convex.integrate import advance, euler
+from kinema.convex.integrate import actuator_slope, advance, euler, implicit, rk4
+from kinema.convex.integrate import derivatives as derivatives_of
 from kinema.convex.solve.newton import newton
 from kinema.convex.stage import Stage
 
@@ -77,12 +81,35 @@ def constraint(m) -> list[Stage]:
     return [Stage(make_rows, lanes=True), Stage(newton, lanes=True), Stage(smooth.keep_acceleration)]
 
 
+def derivatives(m) -> list[Stage]:
+    """qDeriv, for the integrators that are implicit in velocity."""
+    recipe = [Stage(derivatives_of.clear_derivative), Stage(derivatives_of.passive_derivative)]
+    if m.nactuator:
+        recipe.append(Stage(actuator_slope.actuator_derivative))
+    has_fluid = m.opt.density or m.opt.viscosity
+    if m.opt.integrator == IMPLICIT:
+        recipe.append(Stage(derivatives_of.bias_and_fluid_derivative if has_fluid else derivatives_of.bias_derivative))
+    elif has_fluid:
+        recipe.append(Stage(derivatives_of.fluid_derivative))
+    return recipe
+
+
 def integration(m) -> list[Stage]:
     """From acceleration to the next state."""
-    recipe = [Stage(check.check_acceleration), Stage(euler.euler), *actuation.advance_stages(m), Stage(advance.advance)]
+    kind = m.opt.integrator
+    choose = {
+        EULER: [Stage(euler.euler)],
+        RK4: [Stage(rk4.rk4)],
+        IMPLICIT: [*derivatives(m), Stage(implicit.implicit)],
+        IMPLICITFAST: [*derivatives(m), Stage(implicit.implicitfast)],
+    }[kind]
+    move = [*actuation.advance_stages(m), Stage(rk4.advance_rk4 if kind == RK4 else advance.advance)]
     if m.nplastic:
-        recipe.append(Stage(advance.yield_springs))
-    return [Stage(s.func, s.over, s.lanes, advances=True) for s in recipe]
+        move.append(Stage(plastic.yield_springs))
+    return [
+        *(replace(s, advances=True) for s in [Stage(check.check_acceleration), *choose]),
+        *(replace(s, advances=True, once=True) for s in move),
+    ]
 
 
 def step(m, collision: list[Stage]) -> list[Stage]:
@@ -99,3 +126,15 @@ def step(m, collision: list[Stage]) -> list[Stage]:
 def substeps(m) -> int:
     """How many times the recipe is run for one time step."""
     return 4 if m.opt.integrator == RK4 else 1
+
+
+def scratch_sizes(m) -> dict[str, int]:
+    """Room that only some integrators need, as sizes of arrays in data.py."""
+    rk4_only = int(m.opt.integrator == RK4)
+    implicit_only = int(m.opt.integrator in (IMPLICIT, IMPLICITFAST))
+    return {
+        "nq_rk4": rk4_only * m.nq,
+        "nv_rk4": rk4_only * m.nv,
+        "na_rk4": rk4_only * m.na,
+        "nbody_implicit": implicit_only * m.nbody,
+    }
