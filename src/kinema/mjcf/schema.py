@@ -31,8 +31,9 @@ class AttributeSpec:
     `type` is one of float, int, string, keyword, flags, chars, id, ref, names, prefix, file, dir. Numbers are arrays
     when `array` is true; `min` and `max` count their values (`max` is None when there is no limit), or characters for
     `chars`. `namespace` is what a ref refers to ("geom"), or "@objtype" when that attribute says it, or for a file and
-    dir the kind of file. `default_ok`: a default class may set it. `merge` tells what happens when an attached model
-    sets the attribute too: agree, own, unit, min, max, bytes.
+    dir the kind of file. `required`: an element cannot be made without it; `needed`: MuJoCo's reader refuses it without.
+    `default_ok`: a default class may set it. `merge` tells what happens when an attached model sets the attribute too:
+    agree, own, unit, min, max, bytes.
     """
 
     name: str
@@ -43,6 +44,7 @@ class AttributeSpec:
     keywords: tuple[str, ...] = ()
     namespace: str | None = None
     required: bool = False
+    needed: bool = False
     default_ok: bool = False
     merge: str = "agree"
     keyword_map: dict[str, str] = field(default_factory=dict)
@@ -79,6 +81,7 @@ class ElementSpec:
     singletons: tuple[str, ...] = field(default=(), repr=False)
     references: tuple[str, ...] = field(default=(), repr=False)
     required: tuple[str, ...] = field(default=(), repr=False)
+    needed: tuple[str, ...] = field(default=(), repr=False)
 
     def index(self) -> None:
         """Fill in what is derived from attributes and children."""
@@ -86,6 +89,7 @@ class ElementSpec:
         self.singletons = tuple(tag for tag, child in self.children.items() if not (child.repeated or child.on_demand))
         self.references = tuple(name for name, spec in self.attributes.items() if spec.type == "ref")
         self.required = tuple(name for name, spec in self.attributes.items() if spec.required)
+        self.needed = tuple(name for name, spec in self.attributes.items() if spec.needed)
 
 
 # ---------------------------------------------------------------- reading the table
@@ -107,6 +111,7 @@ _NAMED = re.compile(r"(flags|ref|names|file|dir)<([^>]*)>")
 
 def _attribute(name: str, text: str, flags: list[str]) -> AttributeSpec:
     facts: dict = {"required": "required" in flags, "default_ok": "nodefault" not in flags}
+    facts["needed"] = facts["required"] or "needed" in flags
     for flag in flags:
         if flag.startswith("merge="):
             facts["merge"] = flag.removeprefix("merge=")
