@@ -83,6 +83,8 @@ def mujoco_contacts(m: mujoco.MjModel, d: mujoco.MjData, qpos: np.ndarray) -> np
     d.qpos[:] = qpos
     mujoco.mj_kinematics(m, d)
     mujoco.mj_comPos(m, d)
+    d.geom_xpos[:] = d.geom_xpos.astype(np.float32)  # the same poses, to the bit
+    d.geom_xmat[:] = d.geom_xmat.astype(np.float32)
     mujoco.mj_collision(m, d)
     return np.hstack([d.contact.dist[:, None], d.contact.pos, d.contact.frame.reshape(-1, 9)]).copy()
 

@@ -15,7 +15,7 @@ from kinema.collide.epa import Depth, epa
 from kinema.collide.gjk import FAR, Gjk, gjk
 from kinema.collide.multicontact import may_have_several, multicontact
 from kinema.collide.precision import HALF, ZERO, real, unit
-from kinema.collide.support import CAPSULE, POINT, SEGMENT, SPHERE, Shape, center, geom_shape
+from kinema.collide.support import CAPSULE, HFIELD, POINT, SEGMENT, SPHERE, Shape, center, geom_shape
 
 
 @wp.func
@@ -55,7 +55,7 @@ def convex_distance(capacity: int):
     ) -> Depth:
         """Distance, witness points and features of two inflated shapes. Not found: beyond the cutoff, or numerics."""
         r = Depth()
-        several = may_have_several(s1, s2) and (s1.margin > ZERO or s2.margin > ZERO)
+        several = s1.type != HFIELD and (s1.margin > ZERO or s2.margin > ZERO)
         c1, taken1 = core(s1, several)
         c2, taken2 = core(s2, several)
         x1 = center(s1)

@@ -305,40 +305,41 @@ def add_edge(pt: Polytope, n: int, a: int, b: int) -> int:
 
 
 @wp.func
-def expand(pt: Polytope, m: Meshes, s1: Shape, s2: Shape, tolerance: real, iterations: int, warm: wp.vec2i) -> int:
-    """Grow the polytope; the face nearest to the origin, or -1 when numerics fail."""
+def expand(pt: Polytope, m: Meshes, s1: Shape, s2: Shape, tolerance: real, iterations: int, warm: wp.vec2i):
+    """Grow the polytope. Returns whether it succeeded, and the face nearest to the origin: vertices and projection."""
     discrete = is_discrete(s1, s2)
     epsilon = wp.where(discrete, TINY, tolerance)
     upper = real(1e30)
-    nearest = int(-1)
+    face = wp.vec3i()
+    v = vec3r()
     limit = wp.min(iterations, pt.p1.shape[0] - pt.nvert)
     for k in range(limit):
-        previous = nearest
         nearest = int(-1)
         lower2 = real(1e30)
         for i in range(pt.nface):
             if pt.state[i] == READY and pt.dist2[i] < lower2:
                 nearest = i
                 lower2 = pt.dist2[i]
-        if nearest < 0 or wp.sqrt(lower2) > upper:
-            return previous
+        if nearest < 0 or lower2 > upper * upper:
+            return k > 0, face, v  # no better face than the last one
+        face = pt.face[nearest]
+        v = pt.v[nearest]
         if lower2 <= ZERO:
-            return nearest
+            return True, face, v
 
         lower = wp.sqrt(lower2)
         w = pt.nvert
-        warm = add_support(pt, w, m, s1, s2, pt.v[nearest] / lower, warm)
+        warm = add_support(pt, w, m, s1, s2, v / lower, warm)
         pt.nvert += 1
         pw = vertex(pt, w)
-        upper = wp.min(upper, wp.dot(pt.v[nearest], pw) / lower)
-        if upper - lower < epsilon:
-            if k == 0 and upper < lower - real(1e-10):
-                return -1
-            return nearest
+        here = wp.dot(v, pw) / lower
+        upper = wp.min(upper, here)
+        if here - lower < epsilon:
+            return k > 0 or here >= lower - real(1e-10), face, v
         if discrete:
             for i in range(w):
                 if pt.id[i] == pt.id[w]:
-                    return nearest
+                    return True, face, v
 
         # remove the faces seen from w, keep their boundary
         n = int(0)
@@ -350,31 +351,24 @@ def expand(pt: Polytope, m: Meshes, s1: Shape, s2: Shape, tolerance: real, itera
                 n = add_edge(pt, n, f[1], f[2])
                 n = add_edge(pt, n, f[2], f[0])
         if n < 3:
-            return -1
+            return False, face, v
         if n > pt.edge.shape[0]:
-            pt.state[nearest] = READY
-            return nearest  # out of room: the last nearest face is the best answer there is
+            return True, face, v  # out of room: the last face is the best answer there is
 
         slot = int(0)
-        ready = int(0)
         for i in range(n):
             while slot < pt.nface and pt.state[slot] != UNUSED:
                 slot += 1
             if slot >= pt.state.shape[0]:
-                return -1
+                return True, face, v
             pt.nface = wp.max(pt.nface, slot + 1)
             e = pt.edge[i]
             d2 = attach_face(pt, slot, w, e[0], e[1])
             if d2 == ZERO:
-                return -1
+                return False, face, v
             if d2 < lower2 or d2 > upper * upper:
                 pt.state[slot] = IDLE
-        for i in range(pt.nface):
-            if pt.state[i] == READY:
-                ready += 1
-        if ready == 0:
-            return -1
-    return nearest
+    return True, face, v
 
 
 @cache
@@ -409,13 +403,12 @@ def epa(capacity: int):
             r.failed = True
             return r
 
-        k = expand(pt, m, s1, s2, tolerance, iterations, wp.vec2i(g.warm1, g.warm2))
-        if k < 0:
+        found, f, nearest = expand(pt, m, s1, s2, tolerance, iterations, wp.vec2i(g.warm1, g.warm2))
+        if not found:
             return r
-        f = pt.face[k]
-        l = affine_coordinates(vertex(pt, f[0]), vertex(pt, f[1]), vertex(pt, f[2]), pt.v[k])
+        l = affine_coordinates(vertex(pt, f[0]), vertex(pt, f[1]), vertex(pt, f[2]), nearest)
         r.found = True
-        r.dist = -wp.sqrt(pt.dist2[k])
+        r.dist = -wp.length(nearest)
         r.x1 = pt.p1[f[0]] * l[0] + pt.p1[f[1]] * l[1] + pt.p1[f[2]] * l[2]
         r.x2 = pt.p2[f[0]] * l[0] + pt.p2[f[1]] * l[1] + pt.p2[f[2]] * l[2]
         r.p1 = pt.p1[f[0]]

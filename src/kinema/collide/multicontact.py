@@ -421,6 +421,7 @@ def multicontact(polygon_max: int, degree_max: int):
         """Contacts of the faces at the deepest point x1, x2 (features id1, id2, first vertices p1, p2); n = 0: none."""
         n1 = wp.zeros(shape=(wp.static(degree_max),), dtype=vec3r)
         n2 = wp.zeros(shape=(wp.static(degree_max),), dtype=vec3r)
+        edges = wp.zeros(shape=(wp.static(degree_max),), dtype=vec3r)
         ends = wp.zeros(shape=(wp.static(degree_max),), dtype=vec3r)
         index1 = wp.zeros(shape=(wp.static(degree_max),), dtype=int)
         index2 = wp.zeros(shape=(wp.static(degree_max),), dtype=int)
@@ -437,15 +438,14 @@ def multicontact(polygon_max: int, degree_max: int):
         edge2 = bool(False)
         start = vec3r()
         res = opposed_faces(n1, count1, n2, count2, d)
-        if res[0] < 0:
-            if dim1 < 3 and count2 > 0 and (dim1 <= dim2 or count1 == 0):
-                start, count1 = edge_directions(m, s1, dim1, id1, p1, x1, n1, ends)
-                res = edge_in_face(n1, count1, n2, count2, d)
-                edge1 = True
-            elif dim2 < 3:
-                start, count2 = edge_directions(m, s2, dim2, id2, p2, x2, n2, ends)
-                res = edge_in_face(n2, count2, n1, count1, -d)
-                edge2 = True
+        if res[0] < 0 and dim1 < 3 and count2 > 0 and (dim1 <= dim2 or count1 == 0):
+            start, n = edge_directions(m, s1, dim1, id1, p1, x1, edges, ends)
+            res = edge_in_face(edges, n, n2, count2, d)
+            edge1 = res[0] >= 0
+        if res[0] < 0 and dim2 < 3:
+            start, n = edge_directions(m, s2, dim2, id2, p2, x2, edges, ends)
+            res = edge_in_face(edges, n, n1, count1, -d)
+            edge2 = res[0] >= 0
         r = Manifold()
         if res[0] < 0:
             return r

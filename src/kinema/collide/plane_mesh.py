@@ -8,18 +8,18 @@ import warp as wp
 
 from kinema.collide.bundles import Meshes, Touch
 from kinema.collide.emit import emit
-from kinema.collide.precision import vec3r
+from kinema.collide.precision import real, vec3r
 from kinema.collide.support import mesh_support
 
 
 @wp.func
-def polygon_vertex(m: Meshes, mesh: int, polygon: int, i: int) -> wp.vec3:
+def polygon_vertex(m: Meshes, mesh: int, polygon: int, i: int) -> vec3r:
     """Vertex i, counted around, of a polygon."""
-    return m.vert[m.vertadr[mesh] + m.polyvert[m.polyvertadr[polygon] + i % m.polyvertnum[polygon]]]
+    return vec3r(m.vert[m.vertadr[mesh] + m.polyvert[m.polyvertadr[polygon] + i % m.polyvertnum[polygon]]])
 
 
 @wp.func
-def quad_area(m: Meshes, mesh: int, polygon: int, a: int, b: int, c: int, d: int) -> float:
+def quad_area(m: Meshes, mesh: int, polygon: int, a: int, b: int, c: int, d: int) -> real:
     """Twice the area spanned by four vertices of a polygon."""
     ac = polygon_vertex(m, mesh, polygon, a) - polygon_vertex(m, mesh, polygon, c)
     bd = polygon_vertex(m, mesh, polygon, b) - polygon_vertex(m, mesh, polygon, d)
@@ -99,7 +99,7 @@ def plane_mesh(
             a = i
     quad = largest_quad_at(m, mesh, polygon, a)
     for k in range(1, wp.min(sides, 4)):
-        r = mat * polygon_vertex(m, mesh, polygon, quad[k])
+        r = mat * wp.vec3(polygon_vertex(m, mesh, polygon, quad[k]))
         x = center + r
         dist = wp.dot(x - p, n)
         if wp.dot(r, n) <= 0.0 and dist <= margin:
