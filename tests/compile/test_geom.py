@@ -50,13 +50,13 @@ def test_joint(name):
 
 
 GEOMS = {
-    "contact": """<geom size=".1" contype="2" conaffinity="4" condim="6" priority="2" friction=".1 .2" solmix="3" solref=".1"
-        solimp=".1 .2 .3" margin=".1" gap=".05" group="2" adhesion="3" surfacevel="1 0 0 0 1" castshadow="false"/>""",
+    "contact": """<geom size=".1" contype="2" conaffinity="4" condim="6" priority="2" friction=".1 .2" solmix="3"
+        solref=".1" solimp=".1 .2 .3" margin=".1" gap=".05" group="2" adhesion="3" surfacevel="1 0 0 0 1" castshadow="false"/>""",
     "fluid": """<geom type="box" size=".1 .2 .3" fluidshape="ellipsoid"/><geom size=".1" fluidshape="ellipsoid"
         fluidcoef="1 2 3"/><geom type="capsule" size=".1 .2" fluidshape="ellipsoid"/>
         <geom type="cylinder" size=".1 .2" fluidshape="ellipsoid"/>""",
     "plane": '<geom type="plane" size="0 0 1"/><geom type="plane" size="1 2 1" zaxis="0 1 1"/>',
-    "many": "".join(f'<geom type="box" size=".1 .2 .{k}" pos="{k} {k % 3} 0" euler="{7 * k} 0 0"/>' for k in range(1, 8)),
+    "many": "".join(f'<geom type="box" size=".1 .2 .{k}" pos="{k} {k % 3} 0" zaxis="1 {k} 0"/>' for k in range(1, 8)),
 }  # fmt: skip
 
 
@@ -87,11 +87,14 @@ def test_inertia_settings(name):
 
 def test_camera_and_light():
     agree(
-        """<mujoco><visual><map znear=".02"/><headlight active="false"/></visual><worldbody><body name="b"><joint/><geom size=".1"/>
+        """<mujoco><visual><map znear=".02"/><headlight active="false"/></visual><worldbody><body name="b"><joint/>
+        <geom size=".1"/>
         <camera name="c" mode="targetbody" target="b" fovy="30" ipd=".1" resolution="640 480" output="rgb depth"/>
         <camera sensorsize=".02 .01" focal=".03 .03" principal=".001 0" resolution="100 50"/>
-        <camera sensorsize=".02 .01" focalpixel="50 60" principalpixel="1 2" resolution="100 50" projection="orthographic"/>
-        <light mode="trackcom" dir="1 1 0" type="directional" castshadow="false" cutoff="30" exponent="3" softness=".5"/>
+        <camera sensorsize=".02 .01" focalpixel="50 60" principalpixel="1 2" resolution="100 50"
+        projection="orthographic"/>
+        <light mode="trackcom" dir="1 1 0" type="directional" castshadow="false" cutoff="30" exponent="3"
+        softness=".5"/>
         <light directional="true" active="false" attenuation="1 2 3" ambient=".1 .2 .3" intensity="5" bulbradius=".3"/>
         </body></worldbody></mujoco>"""
     )
@@ -99,7 +102,8 @@ def test_camera_and_light():
 
 def test_options_and_sizes():
     agree(
-        """<mujoco model="named"><option timestep=".01" integrator="implicitfast" cone="elliptic" solver="CG" jacobian="dense"
+        """<mujoco model="named">
+        <option timestep=".01" integrator="implicitfast" cone="elliptic" solver="CG" jacobian="dense"
         iterations="7" gravity="0 0 -1" o_solimp=".5" actuatorgroupdisable="1 3"><flag contact="disable" energy="enable"
         multiccd="disable" speculative="enable" island="disable"/></option><option impratio="3"/>
         <size nuserdata="4" nkey="2" njmax="100" nconmax="50"/><statistic extent="3" center="1 2 3" meanmass="2"/>
@@ -112,7 +116,8 @@ FUSED = """<mujoco><compiler fusestatic="true" {more}/><worldbody>
     <body name="s2" pos="0 1 0" euler="10 20 30"><geom size=".2"/><site name="t2"/><camera/><light dir="1 2 3"/>
       <body name="m2"><joint/><geom size=".1"/></body><body pos="0 0 1" {fuse}><geom size=".1"/></body></body>
     <body name="m3"><joint/><geom size=".1"/></body><geom size=".1"/></body></body>
-  <body name="e1"/><body name="keep"><geom size=".1"/></body><camera mode="targetbody" target="keep"/></worldbody></mujoco>"""
+  <body name="e1"/><body name="keep"><geom size=".1"/></body><camera mode="targetbody" target="keep"/></worldbody>
+        </mujoco>"""
 
 
 @pytest.mark.parametrize("more", ["", 'boundmass="3"', 'inertiafromgeom="true"'])
@@ -124,7 +129,8 @@ def test_fusestatic(more, fuse):
 def test_discardvisual():
     ours, _ = agree(
         """<mujoco><compiler discardvisual="true"/><asset><material name="m"/></asset><worldbody>
-        <site name="s" material="m"/><body><freejoint/><geom name="seen" contype="0" conaffinity="0" size=".3" mass="2"/>
+        <site name="s" material="m"/><body><freejoint/>
+        <geom name="seen" contype="0" conaffinity="0" size=".3" mass="2"/>
         <geom size=".1" material="m"/><geom name="kept" contype="0" conaffinity="0" size=".1"/>
         <geom contype="0" conaffinity="0" size=".1" fluidshape="ellipsoid"/></body></worldbody>
         <tendon><spatial material="m"><site site="s"/><geom geom="kept"/><site site="s"/></spatial></tendon></mujoco>"""
@@ -171,5 +177,5 @@ def test_both_refuse(text):
 
 
 def test_autolimits_off_needs_limited():
-    xml = '<mujoco><compiler autolimits="false"/><worldbody><body><joint range="0 1"/><geom size="1"/></body></worldbody></mujoco>'
-    both_refuse(xml, "limited")
+    tree = '<worldbody><body><joint range="0 1"/><geom size="1"/></body></worldbody>'
+    both_refuse(f'<mujoco><compiler autolimits="false"/>{tree}</mujoco>', "limited")

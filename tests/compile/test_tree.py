@@ -9,13 +9,16 @@ from .oracle import agree, both_refuse
 BALL = '<geom size=".1"/>'
 
 TREES = {
-    "order": f"""<worldbody><geom name="a" size="1"/><body name="b"><geom name="c" size=".1"/><body name="d">{BALL}</body>
-        <geom name="e" size=".2"/></body><geom name="f" size="1"/><body name="g">{BALL}</body><site name="s"/></worldbody>""",
+    "order": f"""<worldbody><geom name="a" size="1"/><body name="b"><geom name="c" size=".1"/>
+        <body name="d">{BALL}</body>
+        <geom name="e" size=".2"/></body><geom name="f" size="1"/><body name="g">{BALL}</body><site name="s"/>
+        </worldbody>""",
     "frames": """<worldbody><frame pos="1 2 3" euler="10 20 30"><geom name="a" size=".1 .2 .3" type="box" pos=".1 0 0"/>
         <frame name="inner" zaxis="1 1 0"><body pos="0 0 1"><joint axis="1 0 0" pos="0 .1 0"/><geom size=".1"/></body>
         <camera pos="1 0 0" xyaxes="1 0 0 0 0 1"/><light pos="0 1 0" dir="1 0 0"/><site pos="0 0 .3" quat="1 2 3 4"/>
         </frame></frame></worldbody>""",
-    "frame in a moving body": """<worldbody><body><frame pos="0 0 1" axisangle="1 0 0 45"><joint axis="0 1 0" pos=".1 .2 .3"/>
+    "frame in a moving body": """<worldbody><body><frame pos="0 0 1" axisangle="1 0 0 45">
+        <joint axis="0 1 0" pos=".1 .2 .3"/>
         <geom type="capsule" fromto="0 0 0 0 0 1" size=".1"/></frame></body></worldbody>""",
     "replicate": """<worldbody><body name="arm"><joint name="root"/><geom size=".1"/>
         <replicate count="3" offset="0 .1 0" euler="0 0 30" sep="-"><body name="leg" pos="1 0 0">
@@ -24,7 +27,8 @@ TREES = {
     "nested replicate": """<worldbody><replicate count="2" offset="1 0 0" sep="_"><replicate count="11" offset="0 1 0">
         <body name="b"><freejoint name="f"/><geom name="g" size=".1"/></body></replicate></replicate></worldbody>""",
     "replicate in a frame": """<default><default class="red"><geom rgba="1 0 0 1" size=".3"/></default></default>
-        <worldbody><frame pos="0 0 1" euler="0 90 0"><replicate count="4" offset=".1 0 0" euler="90 0 0" childclass="red">
+        <worldbody><frame pos="0 0 1" euler="0 90 0">
+        <replicate count="4" offset=".1 0 0" euler="90 0 0" childclass="red">
         <geom pos="1 0 0"/><site name="s" pos="0 1 0"/></replicate></frame></worldbody>""",
     "replicate and references": """<worldbody><body name="a"><joint name="ja"/><geom size=".1"/></body>
         <replicate count="3" offset="1 0 0"><body name="b"><joint name="j"/><geom name="g" size=".1"/><site name="s"/>
@@ -32,21 +36,30 @@ TREES = {
         <contact><exclude body1="a" body2="b"/><exclude name="bb" body1="b" body2="world"/></contact>
         <tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon>
         <equality><joint joint1="j" polycoef="0 1"/></equality>""",
-    "childclass": """<default><geom size=".1"/><default class="x"><geom size=".2"/><joint damping="3"/><default class="y">
-        <geom rgba="0 1 0 1"/></default></default></default><worldbody><body childclass="x"><joint/><geom/><geom class="main"/>
-        <body><joint axis="1 0 0"/><geom class="y"/><body childclass="y"><joint/><geom/></body></body></body></worldbody>""",
-    "mocap": """<worldbody><body name="m" mocap="true" pos="1 0 0"><geom size=".1"/><body><geom type="plane" size="1 1 1"/>
+    "childclass": """<default><geom size=".1"/><default class="x"><geom size=".2"/><joint damping="3"/>
+        <default class="y">
+        <geom rgba="0 1 0 1"/></default></default></default><worldbody><body childclass="x"><joint/><geom/>
+        <geom class="main"/>
+        <body><joint axis="1 0 0"/><geom class="y"/><body childclass="y"><joint/><geom/></body></body></body>
+        </worldbody>""",
+    "mocap": """<worldbody><body name="m" mocap="true" pos="1 0 0"><geom size=".1"/><body>
+        <geom type="plane" size="1 1 1"/>
         </body></body><body mocap="true" gravcomp="1"><site/></body></worldbody>""",
     "inertial": """<worldbody><body><freejoint/><inertial pos="0 0 1" mass="2" diaginertia="1 2 2.5" euler="30 0 0"/>
-        <geom size="1"/></body><body><joint/><inertial pos="0 0 0" mass="1" fullinertia="1 1 1 .1 .2 .3"/></body></worldbody>""",
-    "gravcomp and user": """<size nuser_body="3"/><worldbody><body gravcomp=".5" user="1 2"><joint user="7"/><geom size=".1"
+        <geom size="1"/></body><body><joint/><inertial pos="0 0 0" mass="1" fullinertia="1 1 1 .1 .2 .3"/></body>
+        </worldbody>""",
+    "gravcomp and user": """<size nuser_body="3"/><worldbody><body gravcomp=".5" user="1 2"><joint user="7"/>
+        <geom size=".1"
         user="1 2 3"/><camera user="4"/><site user="5 6"/></body></worldbody>""",
-    "sleep": """<option><flag sleep="enable"/></option><worldbody><body sleep="never"><freejoint/><geom size=".1"/></body>
+    "sleep": """<option><flag sleep="enable"/></option><worldbody><body sleep="never"><freejoint/><geom size=".1"/>
+        </body>
         <body sleep="allowed"><joint/><geom size=".1"/></body></worldbody>""",
     "simple": """<worldbody><body><joint type="slide"/><geom size=".1"/></body><body simple="false"><freejoint/>
         <geom size=".1"/></body><body><freejoint/><geom size=".1"/></body></worldbody>""",
-    "aligned free body": """<compiler alignfree="true"/><worldbody><body pos="1 2 3"><freejoint/><geom type="box" size=".1 .2 .3"
-        pos="1 0 0" euler="10 20 30"/><geom size=".1"/><site pos="0 1 0"/><camera pos="0 0 1"/><light dir="1 0 0"/></body>
+    "aligned free body": """<compiler alignfree="true"/><worldbody><body pos="1 2 3"><freejoint/>
+        <geom type="box" size=".1 .2 .3"
+        pos="1 0 0" euler="10 20 30"/><geom size=".1"/><site pos="0 1 0"/><camera pos="0 0 1"/><light dir="1 0 0"/>
+        </body>
         <body><freejoint align="false"/><geom size=".1" pos="1 0 0"/></body></worldbody>""",
     "empty": "",
 }  # fmt: skip
@@ -68,7 +81,8 @@ def test_a_later_default_section_does_not_reach_earlier_classes():
 
 def test_short_vectors_keep_the_tail_of_the_class():
     ours, _ = agree(
-        """<mujoco><default><geom type="box" size="1 2 3" friction="2"/><default class="c"><geom friction=".5 .6"/></default>
+        """<mujoco><default><geom type="box" size="1 2 3" friction="2"/><default class="c"><geom friction=".5 .6"/>
+        </default>
         </default><worldbody><geom size="4"/><geom class="c"/></worldbody></mujoco>"""
     )
     assert ours.geom_size[0].tolist() == [4, 2, 3] and ours.geom_friction[1].tolist() == [0.5, 0.6, 0.0001]
@@ -116,5 +130,6 @@ def test_both_refuse(text):
 
 
 def test_unknown_class_suggests_the_nearest():
-    xml = '<mujoco><default><default class="robot"/></default><worldbody><geom class="robt" size="1"/></worldbody></mujoco>'
-    assert "did you mean 'robot'" in str(both_refuse(xml))
+    tree = '<worldbody><geom class="robt" size="1"/></worldbody>'
+    error = both_refuse(f'<mujoco><default><default class="robot"/></default>{tree}</mujoco>')
+    assert "did you mean 'robot'" in str(error)

@@ -54,7 +54,8 @@ _PLAIN = {
     },
     "sensor": {
         "joint": "joint", "tendon": "tendon", "actuator": "actuator", "site": "site", "body": "body",
-        "camera": "camera", "geom": "geom", "mesh": "mesh", "geom1": "geom", "geom2": "geom", "body1": "body", "body2": "body",
+        "camera": "camera", "geom": "geom", "mesh": "mesh", "geom1": "geom", "geom2": "geom",
+        "body1": "body", "body2": "body",
         "subtree1": "body", "subtree2": "body",
     },
 }  # fmt: skip
@@ -142,7 +143,7 @@ def attach_frame(
     for child in [b for b in owner.children if wanted(b.frame)]:
         copier.body(child, body, mapping[child.frame])
     _merge(dest, source, prefix, suffix, crossing)
-    _settle_keys(dest, keys, copier)
+    _settle_keys(dest, source, keys, copier)
 
 
 def attach_body(
@@ -154,7 +155,7 @@ def attach_body(
     copier = _Copier(prefix, suffix, crossing)
     copier.body(subtree, body, frame)
     _merge(dest, source, prefix, suffix, crossing)
-    _settle_keys(dest, keys, copier)
+    _settle_keys(dest, source, keys, copier)
 
 
 class _Copier:
@@ -269,29 +270,37 @@ def drop_broken_references(spec: Spec, removed: Body) -> None:
 
 
 def _keys_of(source: Spec, prefix: str, suffix: str) -> list[AttachedKey]:
-    """The source's keyframes with the joints, actuators and mocap bodies their numbers stand for, before copying."""
-    if not source.list("key"):
-        return []
+    """The source's keyframes with the joints, actuators and mocap bodies their numbers stand for, before copying.
+
+    Keyframes that the source itself got by attachment come along under the name they have (as in MuJoCo, which warns).
+    """
     bodies = list(source.world.walk())
     joints = [joint for body in bodies for joint in body.held["joint"]]
     mocaps = [body for body in bodies if body.element.text("mocap", "") == "true"]
-    return [
-        AttachedKey(key.copy(prefix, suffix, assets=True), joints, list(source.list("actuator")), mocaps)
+    own = [
+        AttachedKey(key.copy(prefix, suffix, assets=True), joints, joints, list(source.list("actuator")), mocaps)
         for key in source.list("key")
     ]
+    return own + [replace(key) for key in source.attached_keys]
 
 
-def _settle_keys(dest: Spec, keys: list[AttachedKey], copier: _Copier) -> None:
-    """Point the keyframes at the copies; what was not copied is None."""
+def _settle_keys(dest: Spec, source: Spec, keys: list[AttachedKey], copier: _Copier) -> None:
+    """Point keyframes at the copies; within one model the first copy takes over from the original."""
     actuators = {(e.node, e.scope.prefix, e.scope.suffix): e for e in dest.list("actuator")}
-    for key in keys:
-        key.joints = [copier.copies.get(id(joint)) for joint in key.joints]
-        key.mocaps = [copier.bodies.get(id(body)) for body in key.mocaps]
-        renamed = [e.scope.renamed(copier.prefix, copier.suffix, assets=True) for e in key.actuators]
-        key.actuators = [
-            actuators.get((e.node, scope.prefix, scope.suffix)) for e, scope in zip(key.actuators, renamed, strict=True)
-        ]
-    dest.attached_keys.extend(keys)
+    crossing = source is not dest
+
+    def copy_of(e: Element | None) -> Element | None:
+        if e is None:
+            return None
+        scope = e.scope.renamed(copier.prefix, copier.suffix, assets=crossing)
+        return actuators.get((e.node, scope.prefix, scope.suffix), None if crossing else e)
+
+    for key in keys if crossing else dest.attached_keys:
+        key.joints = [copier.copies.get(id(joint), None if crossing else joint) for joint in key.joints]
+        key.mocaps = [copier.bodies.get(id(body), None if crossing else body) for body in key.mocaps]
+        key.actuators = [copy_of(e) for e in key.actuators]
+    if crossing:
+        dest.attached_keys.extend(keys)
 
 
 # ---- the <attach> element

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from kinema.compile.asset import compile_material, compile_meshes, fill_meshes
+from kinema.compile.attached_key import spread_attached_keys
 from kinema.compile.body import check_moving_mass, compile_body, fill_bodies
 from kinema.compile.bvh import fill_hierarchies
 from kinema.compile.camera import fill_cameras
@@ -166,6 +167,7 @@ STAGES = (
     _total_mass,
     _constants,
     override_statistic,
+    spread_attached_keys,
     compile_keyframe,
     fill_names,
 )

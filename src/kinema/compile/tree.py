@@ -87,12 +87,19 @@ class Spec:
 
 @dataclass(slots=True, eq=False)
 class AttachedKey:
-    """A keyframe that came with an attachment: its element, and the joints, actuators and mocap bodies it speaks of."""
+    """A keyframe that came with an attachment.
+
+    Attributes:
+        element: The <key>, renamed.
+        joint_elements: The child's joints, to whose positions its numbers belong in order.
+        joints, actuators, mocaps: The copies of the child's joints, actuators and mocap bodies; None if not copied.
+    """
 
     element: Element
-    joints: list[Element]
-    actuators: list[Element]
-    mocaps: list[Body]
+    joint_elements: list[Element]
+    joints: list[Element | None]
+    actuators: list[Element | None]
+    mocaps: list[Body | None]
 
 
 def read_tree(spec: Spec) -> None:
