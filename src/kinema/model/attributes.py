@@ -69,9 +69,7 @@ class CustomAttribute:
         if not self.name or ":" in self.name:
             raise BuildError(f"CustomAttribute(name={self.name!r}): must be non-empty and hold no ':'")
         self.dtype = _PYTHON_TYPES.get(self.dtype, self.dtype)
-        if self.dtype is not str and not (
-            self.dtype in wp.types.scalar_types or self.dtype is wp.bool or hasattr(self.dtype, "_wp_scalar_type_")
-        ):
+        if self.dtype is not str and not (isinstance(self.dtype, type) and wp.types.type_is_value(self.dtype)):
             raise BuildError(f"CustomAttribute({self.key!r}): dtype {self.dtype!r} is neither a Warp type nor str")
 
     @property
