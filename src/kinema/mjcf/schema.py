@@ -31,7 +31,7 @@ class AttributeSpec:
     `type` is one of float, int, string, keyword, flags, chars, id, ref, names, prefix, file, dir. Numbers are arrays
     when `array` is true; `min` and `max` count their values (`max` is None when there is no limit), or characters for
     `chars`. `namespace` is what a ref refers to ("geom"), or "@objtype" when that attribute says it, or for a file and
-    dir the kind of file. `required`: an element cannot be made without it; `needed`: MuJoCo's reader refuses it without.
+    dir the kind of file. `required`: no element is made without it; `needed`: MuJoCo's reader insists on it.
     `default_ok`: a default class may set it. `merge` tells what happens when an attached model sets the attribute too:
     agree, own, unit, min, max, bytes.
     """
