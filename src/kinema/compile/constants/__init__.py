@@ -69,7 +69,7 @@ def derived_constants(m) -> dict[str, Array]:
         "dof_invweight0": dof_weights(m, r.mass),
         "tendon_invweight0": row_weights(r.mass, r.ten_rows[0]),
         "actuator_acc0": row_accelerations(r.mass, r.act_rows[0]),
-        "actuator_biasprm": damping_from_ratio(m, r.act_rows[0], r.dof_M0),
+        "actuator_biasprm": damping_from_ratio(m, row_weights(r.mass, r.act_rows[0])),
         "eq_data": equality_data(m, r.pose),
         "tendon_lengthspring": _spring_lengths(m, r),
     }

@@ -1,4 +1,4 @@
-"""Damping from a damping ratio: k_d = 2 ζ √(k_p m), with m the inertia the actuator feels through its transmission."""
+"""Damping from a damping ratio: k_d = 2 ζ √(k_p m), with m = (J M⁻¹ Jᵀ)⁻¹ the inertia felt through the transmission."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from kinema.compile.constants.enums import MINVAL, Gain
 Array = np.ndarray
 
 
-def damping_from_ratio(m, rows: Array, inertia: Array) -> Array:
+def damping_from_ratio(m, inverse_weight: Array) -> Array:
     """actuator_biasprm with positive biasprm[2] of position-like actuators (a ratio) replaced by -damping.
 
     Args:
-        rows: Moment rows at qpos0, (nout, nv).
-        inertia: dof_M0, (nv,).
+        inverse_weight: J M⁻¹ Jᵀ of each output at qpos0, (nout,); averaged over the outputs of one actuator.
     """
     bias = np.array(m.actuator_biasprm, dtype=float)
     gain = np.asarray(m.actuator_gainprm)
@@ -22,9 +21,10 @@ def damping_from_ratio(m, rows: Array, inertia: Array) -> Array:
         pid = m.actuator_gaintype[i] == Gain.PID
         if bias[i, 2] <= 0 or (not pid and gain[i, 0] != -bias[i, 1]):
             continue
-        squared = rows[m.actuator_outadr[i]] ** 2
-        felt = squared > MINVAL
-        reflected = np.sum(inertia[felt] / squared[felt])
+        adr = int(m.actuator_outadr[i])
+        weight = inverse_weight[adr : adr + int(m.actuator_outnum[i])].mean()
+        reflected = 1.0 / weight if weight > MINVAL else 0.0
         stiffness = -bias[i, 1] if pid else gain[i, 0]
-        bias[i, 2] = -bias[i, 2] * 2.0 * np.sqrt(stiffness * reflected)
+        with np.errstate(invalid="ignore"):  # a negative stiffness gives no number, as in MuJoCo
+            bias[i, 2] = -bias[i, 2] * 2.0 * np.sqrt(stiffness * reflected)
     return bias
