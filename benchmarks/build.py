@@ -1,16 +1,18 @@
 """How long it takes to build many worlds: a 30-body robot replicated and finalized on the CPU, Newton beside it.
 
 The robot has a free base, 29 hinges, 30 capsules, one attribute per body and 30 rows of a custom frequency with
-references to bodies, shapes and joints. Both libraries are driven through the same calls, by `replicate` and by a loop of
-`add_world`. Run it with ``python -m benchmarks.build``.
+references to bodies, shapes and joints. Both libraries are driven through the same calls, by `replicate` and by a loop
+of `add_world`. Run it with ``python -m benchmarks.build``.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 import warnings
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -52,8 +54,8 @@ def robot(library: ModuleType) -> Any:
     return builder
 
 
-def build(library: ModuleType, worlds: int, route: str) -> tuple[float, float]:
-    """Seconds to merge and to finalize."""
+def build(library: ModuleType, worlds: int, route: str) -> tuple[float, float, float]:
+    """Seconds to merge, to finalize, and to read what is made on first use."""
     template = robot(library)
     start = time.perf_counter()
     main_builder = library.ModelBuilder()
@@ -66,18 +68,21 @@ def build(library: ModuleType, worlds: int, route: str) -> tuple[float, float]:
     merged = time.perf_counter()
     model = main_builder.finalize("cpu")
     done = time.perf_counter()
+    for name in ("body_label", "shape_contact_pairs", "bvh_shapes", "shape_collision_filter_pairs"):
+        getattr(model, name)  # Kinema makes these on first use, Newton in finalize
+    read = time.perf_counter()
     if model.body_count != worlds * BODIES:
         raise AssertionError(f"{model.body_count} bodies instead of {worlds * BODIES}")
-    return merged - start, done - merged
+    return merged - start, done - merged, read - done
 
 
-def measure(library: ModuleType, worlds: int, route: str, repeat: int) -> tuple[float, float]:
-    """Median seconds of merge and finalize."""
+def measure(library: ModuleType, worlds: int, route: str, repeat: int) -> tuple[float, float, float]:
+    """Median seconds of the three parts."""
     runs = [build(library, worlds, route) for _ in range(repeat)]
-    return tuple(statistics.median(run[i] for run in runs) for i in range(2))
+    return tuple(statistics.median(run[i] for run in runs) for i in range(3))
 
 
-def main(argv: list[str] | None = None) -> None:
+def main(argv: Sequence[str] = ()) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--worlds", type=int, default=4096)
@@ -95,17 +100,17 @@ def main(argv: list[str] | None = None) -> None:
     except ImportError:
         print("newton is not installed: no ratio")
     print(f"{options.worlds} worlds of {BODIES} bodies, median of {options.repeat}, CPU")
-    print(f"{'route':12} {'library':8} {'merge s':>8} {'finalize s':>11} {'total s':>8}")
+    print(f"{'route':12} {'library':8} {'merge s':>8} {'finalize s':>11} {'total s':>8} {'first use s':>12}")
     for route in ("replicate", "add_world"):
         totals = {}
         for name, library in libraries:
             build(library, 4, route)  # compile kernels outside the measurement
-            merge, finish = measure(library, options.worlds, route, options.repeat)
+            merge, finish, read = measure(library, options.worlds, route, options.repeat)
             totals[name] = merge + finish
-            print(f"{route:12} {name:8} {merge:8.3f} {finish:11.3f} {totals[name]:8.3f}")
+            print(f"{route:12} {name:8} {merge:8.3f} {finish:11.3f} {totals[name]:8.3f} {read:12.3f}")
         if "newton" in totals:
             print(f"{route:12} newton / kinema = {totals['newton'] / totals['kinema']:.1f}")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

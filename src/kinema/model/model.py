@@ -34,10 +34,16 @@ from .pairs import ContactPairs
 from .state import AttributeNamespace, Holder, State, find, place, space_of
 from .worlds import gravity_vector, world_starts
 
-_SDF_ALIASES = (
-    "sdf_block_coords", "sdf_index2blocks", "shape_sdf_index", "texture_sdf_coarse_textures", "texture_sdf_data",
-    "texture_sdf_subgrid_start_slots", "texture_sdf_subgrid_textures",
-)  # fmt: skip
+_NO_TEXTURES: dict[str, Callable[[Model], Any]] = {
+    "sdf_block_coords": lambda model: wp.empty(0, dtype=wp.vec3us, device=model.device),
+    "sdf_index2blocks": lambda model: wp.empty(0, dtype=wp.vec2i, device=model.device),
+    "shape_sdf_index": lambda model: wp.full(model.shape_count, -1, dtype=wp.int32, device=model.device),
+    "texture_sdf_data": lambda model: wp.empty(0, dtype=wp.uint64, device=model.device),
+    "texture_sdf_coarse_textures": lambda model: [],
+    "texture_sdf_subgrid_start_slots": lambda model: [],
+    "texture_sdf_subgrid_textures": lambda model: [],
+}
+"""Deprecated names about SDF textures, which this library does not use: what a model without any answers."""
 
 
 class Model:
@@ -63,7 +69,7 @@ class Model:
         "shape_collision_filter_pairs", "shape_contact_pair_count", "shape_contact_pairs", "shape_edge_range",
         "shape_heightfield_index", "shape_source_ptr", "soft_contact_kd", "soft_contact_ke", "soft_contact_kf",
         "soft_contact_max", "soft_contact_mu", "soft_contact_restitution", "up_axis", "use_coord_layout_targets",
-        "world_count", "world_label",
+        "world_count", "world_label", *_NO_TEXTURES,
     }  # fmt: skip
     """Names besides methods and fields that a model has; custom attributes may not take them."""
 
@@ -115,6 +121,9 @@ class Model:
             return value
         if name in ALIASES:
             return self._old_name(name)
+        if name in _NO_TEXTURES:
+            warnings.warn(f"Model.{name} is deprecated; there are no SDF textures", DeprecationWarning, stacklevel=2)
+            return _NO_TEXTURES[name](self)
         known = [*vars(self), *self._lazy, *ALIASES]
         raise UnknownKey(f"Model has no attribute {name!r}{did_you_mean(name, known)}")
 
