@@ -285,12 +285,24 @@ def length_bias(m: Model, d: Data, w: int, i: int) -> float:
 
 
 @wp.func
+def total_armature(m: Model, w: int, i: int) -> float:
+    """Armature of tendon i, that of actuators on it included."""
+    armature = m.tendon.armature[w, i]
+    if m.tendon.actuatorid[i] != -1:
+        armature += actuator_armature(
+            m.actuator.trntype, m.actuator.trnid, m.actuator.outadr, m.actuator.armature, m.actuator.gear, w, True, i,
+            m.tendon.actuatorid[i],
+        )  # fmt: skip
+    return armature
+
+
+@wp.func
 def tendon_bias(m: Model, d: Data, w: int):
     """Add to qfrc_bias what the armature of spatial tendons makes of velocity."""
     for i in range(m.size.ntendon):
         armature = float(0.0)
         if m.tendon.type[i] == SPATIAL:
-            armature = m.tendon.armature[w, i] + actuator_armature(m, w, True, i, m.tendon.actuatorid[i])
+            armature = total_armature(m, w, i)
         if armature != 0.0:
             force = armature * length_bias(m, d, w, i)
             row = m.tendon.ten_J_rowadr[i]
