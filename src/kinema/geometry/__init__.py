@@ -16,3 +16,11 @@ register_decoder("mesh", "OBJ", media_types=("model/obj",), extensions=(".obj",)
 register_decoder(
     "mesh", "MSH", media_types=("model/vnd.mujoco.msh",), extensions=(".msh",), decode="kinema.geometry.msh:decode"
 )
+register_decoder("image", "PNG", media_types=("image/png",), extensions=(".png",), decode="kinema.geometry.png:decode")
+register_decoder(
+    "skin",
+    "SKN",
+    media_types=("application/vnd.mujoco.skin",),
+    extensions=(".skn",),
+    decode="kinema.geometry.skn:decode",
+)
