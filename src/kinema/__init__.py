@@ -1,3 +1,28 @@
 """Kinema: compose mechanical models as MJCF, build many worlds, simulate with MuJoCo's physics."""
 
 __version__ = "0.1.0"
+
+# public names and the modules that define them; nothing heavy is imported before it is used
+_PUBLIC = {
+    **dict.fromkeys(
+        (
+            "AttributeAssignment", "AttributeFrequency", "Axis", "BodyFlags", "Contacts", "Control", "CustomAttribute",
+            "CustomFrequency", "EqType", "GeoType", "Heightfield", "JointDofConfig", "JointTargetMode", "JointType",
+            "Mesh", "Model", "ModelAttributeAssignment", "ModelAttributeFrequency", "ModelBuilder", "ModelFlags",
+            "ParticleFlags", "ShapeConfig", "ShapeFlags", "State", "TetMesh", "parse_custom_attributes",
+        ),
+        "kinema.model",
+    ),
+}  # fmt: skip
+
+
+def __getattr__(name: str):
+    if name in _PUBLIC:
+        from importlib import import_module
+
+        return getattr(import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'kinema' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])

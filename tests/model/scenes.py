@@ -24,7 +24,8 @@ def arm(lib: ModuleType) -> Any:
     joints = [
         b.add_joint_fixed(-1, base, parent_xform=turned(0, 0, 1)),
         b.add_joint_revolute(base, upper, axis=(0, 1, 0), parent_xform=turned(0, 0, 0.3),
-                             child_xform=turned(0, 0, -0.3), limit_lower=-1.0, limit_upper=2.0, target_pos=3.0, target_ke=10.0, target_kd=1.0,
+                             child_xform=turned(0, 0, -0.3),
+                             limit_lower=-1.0, limit_upper=2.0, target_pos=3.0, target_ke=10.0, target_kd=1.0,
                              armature=0.1, friction=0.2, damping=0.3, effort_limit=5.0, velocity_limit=7.0),
         b.add_joint_prismatic(upper, lower, axis=(0, 0, 1), limit_lower=0.0, limit_upper=float("inf"), target_kd=2.0),
     ]  # fmt: skip

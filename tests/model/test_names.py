@@ -39,7 +39,11 @@ def test_the_list_is_whole():
     assert len([row for row in NAMES if row["name"] != "Model"]) == 255
 
 
-@pytest.mark.parametrize("row", [r for r in NAMES if r["kind"] in ("class", "member", "method")], ids=lambda r: r["name"])
+def rows(*kinds):
+    return pytest.mark.parametrize("row", [r for r in NAMES if r["kind"] in kinds], ids=lambda r: r["name"])
+
+
+@rows("class", "member", "method")
 def test_classes_members_methods(row):
     owner = Model if row["owner"] == "Model" else getattr(Model, row["owner"], kinema.model)
     found = getattr(owner, row["name"])
@@ -64,7 +68,7 @@ def documented_shape(row, model):
     return tuple(np.atleast_1d(eval(text.split(" or ")[0], {}, values)).tolist())  # noqa: S307 our own data file
 
 
-@pytest.mark.parametrize("row", [r for r in NAMES if r["kind"] in ("attribute", "property")], ids=lambda r: r["name"])
+@rows("attribute", "property")
 def test_attributes(row, models):
     name, kind = row["name"], row["type"]
     model = models[not name.startswith("joint_target_")]

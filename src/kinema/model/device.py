@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def device_array(field: Field, rows: np.ndarray, device: wp.Device, *, requires_
 class DeviceGeometry:
     """Meshes, height fields and edges of all shapes, each source once."""
 
-    def __init__(self, types: np.ndarray, scales: np.ndarray, flags: np.ndarray, sources: Any, device: wp.Device):
+    def __init__(self, types: np.ndarray, scales: np.ndarray, sources: Callable[[], np.ndarray], device: Any):
         count = len(types)
         self.pointers = np.zeros(count, np.uint64)
         self.edge_range = np.tile(np.array([-1, 0], np.int32), (count, 1))

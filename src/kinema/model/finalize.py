@@ -6,6 +6,7 @@ and other host lists are gathered when somebody reads them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,10 +71,10 @@ def finalize(builder: ModelBuilder, device: Any, *, requires_grad: bool, skip: s
     _place_gravity(model, builder)
     _place_particles(model, host)
     _place_articulations(model, host)
-    _place_geometry(model, host, base, layout)
+    place_geometry(model, host, lambda: gather(FIELDS["shape_source"], base, layout))
     _place_class_hints(model, builder)
-    _place_pairs(model, builder, host)
-    _defer_bvh(model)
+    _place_pairs(model, host)
+    defer_bvh(model)
     return model
 
 
@@ -174,14 +175,9 @@ def _place_articulations(model: Model, host: dict[str, np.ndarray]) -> None:
     model.max_dofs_per_articulation = int((dofs[end] - dofs[start]).max(initial=0))
 
 
-def _place_geometry(model: Model, host: dict[str, np.ndarray], base: Template, layout: Layout) -> None:
-    geometry = DeviceGeometry(
-        host["shape_type"],
-        host["shape_scale"],
-        host["shape_flags"],
-        lambda: gather(FIELDS["shape_source"], base, layout),
-        model.device,
-    )
+def place_geometry(model: Model, host: dict[str, np.ndarray], sources: Callable[[], np.ndarray]) -> None:
+    """Meshes and height fields onto the device, each source once."""
+    geometry = DeviceGeometry(host["shape_type"], host["shape_scale"], sources, model.device)
     device = model.device
     model._geometry = geometry  # keeps the meshes alive
     model.shape_source_ptr = wp.array(geometry.pointers, dtype=wp.uint64, device=device)
@@ -215,7 +211,7 @@ def _place_class_hints(model: Model, builder: ModelBuilder) -> None:
     model._class_hints = (seeds, direct, set(builder._touched))
 
 
-def _place_pairs(model: Model, builder: ModelBuilder, host: dict[str, np.ndarray]) -> None:
+def _place_pairs(model: Model, host: dict[str, np.ndarray]) -> None:
     seeds, direct, touched = model._class_hints
     names = ("shape_flags", "shape_body", "shape_collision_group", "shape_world", "shape_filter_pairs")
     columns = {name: host[name] for name in names} | {"filter_world": host[world_key(FILTER_PAIR)]}
@@ -246,8 +242,13 @@ def _place_pairs(model: Model, builder: ModelBuilder, host: dict[str, np.ndarray
     soft = int(((host["shape_flags"] & ShapeFlags.COLLIDE_PARTICLES) != 0).sum())
     model.rigid_contact_max = min(8 * len(found), max(64, CONTACTS_PER_SHAPE * colliding))
     model.soft_contact_max = model.particle_count * min(soft, 8)
-    expanded = lambda: wp.array(found.expand(), dtype=wp.vec2i, device=model.device)  # noqa: E731
-    model._lazy["shape_contact_pairs"] = expanded
+    defer_pairs(model, host)
+
+
+def defer_pairs(model: Model, host: dict[str, np.ndarray]) -> None:
+    """Pairs as lists and arrays are made when somebody reads them."""
+    pairs = model._contact_pairs
+    model._lazy["shape_contact_pairs"] = lambda: wp.array(pairs.expand(), dtype=wp.vec2i, device=model.device)
     filters_of = host["shape_filter_pairs"]
     model._lazy["shape_collision_filter_pairs"] = lambda: {tuple(pair) for pair in np.sort(filters_of, axis=1).tolist()}
     bodies, count = host["shape_body"], model.body_count
@@ -268,7 +269,7 @@ _BVH_SHAPES = (
 _BVH_PARTICLES = ("bvh_particles", "bvh_particles_group_roots")
 
 
-def _defer_bvh(model: Model) -> None:
+def defer_bvh(model: Model) -> None:
     """BVHs at the initial state are built when somebody first reads one of their arrays."""
     for names, count, build in (
         (_BVH_SHAPES, model.shape_count, model.bvh_build_shapes),

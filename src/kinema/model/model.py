@@ -393,6 +393,13 @@ class Model:
 
         save(path, self, state)
 
+    @staticmethod
+    def load(path: Any, device: Any = None) -> tuple[Model, State | None]:
+        """Read a model, and the state that was saved with it or None."""
+        from .save import load
+
+        return load(path, device)
+
 
 def check_requests(attributes: tuple[str, ...], assignment: AttributeAssignment) -> None:
     """Names that can be requested of states or contacts."""
