@@ -8,8 +8,9 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.layout import Layout
-from kinema.convex.model import Model
+from kinema.convex.model import Collision, Model
 from kinema.convex.stage import Stage, world_kernel
+from kinema.convex.step import scratch_sizes
 from kinema.model.mujoco_fields import data_fields
 
 CONTACT_FIELDS = (
@@ -28,9 +29,10 @@ class Harness:
     nefcmax: int = 512
 
     def __post_init__(self):
-        capacity = {"nconmax": self.nconmax, "nefcmax": self.nefcmax}
+        capacity = {**scratch_sizes(self.m), "nconmax": self.nconmax, "nefcmax": self.nefcmax}
         self.layout = Layout(self.m, self.nworld, wp.get_device("cpu"), capacity)
-        self.model, self.data = self.layout.fill(Model), self.layout.fill(Data)
+        self.model = self.layout.fill(Model, {"collision": Collision()})
+        self.data = self.layout.fill(Data)
 
     def write(self, name: str, value) -> None:
         array = self.layout.arrays[name]

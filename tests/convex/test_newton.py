@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from kinema.convex.constraint.assemble import make_rows
+from kinema.convex.constraint import assemble
 from kinema.convex.solve.newton import newton
 from kinema.convex.stage import Stage
 from tests.convex.constraint.test_rows import SCENE
@@ -19,7 +19,7 @@ def solve_both(m, d, warm=False):
     harness.inject(d)
     if not warm:
         harness.write("qacc_warmstart", np.zeros(m.nv))
-    harness.run(Stage(make_rows, lanes=True), Stage(newton, lanes=True))
+    harness.run(*assemble.stages(m), Stage(newton, lanes=True))
     return harness
 
 

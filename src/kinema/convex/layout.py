@@ -76,10 +76,10 @@ class Layout:
         for name, var in struct.vars.items():
             if name in declared:
                 value = self._array(declared[name])
-            elif hasattr(var.type, "vars"):  # a nested struct
-                value = build[name] if build and name in build else self.fill(var.type)
             elif isinstance(var.type, wp.array):  # a struct of another layer's: whoever runs that layer fills it
                 continue
+            elif hasattr(var.type, "vars"):  # a nested struct
+                value = build[name] if build and name in build else self.fill(var.type)
             else:
                 value = self._number(name)
             setattr(instance, name, value)

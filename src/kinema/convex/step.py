@@ -19,12 +19,13 @@ from kinema.convex import (
     mass,
     passive,
     plastic,
+    sensors,
     smooth,
     tendon,
     transmission,
     velocity,
 )
-from kinema.convex.constraint.assemble import make_rows
+from kinema.convex.constraint import assemble
 from kinema.convex.integrate import actuator_slope, advance, euler, implicit, rk4
 from kinema.convex.integrate import derivatives as derivatives_of
 from kinema.convex.solve.newton import newton
@@ -78,7 +79,7 @@ def constraint(m) -> list[Stage]:
     """Constraint rows and the acceleration they leave."""
     if m.opt.disableflags & DISABLE_CONSTRAINT:
         return [Stage(smooth.unconstrained)]
-    return [Stage(make_rows, lanes=True), Stage(newton, lanes=True), Stage(smooth.keep_acceleration)]
+    return [*assemble.stages(m), Stage(newton, lanes=True), Stage(smooth.keep_acceleration)]
 
 
 def derivatives(m) -> list[Stage]:
@@ -103,7 +104,8 @@ def integration(m) -> list[Stage]:
         IMPLICIT: [*derivatives(m), Stage(implicit.implicit)],
         IMPLICITFAST: [*derivatives(m), Stage(implicit.implicitfast)],
     }[kind]
-    move = [*actuation.advance_stages(m), Stage(rk4.advance_rk4 if kind == RK4 else advance.advance)]
+    move = [*sensors.advance_stages(m), *actuation.advance_stages(m)]
+    move.append(Stage(rk4.advance_rk4 if kind == RK4 else advance.advance))
     if m.nplastic:
         move.append(Stage(plastic.yield_springs))
     return [
@@ -119,6 +121,7 @@ def step(m, collision: list[Stage]) -> list[Stage]:
         *position(m, collision),
         *velocities(m),
         *acceleration(m),
+        *sensors.stages(m),
         *integration(m),
     ]
 

@@ -4,8 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from kinema.convex.constraint.assemble import make_rows
-from kinema.convex.stage import Stage
+from kinema.convex.constraint import assemble
 from tests.convex.stage_harness import Harness, dense_jacobian
 
 SCENE = """
@@ -35,7 +34,9 @@ SCENE = """
     <body name="t" pos="0 -1 .09"><freejoint/><geom type="cylinder" size=".1 .1"/></body>
   </worldbody>
   <tendon>
-    <fixed name="couple" range="-.01 .01" frictionloss=".2"><joint joint="slide" coef="1"/><joint joint="hinge" coef="-.5"/></fixed>
+    <fixed name="couple" range="-.01 .01" frictionloss=".2">
+      <joint joint="slide" coef="1"/><joint joint="hinge" coef="-.5"/>
+    </fixed>
     <spatial name="rope" range="0 .9"><site site="tip"/><site site="mid"/></spatial>
   </tendon>
   <equality>
@@ -53,7 +54,7 @@ SCENE = """
 def compare(m, d):
     harness = Harness(m, nworld=2)
     harness.inject(d)
-    harness.run(Stage(make_rows, lanes=True))
+    harness.run(*assemble.stages(m))
     world = 1
     assert harness.read("nefc", world) == d.nefc > 0
     for name in ("ne", "nf", "nl"):
@@ -97,6 +98,6 @@ def test_rows_without_room_are_counted_and_flagged():
     mujoco.mj_forward(m, d)
     harness = Harness(m, nefcmax=20)
     harness.inject(d)
-    harness.run(Stage(make_rows, lanes=True))
+    harness.run(*assemble.stages(m))
     assert harness.read("nefc") + harness.read("efc_dropped") == d.nefc
     assert harness.read("nefc") <= 20 and harness.read("status") == 2

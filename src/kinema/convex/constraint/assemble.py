@@ -1,38 +1,41 @@
 """All rows of a world, in MuJoCo's order: equality, friction loss, limits, contacts."""
 
+import numpy as np
 import warp as wp
 
 from kinema.convex.constraint.contact import contact_rows
-from kinema.convex.constraint.equality import equality_rows
+from kinema.convex.constraint.equality import anchor_rows, begin_rows, coupling_rows
 from kinema.convex.constraint.friction import friction_rows
 from kinema.convex.constraint.limit import limit_rows
 from kinema.convex.data import Data
 from kinema.convex.model import Model
+from kinema.convex.stage import Stage
 from kinema.convex.status import ROW_OVERFLOW
-from kinema.math.lanes import sync
 
-DISABLE_CONSTRAINT = wp.constant(1)
+DISABLE_EQUALITY, DISABLE_FRICTIONLOSS, DISABLE_LIMIT, DISABLE_CONTACT = 2, 4, 8, 16
+CONNECT, WELD = 0, 1
 
 
 @wp.func
-def make_rows(m: Model, d: Data, w: int, lane: int):
-    """Write every active row and the counts of each kind; a world with too many rows is flagged."""
-    ne = int(0)
-    nf = int(0)
-    nl = int(0)
-    n = int(0)
-    if lane == 0:
-        d.efc.dropped[w] = 0
-    if (m.opt.disableflags & DISABLE_CONSTRAINT) == 0:
-        ne = equality_rows(m, d, w, lane, 0)
-        nf = friction_rows(m, d, w, lane, ne)
-        nl = limit_rows(m, d, w, lane, nf)
-        n = contact_rows(m, d, w, lane, nl)
-    if lane == 0:
-        if d.efc.dropped[w] > 0:
-            d.state.status[w] = d.state.status[w] | ROW_OVERFLOW
-        d.efc.ne[w] = ne
-        d.efc.nf[w] = nf - ne
-        d.efc.nl[w] = nl - nf
-        d.efc.nefc[w] = n
-    sync()
+def end_rows(m: Model, d: Data, w: int):
+    """Flag a world whose rows did not all find room."""
+    if d.efc.dropped[w] > 0:
+        d.state.status[w] = d.state.status[w] | ROW_OVERFLOW
+
+
+def stages(m) -> list[Stage]:
+    """The stages that write the rows a model can have."""
+    off = int(m.opt.disableflags)
+    kind = np.asarray(m.eq_type)
+    anchors = np.isin(kind, (CONNECT, WELD))
+    recipe = [Stage(begin_rows)]
+    if not off & DISABLE_EQUALITY:
+        recipe += [Stage(anchor_rows, lanes=True)] if anchors.any() else []
+        recipe += [Stage(coupling_rows, lanes=True)] if (~anchors).any() else []
+    if not off & DISABLE_FRICTIONLOSS and (np.any(m.dof_frictionloss) or np.any(m.tendon_frictionloss)):
+        recipe.append(Stage(friction_rows, lanes=True))
+    if not off & DISABLE_LIMIT and (np.any(m.jnt_limited) or np.any(m.tendon_limited)):
+        recipe.append(Stage(limit_rows, lanes=True))
+    if not off & DISABLE_CONTACT:
+        recipe.append(Stage(contact_rows, lanes=True))
+    return [*recipe, Stage(end_rows)]

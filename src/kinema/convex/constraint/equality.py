@@ -26,90 +26,112 @@ OBJ_BODY = wp.constant(1)
 
 
 @wp.func
-def equality_rows(m: Model, d: Data, w: int, lane: int, n: int) -> int:
-    """Append the rows of active equalities; returns the new number of rows."""
-    if m.opt.disableflags & DISABLE_EQUALITY:
-        return n
-    r = n
-    for e in range(m.size.neq):
-        if d.state.eq_active[w, e] != 0:
-            kind = m.eq.type[e]
-            size = int(1)
-            if kind == CONNECT:
-                size = int(3)
-            elif kind == WELD:
-                size = int(6)
-            if r + size <= m.size.nefcmax:
-                if kind == CONNECT or kind == WELD:
-                    anchor_rows(m, d, w, lane, r, e, size)
+def row_count(kind: int) -> int:
+    """Rows of one equality of a kind."""
+    if kind == CONNECT:
+        return 3
+    if kind == WELD:
+        return 6
+    return 1
+
+
+@wp.func
+def begin_rows(m: Model, d: Data, w: int):
+    """Start the rows of a world: clear the counts, and make room for the active equalities."""
+    n = int(0)
+    dropped = int(0)
+    if (m.opt.disableflags & DISABLE_EQUALITY) == 0:
+        for e in range(m.size.neq):
+            if d.state.eq_active[w, e] != 0:
+                size = row_count(m.eq.type[e])
+                if n + size <= m.size.nefcmax:
+                    n += size
                 else:
-                    coupling_row(m, d, w, lane, r, e)
-                r += size
-            elif lane == 0:
-                d.efc.dropped[w] = d.efc.dropped[w] + size
+                    dropped += size
+    d.efc.ne[w] = n
+    d.efc.nf[w] = 0
+    d.efc.nl[w] = 0
+    d.efc.nefc[w] = n
+    d.efc.dropped[w] = dropped
+
+
+@wp.func
+def next_row(active: int, r: int, size: int, capacity: int) -> int:
+    """Where the rows of an equality end, when its rows begin at r: at r itself when it has none."""
+    if active != 0 and r + size <= capacity:
+        return r + size
     return r
 
 
 @wp.func
-def coupling_row(m: Model, d: Data, w: int, lane: int, r: int, e: int):
-    """One row that ties two joints, or two tendons, by a quartic polynomial."""
-    poly = m.eq.data[w, e]
-    one = m.eq.obj1id[e]
-    two = m.eq.obj2id[e]
-    tendon = m.eq.type[e] == TENDON
-    y = float(0.0)
-    diff = float(0.0)
-    vel = float(0.0)
-    vel2 = float(0.0)
-    weight = float(0.0)
-    v1 = int(-1)
-    v2 = int(-1)
-    if tendon:
-        y = d.ten.length[w, one] - m.tendon.length0[w, one]
-        vel = d.ten.velocity[w, one]
-        weight = m.tendon.invweight0[w, one]
-        if two >= 0:
-            diff = d.ten.length[w, two] - m.tendon.length0[w, two]
-            vel2 = d.ten.velocity[w, two]
-            weight += m.tendon.invweight0[w, two]
-    else:
-        a1 = m.jnt.qposadr[one]
-        v1 = m.jnt.dofadr[one]
-        y = d.state.qpos[w, a1] - m.jnt.qpos0[w, a1]
-        vel = d.state.qvel[w, v1]
-        weight = m.dof.invweight0[w, v1]
-        if two >= 0:
-            a2 = m.jnt.qposadr[two]
-            v2 = m.jnt.dofadr[two]
-            diff = d.state.qpos[w, a2] - m.jnt.qpos0[w, a2]
-            vel2 = d.state.qvel[w, v2]
-            weight += m.dof.invweight0[w, v2]
-    slope = float(0.0)
-    residual = y - poly[0]
-    if two >= 0:
-        residual -= diff * (poly[1] + diff * (poly[2] + diff * (poly[3] + diff * poly[4])))
-        slope = poly[1] + diff * (2.0 * poly[2] + diff * (3.0 * poly[3] + diff * 4.0 * poly[4]))
-    for i in range(lane, m.size.nv, lane_count()):
-        column = float(0.0)
-        if tendon:
-            column = tendon_entry(m.tendon.ten_J_colind, d.ten.J, w, i, m.tendon.ten_J_rowadr[one],
-                                  m.tendon.ten_J_rownnz[one])  # fmt: skip
+def coupling_rows(m: Model, d: Data, w: int, lane: int):
+    """The rows that tie two joints, or two tendons, by a quartic polynomial."""
+    r = int(0)
+    for e in range(m.size.neq):
+        size = row_count(m.eq.type[e])
+        end = next_row(d.state.eq_active[w, e], r, size, m.size.nefcmax)
+        if end > r and size == 1:
+            poly = m.eq.data[w, e]
+            one = m.eq.obj1id[e]
+            two = m.eq.obj2id[e]
+            tendon = m.eq.type[e] == TENDON
+            y = float(0.0)
+            diff = float(0.0)
+            vel = float(0.0)
+            vel2 = float(0.0)
+            weight = float(0.0)
+            v1 = int(-1)
+            v2 = int(-1)
+            if tendon:
+                y = d.ten.length[w, one] - m.tendon.length0[w, one]
+                vel = d.ten.velocity[w, one]
+                weight = m.tendon.invweight0[w, one]
+                if two >= 0:
+                    diff = d.ten.length[w, two] - m.tendon.length0[w, two]
+                    vel2 = d.ten.velocity[w, two]
+                    weight += m.tendon.invweight0[w, two]
+            else:
+                a1 = m.jnt.qposadr[one]
+                v1 = m.jnt.dofadr[one]
+                y = d.state.qpos[w, a1] - m.jnt.qpos0[w, a1]
+                vel = d.state.qvel[w, v1]
+                weight = m.dof.invweight0[w, v1]
+                if two >= 0:
+                    a2 = m.jnt.qposadr[two]
+                    v2 = m.jnt.dofadr[two]
+                    diff = d.state.qpos[w, a2] - m.jnt.qpos0[w, a2]
+                    vel2 = d.state.qvel[w, v2]
+                    weight += m.dof.invweight0[w, v2]
+            slope = float(0.0)
+            residual = y - poly[0]
             if two >= 0:
-                column -= slope * tendon_entry(m.tendon.ten_J_colind, d.ten.J, w, i, m.tendon.ten_J_rowadr[two],
-                                               m.tendon.ten_J_rownnz[two])  # fmt: skip
-        else:
-            if i == v1:
-                column += 1.0
-            if i == v2:
-                column -= slope
-        d.efc.J[w, r, i] = column
-    if lane == 0:
-        what = vec5(residual, 0.0, 0.0, vel - slope * vel2, weight)
-        put_scalars(d.efc, w, r, EQUALITY, e, what, m.eq.solref[w, e], m.eq.solimp[w, e], solref_floor(m, w))
+                residual -= diff * (poly[1] + diff * (poly[2] + diff * (poly[3] + diff * poly[4])))
+                slope = poly[1] + diff * (2.0 * poly[2] + diff * (3.0 * poly[3] + diff * 4.0 * poly[4]))
+            for i in range(lane, m.size.nv, lane_count()):
+                column = float(0.0)
+                if tendon:
+                    column = tendon_entry(m.tendon.ten_J_colind, d.ten.J, w, i, m.tendon.ten_J_rowadr[one],
+                                          m.tendon.ten_J_rownnz[one])  # fmt: skip
+                    if two >= 0:
+                        column -= slope * tendon_entry(m.tendon.ten_J_colind, d.ten.J, w, i, m.tendon.ten_J_rowadr[two],
+                                                       m.tendon.ten_J_rownnz[two])  # fmt: skip
+                else:
+                    if i == v1:
+                        column += 1.0
+                    if i == v2:
+                        column -= slope
+                d.efc.J[w, r, i] = column
+            if lane == 0:
+                what = vec5(residual, 0.0, 0.0, vel - slope * vel2, weight)
+                floor = solref_floor(m.opt, w)
+                put_scalars(d.efc, w, r, EQUALITY, e, what, m.eq.solref[w, e], m.eq.solimp[w, e], floor)
+        r = end
 
 
 @wp.func
-def tendon_entry(colind: wp.array(dtype=int), jac: wp.array2d(dtype=float), w: int, i: int, adr: int, nnz: int) -> float:
+def tendon_entry(
+    colind: wp.array(dtype=int), jac: wp.array2d(dtype=float), w: int, i: int, adr: int, nnz: int
+) -> float:
     """Column i of a sparse tendon Jacobian."""
     value = float(0.0)
     for k in range(nnz):
@@ -119,96 +141,103 @@ def tendon_entry(colind: wp.array(dtype=int), jac: wp.array2d(dtype=float), w: i
 
 
 @wp.func
-def anchor_rows(m: Model, d: Data, w: int, lane: int, r: int, e: int, size: int):
-    """The rows of a connect or a weld."""
-    one = m.eq.obj1id[e]
-    two = m.eq.obj2id[e]
-    data = m.eq.data[w, e]
-    by_body = m.eq.objtype[e] == OBJ_BODY
-    weld = m.eq.type[e] == WELD
-    b1 = one
-    b2 = two
-    x1 = wp.vec3()
-    x2 = wp.vec3()
-    q1 = wp.vec4(1.0, 0.0, 0.0, 0.0)  # orientations to be made equal
-    q2 = wp.vec4(1.0, 0.0, 0.0, 0.0)
-    if by_body:
-        head = wp.vec3(data[0], data[1], data[2])
-        tail = wp.vec3(data[3], data[4], data[5])
-        q1 = d.pose.xquat[w, b1]
-        q2 = d.pose.xquat[w, b2]
-        x1 = d.pose.xpos[w, b1] + rotate(q1, wp.where(weld, tail, head))
-        x2 = d.pose.xpos[w, b2] + rotate(q2, wp.where(weld, head, tail))
-        q1 = mul_quat(q1, wp.vec4(data[6], data[7], data[8], data[9]))
-    else:
-        b1 = m.site.bodyid[one]
-        b2 = m.site.bodyid[two]
-        x1 = d.pose.site_xpos[w, one]
-        x2 = d.pose.site_xpos[w, two]
-        q1 = mul_quat(d.pose.xquat[w, b1], m.site.quat[w, one])
-        q2 = mul_quat(d.pose.xquat[w, b2], m.site.quat[w, two])
-    c1 = d.inertia.subtree_com[w, m.body.rootid[b1]]
-    c2 = d.inertia.subtree_com[w, m.body.rootid[b2]]
-    p1 = linear(d.vel.cvel[w, b1]) + wp.cross(angular(d.vel.cvel[w, b1]), x1 - c1)  # velocities of the anchors
-    p2 = linear(d.vel.cvel[w, b2]) + wp.cross(angular(d.vel.cvel[w, b2]), x2 - c2)
-    negq2 = conjugate(q2)
-    scale = data[10]
+def anchor_rows(m: Model, d: Data, w: int, lane: int):
+    """The rows of connects and welds."""
+    r = int(0)
+    for e in range(m.size.neq):
+        size = row_count(m.eq.type[e])
+        end = next_row(d.state.eq_active[w, e], r, size, m.size.nefcmax)
+        if end > r and size > 1:
+            one = m.eq.obj1id[e]
+            two = m.eq.obj2id[e]
+            data = m.eq.data[w, e]
+            by_body = m.eq.objtype[e] == OBJ_BODY
+            weld = m.eq.type[e] == WELD
+            b1 = one
+            b2 = two
+            x1 = wp.vec3()
+            x2 = wp.vec3()
+            q1 = wp.vec4(1.0, 0.0, 0.0, 0.0)  # orientations to be made equal
+            q2 = wp.vec4(1.0, 0.0, 0.0, 0.0)
+            if by_body:
+                head = wp.vec3(data[0], data[1], data[2])
+                tail = wp.vec3(data[3], data[4], data[5])
+                q1 = d.pose.xquat[w, b1]
+                q2 = d.pose.xquat[w, b2]
+                x1 = d.pose.xpos[w, b1] + rotate(q1, wp.where(weld, tail, head))
+                x2 = d.pose.xpos[w, b2] + rotate(q2, wp.where(weld, head, tail))
+                q1 = mul_quat(q1, wp.vec4(data[6], data[7], data[8], data[9]))
+            else:
+                b1 = m.site.bodyid[one]
+                b2 = m.site.bodyid[two]
+                x1 = d.pose.site_xpos[w, one]
+                x2 = d.pose.site_xpos[w, two]
+                q1 = mul_quat(d.pose.xquat[w, b1], m.site.quat[w, one])
+                q2 = mul_quat(d.pose.xquat[w, b2], m.site.quat[w, two])
+            c1 = d.inertia.subtree_com[w, m.body.rootid[b1]]
+            c2 = d.inertia.subtree_com[w, m.body.rootid[b2]]
+            p1 = linear(d.vel.cvel[w, b1]) + wp.cross(angular(d.vel.cvel[w, b1]), x1 - c1)  # velocities of the anchors
+            p2 = linear(d.vel.cvel[w, b2]) + wp.cross(angular(d.vel.cvel[w, b2]), x2 - c2)
+            negq2 = conjugate(q2)
+            scale = data[10]
 
-    # columns of J, and the sums J v and Jdot v
-    vel = wp.spatial_vector()
-    acc = wp.spatial_vector()
-    for i in range(lane, m.size.nv, lane_count()):
-        body = m.dof.bodyid[i]
-        end = m.dof.bodyend[i]
-        s1 = holds(b1, body, end)
-        s2 = holds(b2, body, end)
-        lin = wp.vec3()
-        rot = wp.vec3()
-        if s1 + s2 > 0.0:
-            cdof = d.inertia.cdof[w, i]
-            turn = angular(cdof)
-            lin = s1 * point_column(cdof, x1 - c1) - s2 * point_column(cdof, x2 - c2)
-            spin = (s1 - s2) * turn
-            quat = mul_quat(mul_quat_axis(negq2, spin), q1)
-            rot = 0.5 * scale * wp.vec3(quat[1], quat[2], quat[3])
-            qvel = d.state.qvel[w, i]
-            vel += wp.spatial_vector(lin, rot) * qvel
-            dot = d.vel.cdof_dot[w, i]
-            j = m.dof.jntid[i]
-            kind = m.jnt.type[j]
-            if kind == BALL or (kind == FREE and i >= m.jnt.dofadr[j] + 3):
-                dot = cross_motion(d.vel.cvel[w, body], cdof)
-            a1 = point_column(dot, x1 - c1) + wp.cross(turn, p1)
-            a2 = point_column(dot, x2 - c2) + wp.cross(turn, p2)
-            acc += wp.spatial_vector(s1 * a1 - s2 * a2, (s1 - s2) * angular(dot)) * qvel
-        for k in range(3):
-            d.efc.J[w, r + k, i] = lin[k]
-        if weld:
-            for k in range(3):
-                d.efc.J[w, r + 3 + k, i] = rot[k]
-    for k in range(size):
-        vel[k] = lane_sum(vel[k])
-        acc[k] = lane_sum(acc[k])
+            # columns of J, and the sums J v and Jdot v
+            vel = wp.spatial_vector()
+            acc = wp.spatial_vector()
+            for i in range(lane, m.size.nv, lane_count()):
+                body = m.dof.bodyid[i]
+                end = m.dof.bodyend[i]
+                s1 = holds(b1, body, end)
+                s2 = holds(b2, body, end)
+                lin = wp.vec3()
+                rot = wp.vec3()
+                if s1 + s2 > 0.0:
+                    cdof = d.inertia.cdof[w, i]
+                    turn = angular(cdof)
+                    lin = s1 * point_column(cdof, x1 - c1) - s2 * point_column(cdof, x2 - c2)
+                    spin = (s1 - s2) * turn
+                    quat = mul_quat(mul_quat_axis(negq2, spin), q1)
+                    rot = 0.5 * scale * wp.vec3(quat[1], quat[2], quat[3])
+                    qvel = d.state.qvel[w, i]
+                    vel += wp.spatial_vector(lin, rot) * qvel
+                    dot = d.vel.cdof_dot[w, i]
+                    j = m.dof.jntid[i]
+                    kind = m.jnt.type[j]
+                    if kind == BALL or (kind == FREE and i >= m.jnt.dofadr[j] + 3):
+                        dot = cross_motion(d.vel.cvel[w, body], cdof)
+                    a1 = point_column(dot, x1 - c1) + wp.cross(turn, p1)
+                    a2 = point_column(dot, x2 - c2) + wp.cross(turn, p2)
+                    acc += wp.spatial_vector(s1 * a1 - s2 * a2, (s1 - s2) * angular(dot)) * qvel
+                for k in range(3):
+                    d.efc.J[w, r + k, i] = lin[k]
+                if weld:
+                    for k in range(3):
+                        d.efc.J[w, r + 3 + k, i] = rot[k]
+            for k in range(size):
+                vel[k] = lane_sum(vel[k])
+                acc[k] = lane_sum(acc[k])
 
-    if lane == 0:
-        gap = x1 - x2
-        residual = wp.spatial_vector(gap, wp.vec3())
-        drift = wp.spatial_vector(linear_part(acc), wp.vec3())
-        if weld:
-            quat = mul_quat(negq2, q1)
-            residual = wp.spatial_vector(gap, scale * wp.vec3(quat[1], quat[2], quat[3]))
-            w1 = angular(d.vel.cvel[w, b1])
-            w2 = angular(d.vel.cvel[w, b2])
-            turn_drift = weld_drift(negq2, q1, w1, w2, wp.vec3(acc[3], acc[4], acc[5]))
-            drift = wp.spatial_vector(linear_part(acc), scale * turn_drift)
-        solimp = safe_solimp(m.eq.solimp[w, e])
-        ref = safe_solref(m.eq.solref[w, e], solref_floor(m, w))
-        imp = impedance(solimp, wp.length(residual))
-        weight = m.body.invweight0[w, b1] + m.body.invweight0[w, b2]
-        for k in range(size):
-            diag = wp.where(k < 3, weight[0], weight[1])
-            put_reference(d.efc, w, r + k, EQUALITY, e, vec5(residual[k], 0.0, 0.0, vel[k], diag), ref, solimp, imp)
-            d.efc.aref[w, r + k] = d.efc.aref[w, r + k] - drift[k]
+            if lane == 0:
+                gap = x1 - x2
+                residual = wp.spatial_vector(gap, wp.vec3())
+                drift = wp.spatial_vector(linear_part(acc), wp.vec3())
+                if weld:
+                    quat = mul_quat(negq2, q1)
+                    residual = wp.spatial_vector(gap, scale * wp.vec3(quat[1], quat[2], quat[3]))
+                    w1 = angular(d.vel.cvel[w, b1])
+                    w2 = angular(d.vel.cvel[w, b2])
+                    turn_drift = weld_drift(negq2, q1, w1, w2, wp.vec3(acc[3], acc[4], acc[5]))
+                    drift = wp.spatial_vector(linear_part(acc), scale * turn_drift)
+                solimp = safe_solimp(m.eq.solimp[w, e])
+                ref = safe_solref(m.eq.solref[w, e], solref_floor(m.opt, w))
+                imp = impedance(solimp, wp.length(residual))
+                weight = m.body.invweight0[w, b1] + m.body.invweight0[w, b2]
+                for k in range(size):
+                    diag = wp.where(k < 3, weight[0], weight[1])
+                    what = vec5(residual[k], 0.0, 0.0, vel[k], diag)
+                    put_reference(d.efc, w, r + k, EQUALITY, e, what, ref, solimp, imp)
+                    d.efc.aref[w, r + k] = d.efc.aref[w, r + k] - drift[k]
+        r = end
 
 
 @wp.func

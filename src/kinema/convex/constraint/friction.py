@@ -8,16 +8,13 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.math.lanes import lane_count, sync
 
-DISABLE_FRICTIONLOSS = wp.constant(4)
-
 
 @wp.func
-def friction_rows(m: Model, d: Data, w: int, lane: int, n: int) -> int:
-    """Append the friction rows; returns the new number of rows."""
-    if m.opt.disableflags & DISABLE_FRICTIONLOSS:
-        return n
-    floor = solref_floor(m, w)
-    r = n
+def friction_rows(m: Model, d: Data, w: int, lane: int):
+    """Append the rows of friction losses."""
+    floor = solref_floor(m.opt, w)
+    first = d.efc.nefc[w]
+    r = first
     for v in range(m.size.nv):
         loss = m.dof.frictionloss[w, v]
         if loss > 0.0:
@@ -43,7 +40,11 @@ def friction_rows(m: Model, d: Data, w: int, lane: int, n: int) -> int:
                 r += 1
             elif lane == 0:
                 d.efc.dropped[w] = d.efc.dropped[w] + 1
-    return r
+    sync()
+    if lane == 0:
+        d.efc.nf[w] = r - first
+        d.efc.nefc[w] = r
+    sync()
 
 
 @wp.func

@@ -18,7 +18,7 @@ MAXIMP = wp.constant(0.9999)  # mjMAXIMP
 
 @wp.func
 def safe_solref(solref: wp.vec2, floor: float) -> wp.vec2:
-    """A usable solref: one format in both numbers, and a time constant not below the floor (2 h, or 0 to switch off)."""
+    """A usable solref: one format in both numbers, and a time constant not below the floor."""
     ref = solref
     if (ref[0] > 0.0) != (ref[1] > 0.0):
         ref = wp.vec2(0.02, 1.0)

@@ -8,20 +8,17 @@ from kinema.convex.constraint.row import LIMIT_JOINT, LIMIT_TENDON, put_scalars,
 from kinema.convex.data import Data
 from kinema.convex.kinematics import BALL, HINGE, SLIDE, qpos_quat
 from kinema.convex.model import Model
-from kinema.math.lanes import lane_count
+from kinema.math.lanes import lane_count, sync
 from kinema.math.quaternion import to_velocity
 from kinema.math.vector import normalize_with_length
 
-DISABLE_LIMIT = wp.constant(8)
-
 
 @wp.func
-def limit_rows(m: Model, d: Data, w: int, lane: int, n: int) -> int:
-    """Append the rows of active limits; returns the new number of rows."""
-    if m.opt.disableflags & DISABLE_LIMIT:
-        return n
-    floor = solref_floor(m, w)
-    r = n
+def limit_rows(m: Model, d: Data, w: int, lane: int):
+    """Append the rows of active limits."""
+    floor = solref_floor(m.opt, w)
+    first = d.efc.nefc[w]
+    r = first
     for j in range(m.size.njnt):
         if m.jnt.limited[j] != 0:
             kind = m.jnt.type[j]
@@ -83,4 +80,8 @@ def limit_rows(m: Model, d: Data, w: int, lane: int, n: int) -> int:
                         r += 1
                     elif lane == 0:
                         d.efc.dropped[w] = d.efc.dropped[w] + 1
-    return r
+    sync()
+    if lane == 0:
+        d.efc.nl[w] = r - first
+        d.efc.nefc[w] = r
+    sync()

@@ -20,7 +20,7 @@ from kinema.convex.constraint.impedance import (
     stiffness,
 )
 from kinema.convex.data import Rows
-from kinema.convex.model import Model
+from kinema.convex.model import Options
 from kinema.math.spatial import angular, linear
 
 EQUALITY = wp.constant(0)
@@ -50,11 +50,11 @@ def point_column(cdof: wp.spatial_vector, offset: wp.vec3) -> wp.vec3:
 
 
 @wp.func
-def solref_floor(m: Model, w: int) -> float:
+def solref_floor(opt: Options, w: int) -> float:
     """Smallest time constant the integrator bears: two time steps, unless the safety is off."""
-    if m.opt.disableflags & REFSAFE:
+    if opt.disableflags & REFSAFE:
         return 0.0
-    return 2.0 * m.opt.timestep[w]
+    return 2.0 * opt.timestep[w]
 
 
 @wp.func
