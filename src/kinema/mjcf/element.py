@@ -52,6 +52,7 @@ class RootElement(ElementImpl):
         _put(self, "_namescope", NameScope(name, self, model_dir=model_dir, assets=assets))
         _put(self, "_files", {})
         super().__init__(schema.MUJOCO, None, {"model": name})
+        self._single("default")  # every document says what its global class is
 
     @property
     def root(self) -> RootElement:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kinema.mjcf import schema
@@ -55,7 +56,7 @@ def default_classes(element: Any) -> list[Any]:
     return chain
 
 
-def commit_defaults(element: Any, attributes: list[str] | None = None) -> None:
+def commit_defaults(element: Any, attributes: Iterable[str] | None = None) -> None:
     """Write what an element's default classes say into the element itself, where it says nothing.
 
     Args:
@@ -64,12 +65,13 @@ def commit_defaults(element: Any, attributes: list[str] | None = None) -> None:
     """
     family = {"spatial": "tendon", "fixed": "tendon"}
     own = element.spec.attributes
+    chosen = None if attributes is None else set(attributes)
     for default in default_classes(element):
         tags = _ACTUATOR_TAGS if element.tag in _ACTUATOR_TAGS else (family.get(element.tag, element.tag),)
         for tag in tags:
             if tag not in default.spec.children:
                 continue
             for name, value in default.get_children(tag).get_attributes().items():
-                wanted = attributes is None or name in attributes
+                wanted = chosen is None or name in chosen
                 if wanted and name in own and element._get(name) is None:
                     setattr(element, name, value)
