@@ -203,6 +203,7 @@ class RungeKutta:
 @bundle()
 class Readings:
     sensordata: data()
+    fresh: data("nsensordata")  # readings of this step, where sensordata shows past ones
 
 
 adopt(Contacts, "contact_", "nconmax", shared=("status",))

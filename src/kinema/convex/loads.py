@@ -1,0 +1,257 @@
+"""Accelerations of bodies and the forces that pass between them, once constraints are solved (mj_rnePostConstraint).
+
+    cacc_b      acceleration of b, the world's being -gravity
+    cfrc_ext_b  forces on b from outside its joints: applied, contacts, equalities, spatial tendons
+    cfrc_int_b  force that b gets from its parent: what it and its descendants need, less what comes from outside
+
+All are spatial vectors about the centre of mass of the tree. Only sensors read them, so the recipe asks for them only
+where such sensors are.
+"""
+
+import warp as wp
+
+from kinema.convex.bias import world_acceleration
+from kinema.convex.bundle import vec5
+from kinema.convex.com import wrench_about
+from kinema.convex.constraint.row import EQUALITY, FRICTION_TENDON, LIMIT_TENDON
+from kinema.convex.data import Data
+from kinema.convex.model import Model
+from kinema.convex.passive import DISABLE_DAMPER, DISABLE_SPRING, damping_at, stiffness_at
+from kinema.convex.tendon import PULLEY, SPATIAL, length_bias, stretch, tendon_damping, total_armature
+from kinema.convex.transmission import TENDON
+from kinema.math.quaternion import conjugate, mul_quat, mul_quat_axis
+from kinema.math.spatial import angular, cross_force, inertia_mul, linear
+from kinema.math.vector import normalize_with_length
+
+EQ_CONNECT, EQ_WELD, EQ_TENDON = wp.constant(0), wp.constant(1), wp.constant(3)  # mjtEq
+OBJ_BODY = wp.constant(1)  # mjtObj
+PYRAMIDAL = wp.constant(0)  # mjtCone
+WRAP_SITE = wp.constant(3)  # mjtWrap
+
+
+@wp.func
+def body_acceleration(m: Model, d: Data, w: int):
+    """cacc."""
+    d.vel.cacc[w, 0] = world_acceleration(m, w)
+    for b in range(1, m.size.nbody):
+        acc = d.vel.cacc[w, m.body.parentid[b]]
+        first = m.body.dofadr[b]
+        for i in range(first, first + m.body.dofnum[b]):
+            acc += d.vel.cdof_dot[w, i] * d.state.qvel[w, i] + d.inertia.cdof[w, i] * d.frc.qacc[w, i]
+        d.vel.cacc[w, b] = acc
+
+
+@wp.func
+def joint_loads(m: Model, d: Data, w: int):
+    """cfrc_int, from cacc and cfrc_ext."""
+    d.vel.cfrc_int[w, 0] = wp.spatial_vector()
+    for b in range(1, m.size.nbody):
+        cinert = d.inertia.cinert[w, b]
+        vel = d.vel.cvel[w, b]
+        needed = inertia_mul(cinert, d.vel.cacc[w, b]) + cross_force(vel, inertia_mul(cinert, vel))
+        d.vel.cfrc_int[w, b] = needed - d.vel.cfrc_ext[w, b]
+    for k in range(m.size.nbody - 1):
+        b = m.size.nbody - 1 - k
+        p = m.body.parentid[b]
+        d.vel.cfrc_int[w, p] = d.vel.cfrc_int[w, p] + d.vel.cfrc_int[w, b]
+
+
+@wp.func
+def applied_loads(m: Model, d: Data, w: int):
+    """cfrc_ext of xfrc_applied; clears what was there."""
+    d.vel.cfrc_ext[w, 0] = wp.spatial_vector()
+    for b in range(1, m.size.nbody):
+        xfrc = d.state.xfrc_applied[w, b]  # (force, torque)
+        com = d.inertia.subtree_com[w, m.body.rootid[b]]
+        d.vel.cfrc_ext[w, b] = wrench_about(linear(xfrc), angular(xfrc), d.pose.xipos[w, b], com)
+
+
+@wp.func
+def contact_force(
+    force: wp.array2d(dtype=float), w: int, row: int, dim: int, cone: int, friction: vec5, adhesion: float
+) -> wp.spatial_vector:
+    """Force and torque of a contact in its frame (mj_contactForce): from its rows, less what adhesion pulls."""
+    result = wp.spatial_vector()
+    if row >= 0:
+        if dim == 1 or cone != PYRAMIDAL:
+            for k in range(dim):
+                result[k] = force[w, row + k]
+        else:
+            for k in range(1, dim):
+                up = force[w, row + 2 * k - 2]
+                down = force[w, row + 2 * k - 1]
+                result[0] = result[0] + up + down
+                result[k] = friction[k - 1] * (up - down)
+        result[0] = result[0] - adhesion
+    return result
+
+
+@wp.func
+def add_load(cfrc_ext: wp.array2d(dtype=wp.spatial_vector), w: int, body: int, load: wp.spatial_vector):
+    """Add a load to a body that can carry one."""
+    if body > 0:
+        cfrc_ext[w, body] = cfrc_ext[w, body] + load
+
+
+@wp.func
+def contact_loads(m: Model, d: Data, w: int):
+    """cfrc_ext += contacts."""
+    for c in range(d.con.ncon[w]):
+        row = d.crow.address[w, c]
+        if row >= 0:
+            local = contact_force(
+                d.efc.force, w, row, d.con.dim[w, c], m.opt.cone, d.con.friction[w, c], d.con.adhesion[w, c]
+            )
+            turn = wp.transpose(d.con.frame[w, c])
+            force = turn * wp.vec3(local[0], local[1], local[2])
+            torque = turn * wp.vec3(local[3], local[4], local[5])
+            for side in range(2):
+                body = m.geom.bodyid[d.con.geom[w, c][side]]
+                sign = 2.0 * float(side) - 1.0
+                com = d.inertia.subtree_com[w, m.body.rootid[body]]
+                add_load(d.vel.cfrc_ext, w, body, sign * wrench_about(torque, force, d.con.pos[w, c], com))
+
+
+@wp.func
+def equality_loads(m: Model, d: Data, w: int):
+    """cfrc_ext += connects and welds."""
+    r = int(0)
+    while r < d.efc.ne[w]:
+        e = d.efc.id[w, r]
+        kind = m.eq.type[e]
+        size = int(1)
+        if kind == EQ_CONNECT or kind == EQ_WELD:
+            size = 3
+            data = m.eq.data[w, e]
+            on_bodies = m.eq.objtype[e] == OBJ_BODY
+            obj1 = m.eq.obj1id[e]
+            obj2 = m.eq.obj2id[e]
+            body1 = obj1
+            body2 = obj2
+            quat1 = wp.vec4(1.0, 0.0, 0.0, 0.0)
+            quat2 = wp.vec4(1.0, 0.0, 0.0, 0.0)
+            anchor1 = wp.vec3(data[0], data[1], data[2])
+            anchor2 = wp.vec3(data[3], data[4], data[5])
+            if kind == EQ_WELD:
+                anchor1 = wp.vec3(data[3], data[4], data[5])
+                anchor2 = wp.vec3(data[0], data[1], data[2])
+                quat1 = wp.vec4(data[6], data[7], data[8], data[9])
+            if not on_bodies:
+                body1 = m.site.bodyid[obj1]
+                body2 = m.site.bodyid[obj2]
+                anchor1 = m.site.pos[w, obj1]
+                anchor2 = m.site.pos[w, obj2]
+                quat1 = m.site.quat[w, obj1]
+                quat2 = m.site.quat[w, obj2]
+            force = wp.vec3(d.efc.force[w, r], d.efc.force[w, r + 1], d.efc.force[w, r + 2])
+            torque = wp.vec3(0.0)
+            if kind == EQ_WELD:  # rows are of half the imaginary part of q1* q2
+                size = 6
+                turn = wp.vec3(d.efc.force[w, r + 3], d.efc.force[w, r + 4], d.efc.force[w, r + 5])
+                q1 = mul_quat(d.pose.xquat[w, body1], quat1)
+                q2 = mul_quat(d.pose.xquat[w, body2], quat2)
+                quat = mul_quat(mul_quat_axis(q2, turn), conjugate(q1))
+                torque = 0.5 * data[10] * wp.vec3(quat[1], quat[2], quat[3])
+            for side in range(2):
+                body = body1
+                anchor = anchor1
+                sign = float(1.0)
+                if side == 1:
+                    body = body2
+                    anchor = anchor2
+                    sign = -1.0
+                pos = d.pose.xpos[w, body] + d.pose.xmat[w, body] * anchor
+                com = d.inertia.subtree_com[w, m.body.rootid[body]]
+                add_load(d.vel.cfrc_ext, w, body, sign * wrench_about(torque, force, pos, com))
+        r += size
+
+
+@wp.func
+def tendon_tension(m: Model, d: Data, w: int, i: int) -> float:
+    """Force along tendon i that lengthening works against, from everything that acts through it."""
+    force = float(0.0)
+    if (m.opt.disableflags & DISABLE_SPRING) == 0:
+        slack = m.tendon.lengthspring[w, i]
+        yielded = m.tendon.plasticadr[i]
+        if yielded >= 0:
+            slack = wp.vec2(d.state.plastic[w, yielded], d.state.plastic[w, yielded + 1])
+        x = stretch(d.ten.length[w, i], slack[0], slack[1])
+        force -= x * stiffness_at(m.tendon.stiffness[w, i], m.tendon.stiffnesspoly[w, i], x)
+    if (m.opt.disableflags & DISABLE_DAMPER) == 0:
+        v = d.ten.velocity[w, i]
+        b = tendon_damping(m, w, i)
+        force -= v * damping_at(b[0], wp.vec2(b[1], b[2]), v)
+    armature = total_armature(m, w, i)
+    if armature != 0.0:
+        acc = length_bias(m, d, w, i)
+        row = m.tendon.ten_J_rowadr[i]
+        for k in range(row, row + m.tendon.ten_J_rownnz[i]):
+            acc += d.ten.J[w, k] * d.frc.qacc[w, m.tendon.ten_J_colind[k]]
+        force -= armature * acc
+    for k in range(m.size.nactuator):
+        if m.actuator.trntype[k] == TENDON and m.actuator.trnid[k][0] == i:
+            out = m.actuator.outadr[k]
+            force += d.act.force[w, out] * m.actuator.gear[w, out][0]
+    for r in range(d.efc.ne[w] + d.efc.nf[w] + d.efc.nl[w]):
+        kind = d.efc.type[w, r]
+        index = d.efc.id[w, r]
+        f = d.efc.force[w, r]
+        if kind == FRICTION_TENDON and index == i:
+            force += f
+        elif kind == LIMIT_TENDON and index == i:
+            limits = m.tendon.range[w, i]
+            length = d.ten.length[w, i]
+            force += wp.where(length - limits[0] < limits[1] - length, f, -f)
+        elif kind == EQUALITY and m.eq.type[index] == EQ_TENDON:
+            if m.eq.obj1id[index] == i:
+                force += f
+            if m.eq.obj2id[index] == i:
+                y = d.ten.length[w, i] - m.tendon.length0[w, i]
+                p = m.eq.data[w, index]
+                force -= f * (p[1] + y * (2.0 * p[2] + y * (3.0 * p[3] + y * 4.0 * p[4])))
+    return force
+
+
+@wp.func
+def tendon_loads(m: Model, d: Data, w: int):
+    """cfrc_ext += spatial tendons, which pull on the bodies their path runs over; fixed ones act through joints."""
+    for i in range(m.size.ntendon):
+        tension = float(0.0)
+        if m.tendon.type[i] == SPATIAL:
+            tension = tendon_tension(m, d, w, i)
+        if tension != 0.0:
+            scale = tension
+            at = d.ten.wrapadr[w, i]
+            end = at + d.ten.wrapnum[w, i]
+            before = int(-1)
+            x0 = wp.vec3(0.0)
+            for k in range(m.tendon.adr[i], m.tendon.adr[i] + m.tendon.num[i]):
+                kind = m.tendon.wrap_type[k]
+                obj = m.tendon.wrap_objid[k]
+                points = int(0)
+                body = int(0)
+                if kind == PULLEY:
+                    scale = tension / m.tendon.wrap_prm[w, k]
+                    before = -1
+                    at += 1
+                elif kind == WRAP_SITE:
+                    points = 1
+                    body = m.site.bodyid[obj]
+                else:
+                    body = m.geom.bodyid[obj]
+                    if at < end:
+                        if d.ten.wrap_obj[w, at / 2, at % 2] == obj:
+                            points = 2
+                for _point in range(points):
+                    x1 = d.ten.wrap_xpos[w, at / 2, at % 2]
+                    if before >= 0 and before != body:
+                        u, distance = normalize_with_length(x1 - x0)
+                        if distance > 0.0:
+                            com0 = d.inertia.subtree_com[w, m.body.rootid[before]]
+                            com1 = d.inertia.subtree_com[w, m.body.rootid[body]]
+                            none = wp.vec3(0.0)
+                            add_load(d.vel.cfrc_ext, w, body, wrench_about(none, scale * u, x1, com1))
+                            add_load(d.vel.cfrc_ext, w, before, wrench_about(none, -scale * u, x0, com0))
+                    before = body
+                    x0 = x1
+                    at += 1

@@ -1,0 +1,81 @@
+"""Sensors: readings of what the engine has computed, one file a family.
+
+A family is a stage over sensors that passes over those of other families; a model runs the families it has, after
+everything they read is there. Readings are then cut off and, where sensors have histories, delayed (reading.py).
+"""
+
+import numpy as np
+
+from kinema.convex import loads, velocity
+from kinema.convex.sensors import camera, contact, frame, joint, limit, reading, subtree, zone
+from kinema.convex.stage import Stage
+
+FAMILIES = {
+    "joint": (joint.joint_sensor, {9, 10, 16, 18, 19}),
+    "tendon": (joint.tendon_sensor, {11, 12, 17}),
+    "actuator": (joint.actuator_sensor, {13, 14, 15}),
+    "frame pose": (frame.frame_pose, {6, 26, 27, 28, 29, 30}),
+    "frame velocity": (frame.frame_velocity, {2, 3, 31, 32}),
+    "frame acceleration": (frame.frame_acceleration, {1, 33, 34}),
+    "interaction": (frame.interaction, {4, 5}),
+    "limit": (limit.limit_sensor, set(range(20, 26))),
+    "subtree": (subtree.subtree_sensor, {35, 36, 37}),
+    "global": (subtree.global_sensor, {43, 44, 45}),
+    "camera": (camera.projection_sensor, {8}),
+    "zone": (zone.inside_sensor, {38}),
+    "contact": (contact.contact_sensor, {42}),
+}
+"""The stage of each family, and the values of mjtSensor it serves."""
+
+DISABLE_SENSOR = 1 << 13
+
+
+def sensor_types(m) -> set[int]:
+    """The types of sensors a model has; none where sensors are switched off."""
+    return set() if m.opt.disableflags & DISABLE_SENSOR else set(np.asarray(m.sensor_type).tolist())
+
+
+def stages(m) -> list[Stage]:
+    """What the sensors of a model need and the engine does not compute otherwise, then their readings."""
+    types = sensor_types(m)
+    if not types:
+        return []
+    recipe = []
+    if types & {36, 37}:
+        recipe.append(Stage(velocity.subtree_velocity))
+    if types & {1, 4, 5, 33, 34}:
+        recipe.append(Stage(loads.body_acceleration))
+    if types & {4, 5}:
+        recipe += load_stages(m)
+    recipe += [Stage(func, over="nsensor") for func, served in FAMILIES.values() if types & served]
+    if np.any(m.sensor_cutoff):
+        recipe.append(Stage(reading.cut_off, over="nsensor"))
+    if has_history(m):
+        recipe.append(Stage(reading.recall, over="nsensor"))
+    return [Stage(s.func, s.over, s.lanes, once=True) for s in recipe]
+
+
+def load_stages(m) -> list[Stage]:
+    """The forces between bodies."""
+    recipe = [Stage(loads.applied_loads)]
+    constrained = not m.opt.disableflags & 1
+    if constrained:
+        recipe.append(Stage(loads.contact_loads))
+        if np.any(np.isin(m.eq_type, (0, 1))):
+            recipe.append(Stage(loads.equality_loads))
+    if np.any(np.asarray(m.tendon_type) == 1):
+        recipe.append(Stage(loads.tendon_loads))
+    recipe.append(Stage(loads.joint_loads))
+    return recipe
+
+
+def has_history(m) -> bool:
+    """Whether any sensor keeps its past readings."""
+    return bool(m.nsensor) and bool(np.any(np.asarray(m.sensor_history).reshape(-1, 2)[:, 0]))
+
+
+def advance_stages(m) -> list[Stage]:
+    """What sensors do when a step ends, before time advances."""
+    if not has_history(m) or m.opt.disableflags & DISABLE_SENSOR:
+        return []
+    return [Stage(reading.remember, over="nsensor")]
