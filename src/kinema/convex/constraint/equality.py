@@ -186,9 +186,9 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int):
             acc = wp.spatial_vector()
             for i in range(lane, m.size.nv, lane_count()):
                 body = m.dof.bodyid[i]
-                end = m.dof.bodyend[i]
-                s1 = holds(b1, body, end)
-                s2 = holds(b2, body, end)
+                beyond = m.dof.bodyend[i]
+                s1 = holds(b1, body, beyond)
+                s2 = holds(b2, body, beyond)
                 lin = wp.vec3()
                 rot = wp.vec3()
                 if s1 + s2 > 0.0:
