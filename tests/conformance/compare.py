@@ -48,7 +48,8 @@ def _field(field: Field, ours: HostModel, theirs: mujoco.MjModel) -> tuple[str, 
         struct = "opt" if field.group == "option" else "stat"
         label = f"{struct}.{field.name}"
         mine = getattr(getattr(ours, struct), field.name, None)
-        return label, _numbers(label, mine, getattr(getattr(theirs, struct), field.name))
+        scale = float(theirs.stat.extent) if field.name == "center" else 0.0  # a place in the model
+        return label, _numbers(label, mine, getattr(getattr(theirs, struct), field.name), scale)
     if not hasattr(theirs, field.name):
         return field.name, None
     mine, wanted = ours.arrays.get(field.name), getattr(theirs, field.name)
@@ -71,7 +72,7 @@ def _text(mine: bytes, wanted) -> str | None:
     return f"at {at}: {mine[at : at + 30]!r}, not {wanted[at : at + 30]!r}"
 
 
-def _numbers(name: str, mine, wanted) -> str | None:
+def _numbers(name: str, mine, wanted, scale: float = 0.0) -> str | None:
     if mine is None:
         return "missing"
     mine, wanted = np.asarray(mine), np.asarray(wanted)
@@ -83,7 +84,7 @@ def _numbers(name: str, mine, wanted) -> str | None:
     if wanted.dtype.kind in "iub":
         wrong = mine.astype(np.int64) != wanted.astype(np.int64)
     else:
-        scale = float(np.max(np.abs(wanted), initial=0.0, where=np.isfinite(wanted)))
+        scale = max(scale, float(np.max(np.abs(wanted), initial=0.0, where=np.isfinite(wanted))))
         rtol = RTOL_INVERSE if any(part in name for part in INVERSE) else RTOL
         same = (mine == wanted) | (np.isnan(mine) & np.isnan(wanted))
         with np.errstate(invalid="ignore"):
@@ -102,7 +103,7 @@ def _visual(ours: HostModel, theirs: mujoco.MjModel) -> Iterator[tuple[str, str]
             value = getattr(wanted, name, None)
             if value is None or np.size(value) == 0:  # not offered by the bindings
                 continue
-            problem = _numbers(name, mine, value)
+            problem = _numbers(name, np.float64(mine), value)
             if problem:
                 yield f"vis.{group.rstrip('_')}.{name}", problem
 

@@ -30,7 +30,12 @@ def write_section(stage: str, text: str, *, page: Path = PAGE) -> None:
 def section(stage: str, failing: Mapping[str, Mapping[str, str]], total: int, *, notes: str = "") -> str:
     """Text of a section: the score, and a table of models by failing fields with one difference each."""
     good = total - len(failing)
-    lines = [f"## {stage}", "", f"{good} of {total} models conform on all fields ({100 * good / max(total, 1):.1f} %).", ""]
+    lines = [
+        f"## {stage}",
+        "",
+        f"{good} of {total} models conform on all fields ({100 * good / max(total, 1):.1f} %).",
+        "",
+    ]
     if notes:
         lines += [notes.strip(), ""]
     if failing:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ from kinema import resources
 from kinema.compile.context import Compilation
 from kinema.compile.element import Element
 from kinema.compile.geom import GEOM_TYPES
+from kinema.compile.heightfield import CompiledHField, compile_hfield, pack_hfields
 from kinema.compile.inertia import MESH, SDF, SPHERE
-from kinema.compile.mesh import CompiledMesh, compile_mesh, fit_primitive, load_mesh, pack_meshes
+from kinema.compile.mesh import INERTIA_MODES, CompiledMesh, fit_primitive, mesh_asset, pack_meshes
+from kinema.compile.skin import bone, compile_skin, load_skin, pack_skins
+from kinema.compile.texture import CompiledTexture, compile_texture, pack_textures
 from kinema.errors import CompileError, did_you_mean
 
 TEXTURE_ROLES = {
@@ -27,17 +31,27 @@ _TYPE_NAMES = {code: name for name, code in GEOM_TYPES.items()}
 
 
 def asset_path(e: Element, attribute: str = "file") -> str:
-    """Where an asset's file is: the document's folder, its mesh or texture folder, and the name as written."""
+    """Where an asset's file is: the document's folder, its mesh or texture folder, and the name as written.
+
+    What is not there but written in an included file is taken relative to that file.
+    """
     name = e.text(attribute, "").replace("\\", "/")
     settings = e.settings
     if settings.strippath:
         name = posixpath.basename(name)
-    folder = settings.texturedir if e.kind == "texture" else settings.meshdir
-    if folder and not _absolute(name):
-        name = posixpath.join(folder.replace("\\", "/"), name)
-    if e.scope.directory and not _absolute(name):
-        name = posixpath.join(e.scope.directory, name)
-    return posixpath.normpath(name) if "://" not in name and not _has_provider(name) else name
+    if _absolute(name):
+        return name if _has_provider(name) else posixpath.normpath(name)
+    folder = (settings.texturedir if e.kind == "texture" else settings.meshdir).replace("\\", "/")
+    path = posixpath.join(folder, name) if folder else name
+    if e.scope.directory and not _absolute(path):
+        path = posixpath.join(e.scope.directory, path)
+    if _has_provider(path):
+        return path
+    written_in = resources.getdir(e.node.file) if e.node.file else ""
+    if written_in and written_in != e.scope.directory and not os.path.exists(path):
+        beside = posixpath.join(written_in, name)
+        path = beside if os.path.exists(beside) else path
+    return posixpath.normpath(path)
 
 
 def _absolute(name: str) -> bool:
@@ -91,38 +105,37 @@ def compile_meshes(c: Compilation) -> None:
 
 
 def _compile_one(c: Compilation, e: Element, needhull: bool) -> CompiledMesh:
-    if e.given("builtin"):
-        from kinema.compile.mesh import builtin_mesh
-
-        data = builtin_mesh(e.text("builtin"), e.vector("params", ()).tolist())
-    else:
-        resource = read_asset(c, e) if e.text("file", "") else None
-        written = {name: e.vector(name) for name in ("vertex", "normal", "texcoord")}
-        face = e.vector("face", dtype=int)
-        data = load_mesh(e.name, resource=resource, content_type=e.text("content_type", None), face=face, **written)
-    return compile_mesh(
+    if any(e.children("plugin")):
+        raise e.error("a mesh made by a plugin is not supported yet")
+    written = {name: e.vector(name) for name in ("vertex", "normal", "texcoord")}
+    return mesh_asset(
         e.name,
-        data,
+        resource=read_asset(c, e) if e.text("file", "") else None,
+        content_type=e.text("content_type", None),
+        face=e.vector("face", dtype=int),
+        **written,
+        builtin=e.text("builtin", None),
+        params=e.vector("params", ()).tolist(),
         scale=e.vector("scale", (1, 1, 1), length=3),
         refpos=e.vector("refpos", (0, 0, 0), length=3),
         refquat=e.vector("refquat", (1, 0, 0, 0), length=4),
-        inertia=e.keyword("inertia", {word: word for word in ("convex", "exact", "legacy", "shell")}, "legacy"),
+        inertia=e.keyword("inertia", {word: word for word in INERTIA_MODES}, "legacy"),
         smoothnormal=e.flag("smoothnormal", False),
         maxhullvert=e.integer("maxhullvert", -1),
         needhull=needhull,
     )
 
 
-def _at(e: Element, work: Any) -> Any:
+def _at(e: Element | None, work: Any) -> Any:
     """Run work on an asset; what it finds wrong is reported at the element."""
     try:
         return work()
     except CompileError as error:
-        if error.line is not None or error.path is not None:
+        if e is None or error.line is not None or error.path is not None:
             raise
         raise e.error(error.message) from error
     except OSError as error:
-        raise e.error(str(error)) from error
+        raise (error if e is None else e.error(str(error))) from error
 
 
 def _meshes_with_hull(c: Compilation) -> set[int]:
@@ -156,6 +169,137 @@ def fill_meshes(c: Compilation) -> None:
     c.sizes["noct"] = len(a["oct_depth"])
     c.sizes["npolygonmax"] = int(a["mesh_polyvertnum"].max(initial=0))
     c.sizes["nmeshdegmax"] = int(a["mesh_polymapnum"].max(initial=0))
+
+
+# ---- height fields
+
+
+def compile_hfields(c: Compilation) -> None:
+    """Set the hfield_* arrays; leaves sizes by id in `c.scratch["hfields"]`."""
+    for e in c.elements["hfield"]:
+        if not e.name:
+            raise e.error("hfield needs a name or a file")
+    fields = [_at(e, lambda e=e: _compile_hfield(c, e)) for e in c.elements["hfield"]]
+    c.arrays.update(pack_hfields(fields))
+    c.sizes["nhfielddata"] = len(c.arrays["hfield_data"])
+    c.scratch["hfields"] = [field.size.tolist() for field in fields]
+
+
+def _compile_hfield(c: Compilation, e: Element) -> CompiledHField:
+    e.required("size")
+    return compile_hfield(
+        e.name,
+        size=e.vector("size", length=4),
+        resource=read_asset(c, e) if e.text("file", "") else None,
+        content_type=e.text("content_type", None),
+        nrow=e.integer("nrow", 0),
+        ncol=e.integer("ncol", 0),
+        elevation=e.vector("elevation"),
+    )
+
+
+# ---- textures
+
+
+def compile_textures(c: Compilation) -> None:
+    """Set the tex_* arrays."""
+    if c.settings.discardvisual and not any(c.elements[kind] for kind in ("sensor", "tuple")):
+        c.elements["texture"] = []
+        c.renumber("texture")
+    for e in c.elements["texture"]:
+        if not e.name and e.text("type", "cube") != "skybox":
+            raise e.error("texture needs a name or a file")
+    c.scratch["textures"] = {id(e): _at(e, lambda e=e: _compile_texture(c, e)) for e in c.elements["texture"]}
+
+
+def fill_textures(c: Compilation) -> None:
+    """Set the tex_* arrays of the textures that were kept."""
+    a = c.arrays
+    a.update(pack_textures([c.scratch["textures"][id(e)] for e in c.elements["texture"]]))
+    a["tex_contenttypeadr"] = np.full(len(c.elements["texture"]), -1, dtype=np.int32)
+    c.sizes["ntexdata"] = len(a["tex_data"])
+
+
+CUBE_FILES = ("fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
+
+
+def _compile_texture(c: Compilation, e: Element) -> CompiledTexture:
+    gridsize = e.vector("gridsize", (1, 1), length=2, dtype=int).tolist()
+    layout = e.text("gridlayout", "............")
+    if e.given("gridlayout") and len(layout) != gridsize[0] * gridsize[1]:
+        raise e.error("gridlayout must have as many letters as the grid has squares", "gridlayout")
+    separate = [read_asset(c, e, name) if e.text(name, "") else None for name in CUBE_FILES]
+    return compile_texture(
+        e.name,
+        type=e.text("type", "cube"),
+        colorspace=e.text("colorspace", "auto"),
+        builtin=e.text("builtin", "none"),
+        rgb1=e.vector("rgb1", (0.8, 0.8, 0.8), length=3),
+        rgb2=e.vector("rgb2", (0.5, 0.5, 0.5), length=3),
+        mark=e.text("mark", "none"),
+        markrgb=e.vector("markrgb", (0, 0, 0), length=3),
+        random=e.number("random", 0.01),
+        width=e.integer("width", 0),
+        height=e.integer("height", 0),
+        gridsize=gridsize,
+        gridlayout=layout,
+        hflip=e.flag("hflip", False),
+        vflip=e.flag("vflip", False),
+        nchannel=e.integer("nchannel", 3),
+        file=read_asset(c, e) if e.text("file", "") else None,
+        content_type=e.text("content_type", None),
+        cubefiles=separate if any(separate) else None,
+    )
+
+
+# ---- skins
+
+
+def compile_skins(c: Compilation) -> None:
+    """Set the skin_* arrays."""
+    elements = c.elements["skin"]
+    n, a = len(elements), c.arrays
+    skins = [_at(e, lambda e=e: _compile_skin(c, e)) for e in elements]
+    owner = elements[0] if elements else None
+    a.update(_at(owner, lambda: pack_skins(skins, body_ids=c.ids("body"))))
+    a["skin_matid"] = np.array([c.reference(e, "material") for e in elements], dtype=np.int32)
+    a["skin_group"] = np.array([_skin_group(e) for e in elements], dtype=np.int32)
+    rgba = [e.vector("rgba", (0.5, 0.5, 0.5, 1), length=4) for e in elements]
+    a["skin_rgba"] = np.array(rgba, dtype=np.float32).reshape(n, 4)
+    a["skin_inflate"] = np.array([e.number("inflate", 0.0) for e in elements], dtype=np.float32)
+    for size, name in (
+        ("nskinvert", "vert"), ("nskintexvert", "texcoord"), ("nskinface", "face"), ("nskinbone", "bonebodyid"),
+        ("nskinbonevert", "bonevertid"),
+    ):  # fmt: skip
+        c.sizes[size] = len(a[f"skin_{name}"])
+
+
+def _skin_group(e: Element) -> int:
+    group = e.integer("group", 0)
+    if not 0 <= group < 6:
+        raise e.error("skin group must be between 0 and 5", "group")
+    return group
+
+
+def _compile_skin(c: Compilation, e: Element) -> Any:
+    bones = []
+    for child in e.children("bone"):
+        child.required("body")
+        numbers = {
+            "bindpos": child.vector("bindpos", length=3), "bindquat": child.vector("bindquat", length=4),
+            "vertid": child.vector("vertid", dtype=int), "vertweight": child.vector("vertweight"),
+        }  # fmt: skip
+        for name, value in numbers.items():
+            if value is None:
+                raise child.error(f"bone needs {name!r}")
+        bones.append(bone(child.text("body"), **numbers))
+    resource = read_asset(c, e) if e.text("file", "") else None
+    written = {name: e.vector(name) for name in ("vertex", "texcoord")}
+    skin = compile_skin(
+        e.name, load_skin(e.name, resource=resource, face=e.vector("face", dtype=int), bones=bones, **written)
+    )
+    renamed = [replace(item, body=e.scope.full_name("body", item.body)) for item in skin.bones]
+    return replace(skin, bones=renamed)
 
 
 # ---- materials

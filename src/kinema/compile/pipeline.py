@@ -7,7 +7,16 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from kinema.compile.asset import compile_material, compile_meshes, fill_meshes
+from kinema.compile.actuator import compile_actuator
+from kinema.compile.asset import (
+    compile_hfields,
+    compile_material,
+    compile_meshes,
+    compile_skins,
+    compile_textures,
+    fill_meshes,
+    fill_textures,
+)
 from kinema.compile.attached_key import spread_attached_keys
 from kinema.compile.body import check_moving_mass, compile_body, fill_bodies
 from kinema.compile.bvh import fill_hierarchies
@@ -28,8 +37,10 @@ from kinema.compile.keyframe import compile_keyframe
 from kinema.compile.light import fill_lights
 from kinema.compile.names import fill_names
 from kinema.compile.option import compile_option, read_sizes
+from kinema.compile.plugin import compile_plugin
+from kinema.compile.sensor import compile_sensor
 from kinema.compile.site import fill_sites
-from kinema.compile.sizes import complete_sizes, fill_flex
+from kinema.compile.sizes import complete_sizes, count_jacobians, fill_flex
 from kinema.compile.source import load_model, load_source
 from kinema.compile.sparsity import fill_sparsity
 from kinema.compile.statistic import INITIAL, override_statistic
@@ -130,42 +141,31 @@ def _spring_damper(c: Compilation) -> None:
         a["dof_damping"][dofs] = 2 * inertia / max(1e-15, timeconst)
 
 
-def _optional(module: str, function: str):
-    import importlib
-    import importlib.util
-
-    def run(c: Compilation) -> None:
-        if importlib.util.find_spec(f"kinema.compile.{module}"):
-            found = getattr(importlib.import_module(f"kinema.compile.{module}"), function, None)
-            if found:
-                found(c)
-
-    return run
-
-
 STAGES = (
     read_sizes,
     compile_option,
     read_visual,
     compile_meshes,
-    _optional("asset", "compile_textures"),
-    _optional("asset", "compile_hfields"),
+    compile_textures,
+    compile_hfields,
     _tree,
     _fill_tree,
     compile_material,
-    _optional("asset", "compile_skins"),
-    _optional("plugin", "compile_plugin"),
+    fill_textures,
+    compile_skins,
+    compile_plugin,
     compile_tendon,
-    _optional("actuator", "compile_actuator"),
+    compile_actuator,
     compile_equality,
     compile_contact,
-    _optional("sensor", "compile_sensor"),
+    compile_sensor,
     compile_custom,
     fill_flex,
     fill_sparsity,
     complete_sizes,
     _total_mass,
     _constants,
+    count_jacobians,
     override_statistic,
     spread_attached_keys,
     compile_keyframe,

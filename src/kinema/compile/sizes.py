@@ -6,9 +6,11 @@ import numpy as np
 
 from kinema.compile.context import Compilation
 from kinema.compile.host_model import KINDS
+from kinema.compile.joint import NV
 from kinema.model.mujoco_fields import model_arrays, model_sizes
 
 CONNECT, WELD = 0, 1
+TRN_JOINT, TRN_JOINTINPARENT, TRN_SLIDERCRANK, TRN_TENDON, TRN_SITE, TRN_BODY, TRN_SO3 = range(7)
 
 
 def complete_sizes(c: Compilation) -> None:
@@ -23,6 +25,38 @@ def complete_sizes(c: Compilation) -> None:
     for field in model_sizes():
         if field.name.startswith("nflex") or field.name.startswith("nefm") or field.name == "nJfe":
             c.sizes.setdefault(field.name, 0)
+
+
+def count_jacobians(c: Compilation) -> None:
+    """Sizes of the sparse Jacobians of tendons and actuators; needs the tendons' sparsity."""
+    a = c.arrays
+    c.sizes["nJten"] = len(a["ten_J_colind"])
+    total = 0
+    for kind, (first, second) in zip(a["actuator_trntype"], a["actuator_trnid"], strict=True):
+        if kind in (TRN_JOINT, TRN_JOINTINPARENT):
+            total += NV[a["jnt_type"][first]]
+        elif kind == TRN_TENDON:
+            total += int(a["ten_J_rownnz"][first])
+        elif kind == TRN_SLIDERCRANK:
+            total += len(_chain(a, a["site_bodyid"][first]) | _chain(a, a["site_bodyid"][second]))
+        elif kind == TRN_SITE:
+            reference = a["site_bodyid"][second] if second >= 0 else 0
+            total += len(_chain(a, a["site_bodyid"][first]) ^ _chain(a, reference))
+        elif kind == TRN_BODY:
+            total += c.size("nv")
+        elif kind == TRN_SO3:
+            total += 3 * c.size("nv") if second >= 0 else 3
+    c.sizes["nJmom"] = total
+
+
+def _chain(a: dict[str, np.ndarray], body: int) -> set[int]:
+    """Degrees of freedom that move a body."""
+    dofs: set[int] = set()
+    while body > 0:
+        start = a["body_dofadr"][body]
+        dofs.update(range(start, start + a["body_dofnum"][body]))
+        body = a["body_parentid"][body]
+    return dofs
 
 
 def fill_flex(c: Compilation) -> None:
