@@ -1,10 +1,10 @@
 """Processed meshes kept on disk, by the hash of everything they depend on.
 
 One file a mesh under ``$KINEMA_CACHE_DIR`` (default ``~/.cache/kinema``), in the folder ``mesh``: a JSON line that
-names the arrays with dtype and shape, then their bytes. The key covers the content of the asset and every parameter,
-and `VERSION`, to be raised whenever processing changes. Files appear whole or not at all (written aside, then renamed);
-one that does not read back right counts as absent; a folder that cannot be written means no cache, not an error. An
-empty ``KINEMA_CACHE_DIR`` turns the cache off.
+names the arrays with dtype and shape, then their bytes. The key covers the content of the asset, every parameter, and
+the code that processes them, so that a new version of Kinema starts afresh. Files appear whole or not at all (written
+aside, then renamed); one that does not read back right counts as absent; a folder that cannot be written means no cache,
+not an error. An empty ``KINEMA_CACHE_DIR`` turns the cache off.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import hashlib
 import json
 import os
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+import scipy
 
-VERSION = 1
 _MAGIC = "kinema-arrays"
 _ALIGN = 16
 
@@ -32,9 +33,19 @@ def folder() -> Path | None:
     return (Path(root) if root else Path.home() / ".cache" / "kinema") / "mesh"
 
 
+@cache
+def version() -> str:
+    """What the results depend on besides their input: the code that makes them, and the libraries it calls."""
+    digest = hashlib.blake2b(digest_size=16)
+    here = Path(__file__)
+    for path in sorted([*(here.parents[1] / "geometry").glob("*.py"), here, here.with_name("mesh.py")]):
+        digest.update(path.read_bytes())
+    return f"{_MAGIC} {digest.hexdigest()} numpy {np.__version__} scipy {scipy.__version__}"
+
+
 def key(*parts: object) -> str:
     """A hash of parts: bytes and arrays by content, the rest by its text; equal parts, equal key."""
-    digest = hashlib.blake2b(f"{_MAGIC} {VERSION}".encode(), digest_size=20)
+    digest = hashlib.blake2b(version().encode(), digest_size=20)
     for part in parts:
         if isinstance(part, np.ndarray):
             head, body = f"{part.dtype.str}{part.shape}", np.ascontiguousarray(part).tobytes()
@@ -83,7 +94,7 @@ def store(name: str, arrays: Arrays) -> bool:
 
 
 def _packed(arrays: Arrays) -> bytes:
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     bodies = [array.tobytes() for array in contiguous.values()]
     check = hashlib.blake2b(b"".join(bodies), digest_size=8).hexdigest()
     table = [[name, array.dtype.str, list(array.shape)] for name, array in contiguous.items()]
