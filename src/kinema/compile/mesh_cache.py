@@ -3,8 +3,8 @@
 One file a mesh under ``$KINEMA_CACHE_DIR`` (default ``~/.cache/kinema``), in the folder ``mesh``: a JSON line that
 names the arrays with dtype and shape, then their bytes. The key covers the content of the asset, every parameter, and
 the code that processes them, so that a new version of Kinema starts afresh. Files appear whole or not at all (written
-aside, then renamed); one that does not read back right counts as absent; a folder that cannot be written means no cache,
-not an error. An empty ``KINEMA_CACHE_DIR`` turns the cache off.
+aside, then renamed); one that does not read back right counts as absent; a folder that cannot be written means no
+cache, not an error. An empty ``KINEMA_CACHE_DIR`` turns the cache off.
 """
 
 from __future__ import annotations
