@@ -1,7 +1,8 @@
 """Groups of identical worlds, and the rows of one of them with indices of its own.
 
 Worlds made from one template are identical unless rows were changed afterwards; worlds filled by adders are compared
-row by row. Initial states, controls and labels may differ within a class, and so may what a merge transform moved.
+row by row. Initial states, controls, labels and colours may differ within a class, and so may what a merge transform
+moved.
 """
 
 from __future__ import annotations
@@ -67,8 +68,10 @@ class WorldClass:
 def _host(model: Model, field: Field, start: int, end: int) -> np.ndarray:
     """Rows `start` to `end` of a field's array, as columns hold them."""
     value = model.array_of(field)
-    if isinstance(value, (list, np.ndarray)):
-        rows = np.empty(end - start, dtype=field.numpy_dtype)
+    if isinstance(value, np.ndarray):
+        return value[start:end]
+    if isinstance(value, list):
+        rows = np.empty(end - start, dtype=object)
         rows[:] = value[start:end]
         return rows
     if end <= start:
@@ -154,8 +157,9 @@ def group_worlds(model: Model, seeds: np.ndarray, direct: np.ndarray, touched: s
     for kind in model.kinds:
         classes = _split(classes, np.diff(model.kind_starts(kind))[: model.world_count])
     for field in model.fields.values():
-        compared = field.assignment not in (STATE, CONTROL) and not field.prefixed and field.frequency != "once"
-        if compared and field.frequency in model.kinds and field.key != world_key(field.frequency):
+        compared = field.assignment not in (STATE, CONTROL) and not field.prefixed and not field.display
+        known = not field.runtime and field.frequency in (*model.kinds, "world")
+        if compared and known and field.key != world_key(field.frequency):
             if field.key in touched:
                 classes = _refine(model, field, classes, np.ones(len(classes), bool))
             elif direct.any():

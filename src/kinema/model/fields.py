@@ -49,6 +49,7 @@ class Field:
         runtime: Exists on its run-time object only; the model holds no initial value.
         on_request: Allocated only when asked for (`request_state_attributes`, `request_contact_attributes`).
         grad: Follows the model's `requires_grad`.
+        display: Matters to eyes only; worlds that differ in it are still alike.
         transform: What the transform of a merge does to the rows (see `transform.py`).
         derived: Names of the columns a derived field is computed from at finalize (see `derived.py`).
         custom: Added by a user or a solver.
@@ -71,6 +72,7 @@ class Field:
     runtime: bool = False
     on_request: bool = False
     grad: bool = False
+    display: bool = False
     transform: Callable[..., None] | None = None
     derived: tuple[str, ...] = ()
     custom: bool = False
@@ -253,8 +255,8 @@ _SHAPE = _group(
     _f("shape_collision_group", I, 1, "", "Collision group"),
     _f("shape_collision_radius", F, 0.0, "m", "Radius of the bounding sphere", grad=True),
     _f("shape_world", I, -1, "", "World of the shape, -1 for global", "world"),
-    _f("shape_color", V3, 0.0, "", "Display colour, 0 to 1"),
-    _f("shape_opacity", F, 1.0, "", "Display opacity, 0 to 1"),
+    _f("shape_color", V3, 0.0, "", "Display colour, 0 to 1", display=True),
+    _f("shape_opacity", F, 1.0, "", "Display opacity, 0 to 1", display=True),
     _f("shape_filter", I, 0, "", "Filter group"),
     _f("shape_material_ke", F, 2.5e3, "N/m", "Contact stiffness", grad=True),
     _f("shape_material_kd", F, 100.0, "N s/m", "Contact damping", grad=True),
@@ -307,8 +309,8 @@ _TRIANGLE = _group(
     _f("tri_materials", F, 0.0, "Pa, Pa, Pa s, Pa s, Pa", "k_mu, k_lambda, k_damp, k_drag, k_lift", shape=(5,),
        grad=True),
     _f("tri_areas", F, 0.0, "m^2", "Rest area", grad=True),
-    _f("tri_color", V3, (0.7, 0.5, 0.3), "", "Display colour, 0 to 1"),
-    _f("tri_opacity", F, 1.0, "", "Display opacity, 0 to 1"),
+    _f("tri_color", V3, (0.7, 0.5, 0.3), "", "Display colour, 0 to 1", display=True),
+    _f("tri_opacity", F, 1.0, "", "Display opacity, 0 to 1", display=True),
 )  # fmt: skip
 
 _EDGE = _group(

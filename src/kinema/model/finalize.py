@@ -104,9 +104,6 @@ def _place_arrays(model: Model, builder: ModelBuilder, base: Template, layout: L
         if key == "joint_target_q" and not model.use_coord_layout_targets:
             rows = rows[_dof_layout(host["joint_type"], host["joint_q_start"], len(rows))]
         place(model, field, device_array(field, rows, model.device, requires_grad=model.requires_grad))
-    for name in ("body_colors", "particle_colors"):
-        if not np.any(host[name] >= 0):
-            setattr(model, name, None if name == "body_colors" else getattr(model, name))
     return host
 
 

@@ -281,6 +281,19 @@ class Model:
             )
         return self.custom_frequency_counts[frequency]
 
+    def common_length(self, *keys: str) -> int:
+        """Number of rows that arrays of one entity share; an error names the arrays that disagree.
+
+        For attributes with ``frequency=None``, whose lengths nothing else keeps together. Unregistered keys are left
+        out; without any the length is 0.
+        """
+        lengths = {key: len(find(self, self.fields[key])) for key in keys if key in self.fields}
+        if len(set(lengths.values())) > 1:
+            usual = max(set(lengths.values()), key=list(lengths.values()).count)
+            odd = {key: length for key, length in lengths.items() if length != usual}
+            raise BuildError(f"attributes of one entity differ in length: {odd}, the others have {usual} rows")
+        return next(iter(lengths.values()), 0)
+
     def request_state_attributes(self, *attributes: str) -> None:
         """Let new states allocate further arrays, such as ``"body_qdd"``."""
         check_requests(attributes, STATE)

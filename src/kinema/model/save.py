@@ -76,6 +76,7 @@ def _field_record(field: Field) -> dict[str, Any]:
         "references": list(references) if isinstance(references, tuple) else references,
         "flat": field.flat, "hidden": field.hidden, "runtime": field.runtime, "on_request": field.on_request,
         "grad": field.grad, "sentinel": field.sentinel, "prefixed": field.prefixed, "custom": field.custom,
+        "display": field.display,
         "unit": field.unit, "doc": field.doc,
     }  # fmt: skip
 
