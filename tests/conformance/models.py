@@ -1,4 +1,4 @@
-"""The corpus: every MJCF file that comes with the installed packages and lies beside the project, if MuJoCo loads it."""
+"""The corpus: every MJCF file that comes with the installed packages or lies beside the project, if MuJoCo loads it."""
 
 from __future__ import annotations
 

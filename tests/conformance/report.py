@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "conformance.md"
+HERE = Path(__file__).resolve().parent
 HEAD = """# Conformance with MuJoCo
 
 Written by the tests in `tests/conformance`, one section per stage. MuJoCo is the judge: each section lists the models
@@ -60,7 +61,7 @@ def print_table(failing: Mapping[str, Mapping[str, str]], total: int) -> None:
 class Baseline:
     """Names of models that conformed before, kept as data; a model on the list must not fall off it."""
 
-    def __init__(self, stage: str, folder: Path = Path(__file__).resolve().parent):
+    def __init__(self, stage: str, folder: Path = HERE):
         self.path = folder / f"baseline_{stage}.txt"
 
     def names(self) -> set[str]:

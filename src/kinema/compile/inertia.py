@@ -11,13 +11,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from kinema.compile import pose
-from kinema.geometry import inertia as geometry
 
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)
 MINVAL = 1e-15
+_EIGEN_TOLERANCE = 1e-14
+_HALF_RIGHT = 0.707106781186548
 
 
 @dataclass(slots=True)
@@ -176,7 +175,40 @@ def steiner(mass: float, d: Sequence[float]) -> list[float]:
 
 
 def principal_axes(full: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Moments, largest first, and the quaternion of their axes."""
+    """Moments, largest first, and the quaternion of their axes, by Jacobi rotations from the identity.
+
+    Ends when no product of inertia exceeds 1e-14 of the largest entry; moments closer than that keep their order.
+    """
     xx, yy, zz, xy, xz, yz = full
-    moments, quat = geometry.principal_axes(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
-    return moments.tolist(), quat.tolist()
+    a = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+    tolerance = _EIGEN_TOLERANCE * max(abs(x) for x in full)
+    quat = list(pose.IDENTITY)
+    moments = [xx, yy, zz]
+    for _ in range(500):
+        m = pose.matrix(quat)
+        axes = (m[0::3], m[1::3], m[2::3])
+        turned = [[sum(a[i][k] * axis[k] for k in range(3)) for i in range(3)] for axis in axes]
+        d = [[sum(axes[i][k] * turned[j][k] for k in range(3)) for j in range(3)] for i in range(3)]
+        moments = [d[0][0], d[1][1], d[2][2]]
+        if abs(d[0][1]) > abs(d[0][2]) and abs(d[0][1]) > abs(d[1][2]):
+            row, column, about = 0, 1, 2
+        elif abs(d[0][2]) > abs(d[1][2]):
+            row, column, about = 0, 2, 1
+        else:
+            row, column, about = 1, 2, 0
+        if abs(d[row][column]) <= tolerance:
+            break
+        tau = (d[column][column] - d[row][row]) / (2 * d[row][column])
+        t = 1 / (tau + math.sqrt(1 + tau * tau)) if tau >= 0 else -1 / (-tau + math.sqrt(1 + tau * tau))
+        half = t / (1 + math.sqrt(1 + t * t))  # tangent of half the angle
+        cosine = 1 / math.sqrt(1 + half * half)
+        turn = [cosine, 0.0, 0.0, 0.0]
+        turn[about + 1] = half * cosine if about == 1 else -half * cosine
+        quat = pose.multiply(quat, pose.normalize(turn)[0])
+    for lead in (0, 1, 0):  # bubble sort, turning the axes along
+        if moments[lead] + tolerance < moments[lead + 1]:
+            moments[lead], moments[lead + 1] = moments[lead + 1], moments[lead]
+            turn = [_HALF_RIGHT, 0.0, 0.0, 0.0]
+            turn[(lead + 2) % 3 + 1] = _HALF_RIGHT
+            quat = pose.multiply(quat, turn)
+    return moments, quat
