@@ -22,7 +22,9 @@ def fresh() -> ModelBuilder:
     b.add_custom_attribute(CustomAttribute(name="heat", frequency=BODY))
     b.add_custom_attribute(CustomAttribute(name="id", frequency=BODY, dtype=wp.int32))
     b.add_custom_attribute(CustomAttribute(name="spin", frequency=AttributeFrequency.JOINT_DOF))
-    b.add_custom_attribute(CustomAttribute(name="ref", namespace="n", frequency="n:row", dtype=wp.int32, references="body"))
+    b.add_custom_attribute(
+        CustomAttribute(name="ref", namespace="n", frequency="n:row", dtype=wp.int32, references="body")
+    )
     return b
 
 
