@@ -38,7 +38,8 @@ GOOD = {
         <rangefinder camera="eye" data="dist normal"/>""",
     "contact": """<contact/><contact geom1="ball" geom2="box" data="found force" num="3"/>
         <contact body1="a" subtree2="b" reduce="mindist" data="dist pos normal tangent"/>
-        <contact site="s1" data="pos linvel"/><contact subtree1="a" body2="loose" reduce="netforce"/><contact data="angvel"/>
+        <contact site="s1" data="pos linvel"/><contact data="angvel"/>
+        <contact subtree1="a" body2="loose" reduce="netforce"/>
         <contact data="torque"/><contact reduce="maxforce"/>""",
     "insidesite": """<insidesite site="s1" objtype="body" objname="b"/>
         <insidesite site="s1" objtype="geom" objname="box" enclosed="true"/>""",

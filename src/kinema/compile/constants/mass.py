@@ -3,6 +3,7 @@
     I_c(b) = Σ spatial inertias over the subtree of b, about the tree's centre of mass
     M_ij   = s_iᵀ I_c(b_i) s_j   for j above i;   M_ii += armature;   M += a_t J_tᵀ J_t for tendons with armature
 
+As in MuJoCo the last term is kept only where one dof is above the other, where the first has its entries.
 M is kept as dense blocks (see tree.py) with a half inverse H each, M⁻¹ = Hᵀ H, so that J M⁻¹ Jᵀ = |H Jᵀ|².
 """
 
@@ -83,18 +84,17 @@ def mass_matrix(m, tree: Tree, pose: Pose, tendon_rows: Array) -> tuple[MassMatr
     momentum = (composite[:, np.asarray(m.dof_bodyid)] @ pose.cdof[..., None])[..., 0]
     diagonal = armature + np.sum(momentum * pose.cdof, axis=-1)
 
-    blocks = tree.blocks([np.flatnonzero(tendon_rows[:, t].any(axis=0)) for t in heavy]) if m.nv else []
     matrices = []
-    for block in blocks:
+    for block in tree.blocks:
         lower = momentum[:, block.dofs] @ pose.cdof[:, block.dofs].swapaxes(-1, -2) * block.above
         matrix = lower + np.tril(lower, -1).swapaxes(-1, -2)
         n = block.dofs.shape[1]
         matrix[..., np.arange(n), np.arange(n)] += armature[block.dofs]
         for t in heavy:
             row = tendon_rows[:, t][:, block.dofs]
-            matrix = matrix + tendon_armature[t] * row[..., :, None] * row[..., None, :]
+            matrix = matrix + tendon_armature[t] * row[..., :, None] * row[..., None, :] * (block.above | block.above.T)
         matrices.append(matrix)
-    return MassMatrix(blocks, matrices), diagonal
+    return MassMatrix(tree.blocks, matrices), diagonal
 
 
 def _half_inverse(matrix: Array) -> Array:

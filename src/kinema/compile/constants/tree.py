@@ -1,8 +1,8 @@
 """The tree of bodies, prepared once a model: levels to sweep over, and blocks of coupled degrees of freedom.
 
 A sweep from the root (kinematics) or from the leaves (masses) goes level by level, all bodies of a level at once.
-The mass matrix is block diagonal over kinematic trees, except where the armature of a tendon joins several. Blocks
-with the same inner structure (a thousand loose balls) are stacked, so that linear algebra runs on them together.
+The mass matrix is block diagonal over kinematic trees. Blocks with the same inner structure (a thousand loose balls)
+are stacked, so that linear algebra runs on them together.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Block:
-    """G equal blocks of n coupled dofs and b bodies."""
+    """G equal trees of n dofs and b bodies."""
 
     dofs: Array  # (G, n)
     bodies: Array  # (G, b)
@@ -80,21 +80,15 @@ class Tree:
             np.add.at(total, parent[bodies], total[bodies])
         return np.moveaxis(total, 0, axis)
 
-    def blocks(self, joined: list[Array]) -> list[Block]:
-        """Blocks of dofs; `joined` lists sets of dofs that something else than the tree couples."""
-        m = self.m
-        ntree = int(np.max(m.dof_treeid, initial=-1)) + 1
-        group = np.arange(ntree)
-        for dofs in joined:
-            groups = np.unique(group[np.asarray(m.dof_treeid)[dofs]])
-            group[np.isin(group, groups)] = groups[0] if len(groups) else 0
-        dof_group = group[np.asarray(m.dof_treeid)] if m.nv else np.zeros(0, dtype=int)
-        body_group = np.where(self.treeid >= 0, group[np.maximum(self.treeid, 0)] if ntree else -1, -1)
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """The trees, equal ones stacked."""
+        dof_tree, body_tree = np.asarray(self.m.dof_treeid), self.treeid
         alike: dict[tuple, list[tuple[Array, Array]]] = {}
-        dof_order, body_order = np.argsort(dof_group, kind="stable"), np.argsort(body_group, kind="stable")
-        for g in np.unique(dof_group):
-            dofs = dof_order[slice(*np.searchsorted(dof_group[dof_order], (g, g + 1)))]
-            bodies = body_order[slice(*np.searchsorted(body_group[body_order], (g, g + 1)))]
+        dof_order, body_order = np.argsort(dof_tree, kind="stable"), np.argsort(body_tree, kind="stable")
+        for tree in np.unique(dof_tree):
+            dofs = dof_order[slice(*np.searchsorted(dof_tree[dof_order], (tree, tree + 1)))]
+            bodies = body_order[slice(*np.searchsorted(body_tree[body_order], (tree, tree + 1)))]
             alike.setdefault(self._shape(dofs, bodies), []).append((dofs, bodies))
         return [self._block(members) for members in alike.values()]
 
