@@ -149,7 +149,7 @@ BAD_FILES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "data", "message"), BAD_FILES)
+@pytest.mark.parametrize(("name", "data", "message"), BAD_FILES, ids=[message for _, _, message in BAD_FILES])
 def test_bad_files_are_refused_by_both(name, data, message):
     if data:  # MuJoCo's assets cannot hold an empty file
         with pytest.raises(ValueError):

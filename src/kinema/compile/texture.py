@@ -165,8 +165,10 @@ def _cube_of_grid(name: str, image: Bytes, gridsize: Sequence[int], gridlayout: 
         return image
     if channels != 3:
         raise CompileError(f"cube and skybox texture {name!r} must have 3 channels, got {channels}")
-    if len(gridlayout) < rows * columns:
-        raise CompileError(f"gridlayout {gridlayout!r} of texture {name!r} is shorter than its {rows * columns} cells")
+    if gridlayout.strip(".") and len(gridlayout) != rows * columns:
+        raise CompileError(
+            f"gridlayout length must match gridsize in texture {name!r}: {gridlayout!r} for {rows * columns} cells"
+        )
     faces = np.broadcast_to(fill, (6, side, side, 3)).copy()
     for cell, symbol in enumerate(gridlayout[: rows * columns]):
         if symbol == ".":

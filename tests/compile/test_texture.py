@@ -1,0 +1,157 @@
+"""Textures against MuJoCo, byte by byte: builtin patterns and marks, images, cubes; and what both refuse."""
+
+import itertools
+
+import mujoco
+import numpy as np
+import pytest
+
+from kinema import resources
+from kinema.compile.texture import compile_texture, pack_textures
+from kinema.errors import CompileError, ResourceError
+from tests.compile.mesh_oracle import public_files
+from tests.compile.test_heightfield import png
+
+COLORS = {"rgb1": (0.1, 0.2, 0.9), "rgb2": (0.8, 0.3, 0.4), "markrgb": (1.0, 0.5, 0.2), "random": 0.1}
+
+
+def attributes_of(options: dict) -> str:
+    def text(value):
+        if isinstance(value, bool):
+            return str(value).lower()
+        return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+    return " ".join(f'{key}="{text(value)}"' for key, value in options.items())
+
+
+def reference(attributes: str, assets: dict[str, bytes] | None = None) -> mujoco.MjModel:
+    xml = f'<mujoco><asset><texture name="t" {attributes}/></asset></mujoco>'
+    return mujoco.MjModel.from_xml_string(xml, assets or {})
+
+
+def check(texture, model: mujoco.MjModel) -> None:
+    ours = pack_textures([texture])
+    skipped = ("tex_pathadr", "tex_contenttypeadr")
+    for name in (name for name in dir(model) if name.startswith("tex_") and name not in skipped):
+        assert ours[name].shape == getattr(model, name).shape, name
+        assert (ours[name] == getattr(model, name)).all(), name
+
+
+@pytest.mark.parametrize("size", [(64, 48), (33, 17)])
+@pytest.mark.parametrize(
+    ("kind", "builtin", "mark"),
+    list(
+        itertools.product(
+            ["2d", "cube", "skybox"], ["gradient", "checker", "flat"], ["none", "edge", "cross", "random"]
+        )
+    ),
+)
+def test_builtin(kind, builtin, mark, size):
+    options = {"type": kind, "builtin": builtin, "mark": mark, "width": size[0], "height": size[1], **COLORS}
+    check(compile_texture("t", **options), reference(attributes_of(options)))
+
+
+@pytest.mark.parametrize("nchannel", [1, 3, 4])
+@pytest.mark.parametrize("flips", [{}, {"hflip": True}, {"vflip": True}, {"hflip": True, "vflip": True}])
+def test_image(nchannel, flips):
+    data = png(np.random.default_rng(0).integers(0, 256, (5, 6 * 4)), color=6)
+    options = {"type": "2d", "nchannel": nchannel, **flips}
+    texture = compile_texture("t", file=resources.read("a.png", assets={"a.png": data}), **options)
+    check(texture, reference(f'file="a.png" {attributes_of(options)}', {"a.png": data}))
+
+
+@pytest.mark.parametrize("colorspace", ["auto", "linear", "sRGB"])
+def test_colorspace(colorspace):
+    data = png(np.zeros((2, 6), int), color=2)
+    texture = compile_texture(
+        "t", type="2d", colorspace=colorspace, file=resources.read("a.png", assets={"a.png": data})
+    )
+    check(texture, reference(f'type="2d" file="a.png" colorspace="{colorspace}"', {"a.png": data}))
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "layout"), [(1, 1, "."), (3, 4, ".U..LFRB.D.."), (1, 6, "RLUDFB"), (2, 3, "R.U.FB")]
+)
+@pytest.mark.parametrize("kind", ["cube", "skybox"])
+def test_cube_of_one_image(kind, rows, columns, layout):
+    data = png(np.random.default_rng(1).integers(0, 256, (4 * rows, 4 * columns * 3)), color=2)
+    options = {"type": kind, "gridsize": (rows, columns), "gridlayout": layout, "rgb1": COLORS["rgb1"]}
+    texture = compile_texture("t", file=resources.read("a.png", assets={"a.png": data}), **options)
+    check(texture, reference(f'file="a.png" {attributes_of(options)}', {"a.png": data}))
+
+
+@pytest.mark.parametrize("sides", [(0, 1, 2, 3, 4, 5), (2, 5), (0,)])
+def test_cube_of_files(sides):
+    names = ("right", "left", "up", "down", "front", "back")
+    rng = np.random.default_rng(2)
+    assets = {f"{names[k]}.png": png(rng.integers(0, 256, (3, 9)), color=2) for k in sides}
+    files = [resources.read(f"{name}.png", assets=assets) if f"{name}.png" in assets else None for name in names]
+    texture = compile_texture("t", type="skybox", cubefiles=files, rgb1=COLORS["rgb1"])
+    text = " ".join(f'file{names[k]}="{names[k]}.png"' for k in sides)
+    check(texture, reference(f'type="skybox" rgb1="0.1 0.2 0.9" {text}', assets))
+
+
+def test_ktx_is_passed_through():
+    data = bytes(range(40))
+    texture = compile_texture("t", type="2d", file=resources.read("a.ktx", assets={"a.ktx": data}))
+    check(texture, reference('type="2d" file="a.ktx"', {"a.ktx": data}))
+
+
+def sample(count: int) -> list:
+    files = [path for path in public_files(".png") if path.stat().st_size < 300_000]
+    return files[:: max(1, len(files) // count)]
+
+
+@pytest.mark.parametrize("path", sample(25), ids=lambda path: path.name[:40])
+def test_public_images(path):
+    texture = compile_texture("t", type="2d", file=resources.read(path))
+    check(texture, reference(f'type="2d" file="{path.name}"', {path.name: path.read_bytes()}))
+
+
+def test_several_and_none():
+    small = compile_texture("a", type="2d", builtin="flat", width=2, height=3)
+    arrays = pack_textures([small, small])
+    assert arrays["tex_adr"].tolist() == [0, 18] and len(arrays["tex_data"]) == 36
+    assert len(pack_textures([])["tex_data"]) == 0
+
+
+BAD = [
+    ({"builtin": "flat"}, "Invalid width"),
+    ({"builtin": "flat", "type": "2d", "width": 3}, "Invalid height"),
+    ({"type": "2d"}, "Cannot load 2D texture"),
+    ({"type": "cube"}, "No cubefiles"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD)
+def test_bad_attributes_are_refused_by_both(options, message):
+    with pytest.raises(ValueError):
+        reference(attributes_of(options))
+    with pytest.raises(CompileError, match=message):
+        compile_texture("t", **options)
+
+
+BAD_IMAGES = [
+    ({"type": "cube", "gridsize": (2, 2), "gridlayout": "RLUD"}, "integer multiple of gridsize"),
+    ({"type": "cube", "gridsize": (13, 1), "gridlayout": "RLUD"}, "no more than 12"),
+    ({"type": "cube", "gridsize": (1, 3), "gridlayout": "RXU"}, "not among '.RLUDFB'"),
+    ({"type": "2d", "nchannel": 2}, "Unsupported number of channels: 2"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD_IMAGES)
+def test_bad_images_are_refused_by_both(options, message):
+    data = png(np.zeros((3, 27), int), color=2)
+    with pytest.raises(ValueError):
+        reference(f'file="a.png" {attributes_of(options)}', {"a.png": data})
+    with pytest.raises(CompileError, match=message):
+        compile_texture("t", file=resources.read("a.png", assets={"a.png": data}), **options)
+
+
+def test_unknown_formats_and_keywords():
+    with pytest.raises(CompileError, match="unsupported content type"):
+        compile_texture("t", type="2d", file=resources.read("a.jpg", assets={"a.jpg": b"x"}))
+    with pytest.raises(CompileError, match="did you mean 'checker'"):
+        compile_texture("t", builtin="cheker", width=2)
+    with pytest.raises(ResourceError, match="PNG signature"):
+        compile_texture("t", type="2d", file=resources.read("a.png", assets={"a.png": b"x"}))
