@@ -93,7 +93,7 @@ def _identifier(spec: AttributeSpec, value: Any, element: Element) -> str:
     if PREFIX_SEPARATOR in name:
         raise BadValue(
             f"An identifier cannot contain a {PREFIX_SEPARATOR!r}, "
-            f"as this is reserved for scoping purposes: got {name!r}"
+            f"as this is reserved for scoping purposes: got {name!r} (escape_separators=True reads such names)"
         )
     return name
 
