@@ -19,7 +19,7 @@ def solve_both(m, d, warm=False):
     harness.inject(d)
     if not warm:
         harness.write("qacc_warmstart", np.zeros(m.nv))
-    harness.run(*assemble.stages(m), Stage(newton, lanes=True))
+    harness.run(*assemble.stages(m), Stage(newton(m.nv), lanes=True))
     return harness
 
 

@@ -79,7 +79,7 @@ def constraint(m) -> list[Stage]:
     """Constraint rows and the acceleration they leave."""
     if m.opt.disableflags & DISABLE_CONSTRAINT:
         return [Stage(smooth.unconstrained)]
-    return [*assemble.stages(m), Stage(newton, lanes=True), Stage(smooth.keep_acceleration)]
+    return [*assemble.stages(m), Stage(newton(m.nv), lanes=True), Stage(smooth.keep_acceleration)]
 
 
 def derivatives(m) -> list[Stage]:

@@ -37,6 +37,12 @@ if (nefc == 0 || nv == 0) {
     return;
 }
 
+#if defined(__CUDA_ARCH__) && KN_COLUMNS > 0
+if (nefc <= KN_ROWS_MAX) {
+#include KN_SMALL
+}
+#endif
+
 const float* J = KN_ROW(float, d.efc.J);
 const float* D = KN_ROW(float, d.efc.D);
 const float* R = KN_ROW(float, d.efc.R);
