@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 import warp as wp
 
-from kinema.collide.detect import OVERFLOW_CONTACTS, Detector, gather_contacts, pair_kernel, place_contacts
-from kinema.collide.table import PAIR_FUNCTION, function_mask
+from kinema.collide.detect import (
+    OVERFLOW_CONTACTS,
+    Build,
+    Detector,
+    family_mask,
+    gather_contacts,
+    pair_kernel,
+    place_contacts,
+)
+from kinema.collide.table import FAMILIES
 
 SUITE = Path(dm_control.suite.__file__).parent
 SHARED = Path(__file__).parents[3] / "shared" / "models"
@@ -143,7 +151,7 @@ def test_overflow_is_counted_and_flagged():
 
 def test_kernels_compile_for_cuda(tmp_path):
     """NVRTC compiles for a GPU on a machine without one."""
-    mask = function_mask(PAIR_FUNCTION[PAIR_FUNCTION > 0])
-    for kernel in (pair_kernel(mask), place_contacts, gather_contacts):
+    builds = [Build(family_mask(name), 36, 16, 8) for name in FAMILIES]
+    for kernel in (*map(pair_kernel, builds), place_contacts, gather_contacts):
         wp.compile_aot_module(kernel.module, arch=90, module_dir=str(tmp_path))
     assert list(tmp_path.glob("*.cubin")) or list(tmp_path.glob("*.ptx"))

@@ -15,7 +15,7 @@ from kinema.collide.epa import Depth, epa
 from kinema.collide.gjk import FAR, Gjk, gjk
 from kinema.collide.multicontact import may_have_several, multicontact
 from kinema.collide.precision import HALF, ZERO, real, unit
-from kinema.collide.support import CAPSULE, HFIELD, POINT, SEGMENT, SPHERE, Shape, center, geom_shape
+from kinema.collide.support import CAPSULE, POINT, SEGMENT, SPHERE, Shape, center, geom_shape
 
 
 @wp.func
@@ -55,7 +55,7 @@ def convex_distance(capacity: int):
     ) -> Depth:
         """Distance, witness points and features of two inflated shapes. Not found: beyond the cutoff, or numerics."""
         r = Depth()
-        several = s1.type != HFIELD and (s1.margin > ZERO or s2.margin > ZERO)
+        several = s1.margin > ZERO or s2.margin > ZERO
         c1, taken1 = core(s1, several)
         c2, taken2 = core(s2, several)
         x1 = center(s1)
@@ -102,7 +102,15 @@ def convex_pair(capacity: int, polygon_max: int, degree_max: int):
 
     @wp.func
     def collide_convex(
-        w: int, g1: int, g2: int, margin: float, geoms: Geoms, meshes: Meshes, settings: Settings, touch: Touch, base: int
+        w: int,
+        g1: int,
+        g2: int,
+        margin: float,
+        geoms: Geoms,
+        meshes: Meshes,
+        settings: Settings,
+        touch: Touch,
+        base: int,
     ) -> int:
         """Write the contacts of geoms g1, g2 of world w from slot ``base`` on; return their number."""
         m = real(margin)
@@ -125,4 +133,3 @@ def convex_pair(capacity: int, polygon_max: int, degree_max: int):
         return 1
 
     return collide_convex
-

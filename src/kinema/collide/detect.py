@@ -18,6 +18,7 @@ import warp as wp
 from kinema.collide.bound import boxes_apart, spheres_apart
 from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Pairs, Settings, Touch
 from kinema.collide.convex import convex_pair
+from kinema.collide.hfield import hfield_pair
 from kinema.collide.primitive import primitive_pair
 from kinema.collide.table import FAMILIES, PairFunction, function_mask
 
@@ -31,6 +32,7 @@ def family_mask(name: str) -> int:
 
 PRIMITIVES = family_mask("primitive")
 CONVEX = family_mask("convex")
+HFIELD = family_mask("hfield")
 
 
 class Build(NamedTuple):
@@ -66,6 +68,7 @@ def pair_function(build: Build):
     mask = build.mask
     collide_primitive = primitive_pair(mask & PRIMITIVES)
     collide_convex = convex_pair(build.epa, build.polygon, build.degree) if mask & CONVEX else None
+    collide_hfield = hfield_pair(build.epa) if mask & HFIELD else None
 
     @wp.func
     def collide_pair(
@@ -93,6 +96,9 @@ def pair_function(build: Build):
             if function == wp.static(int(PairFunction.CONVEX)):
                 if not boxes_apart(geoms, w, g1, g2, margin):
                     n += collide_convex(w, g1, g2, margin, geoms, meshes, settings, touch, base)
+        if wp.static(mask & HFIELD != 0):
+            if function == wp.static(int(PairFunction.HFIELD_CONVEX)):
+                n += collide_hfield(w, g1, g2, margin, geoms, meshes, hfields, settings, touch, base)
         return n
 
     return collide_pair
@@ -303,4 +309,3 @@ class Detector:
         """Find the contacts of all worlds at the current geom poses."""
         for kernel, dim, inputs, block in self.launch_list():
             wp.launch(kernel, dim, inputs, device=self.device, block_dim=block)
-

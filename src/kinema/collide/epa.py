@@ -4,9 +4,9 @@ A polytope inside A - B that contains the origin grows by support points along t
 origin, until that face lies on the surface of A - B. Its distance is the depth, its barycentric coordinates give the
 witness points. The polytope lives in small arrays on the stack; slots of deleted faces are used again.
 
-A face holds the ids of its vertices, the projection v of the origin on its plane (which is also its normal) and |v|^2. A
-face is seen from a new vertex w when v.w > |v|^2. The seen faces are removed; their boundary, the edges that occur once,
-is joined to w by new faces.
+A face holds the ids of its vertices, the projection v of the origin on its plane (which is also its normal) and |v|^2.
+A face is seen from a new vertex w when v.w > |v|^2. The seen faces are removed; their boundary, the edges that occur
+once, is joined to w by new faces. As MuJoCo does, the bound of the current face (not the best so far) ends the search.
 """
 
 from functools import cache

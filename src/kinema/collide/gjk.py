@@ -1,8 +1,8 @@
 """Distance of two convex shapes (Gilbert, Johnson, Keerthi).
 
 The shapes A, B touch when their Minkowski difference A - B contains the origin; their distance is that of A - B to it.
-GJK keeps a simplex of support points of A - B, moves to its point x nearest to the origin, and looks for a support point
-s along -x. The gap x.(x - s) bounds the error of |x|^2 (Frank-Wolfe), and x.s > 0 proves that the shapes are apart.
+GJK keeps a simplex of support points of A - B, moves to its point x nearest to the origin, and looks for a support
+point s along -x. The gap x.(x - s) bounds the error of |x|^2 (Frank-Wolfe); x.s > 0 proves that the shapes are apart.
 """
 
 import warp as wp
@@ -34,9 +34,7 @@ class Gjk:
 
 
 @wp.func
-def gjk(
-    m: Meshes, s1: Shape, s2: Shape, x1: vec3r, x2: vec3r, tolerance: real, iterations: int, cutoff: real
-) -> Gjk:
+def gjk(m: Meshes, s1: Shape, s2: Shape, x1: vec3r, x2: vec3r, tolerance: real, iterations: int, cutoff: real) -> Gjk:
     """Distance from the points x1, x2 inside the shapes; shapes farther apart than the cutoff are only called apart."""
     r = Gjk()
     r.warm1 = -1

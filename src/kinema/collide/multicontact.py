@@ -15,8 +15,8 @@ from kinema.collide.bundles import Meshes
 from kinema.collide.precision import HALF, ONE, TINY, TWO, ZERO, axis_of, mat43r, real, unit, vec3r, vec4r
 from kinema.collide.support import BOX, CAPSULE, CYLINDER, MESH, Shape, box_corner
 
-FACE_TOL = wp.constant(wp.float64(math.cos(0.0889)))
-EDGE_TOL = wp.constant(wp.float64(math.sin(0.0889)))
+FACE_TOL = wp.constant(wp.float64(0.996))  # mjFACE_TOL, cosine of 5 degrees
+EDGE_TOL = wp.constant(wp.float64(0.0888))  # mjEDGE_TOL, sine of 5 degrees
 DISK_SIDES = 16
 DISK_STEP = wp.constant(wp.float64(math.pi / 8))
 
@@ -202,9 +202,7 @@ def edge_directions(
 
 
 @wp.func
-def opposed_faces(
-    n1: wp.array(dtype=vec3r), count1: int, n2: wp.array(dtype=vec3r), count2: int, d: vec3r
-) -> wp.vec2i:
+def opposed_faces(n1: wp.array(dtype=vec3r), count1: int, n2: wp.array(dtype=vec3r), count2: int, d: vec3r) -> wp.vec2i:
     """The two most opposed normals that also face the contact; (-1, -1) without any. d points into shape 1."""
     res = wp.vec2i(-1, -1)
     limit = EDGE_TOL * wp.length(d)

@@ -1,7 +1,7 @@
 """The point of a simplex nearest to the origin, as barycentric coordinates (Johnson; Montanari et al., ToG 2017).
 
-The projection p of the origin on the affine hull is inside when its coordinates, ratios of signed volumes, are positive.
-Otherwise the nearest point lies on one of the sides whose coordinate is not.
+The projection p of the origin on the affine hull is inside when its coordinates, ratios of signed volumes, are
+positive. Otherwise the nearest point lies on one of the sides whose coordinate is not.
 """
 
 import warp as wp

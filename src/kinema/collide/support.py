@@ -110,14 +110,13 @@ def signed(x: real, size: real) -> real:
 def support(m: Meshes, s: Shape, d: vec3r, warm: int):
     """Point farthest along the unit direction d, the id of the feature it belongs to, and where to search next.
 
-    Features: vertices of meshes, corners of boxes numbered by the signs of their coordinates, disks of cylinders (0 top,
-    1 bottom), corners of prisms; -1 for other shapes.
+    Features: vertices of meshes, corners of boxes numbered by the signs of their coordinates, disks of cylinders (0
+    top, 1 bottom); -1 for other shapes, prisms of height fields among them.
     """
     feature = int(-1)
     x = vec3r()
     if s.type == HFIELD:
         top = d[2] >= ZERO
-        best = int(0)
         most = -real(1e30)
         for i in range(3):
             v = s.mat[i]
@@ -126,9 +125,7 @@ def support(m: Meshes, s: Shape, d: vec3r, warm: int):
             e = wp.dot(v, d)
             if e > most:
                 most = e
-                best = i
                 x = v
-        feature = best + wp.where(top, 3, 0)
     elif s.type == POINT:
         x = s.pos
     elif s.type == SEGMENT:
@@ -165,9 +162,7 @@ def support(m: Meshes, s: Shape, d: vec3r, warm: int):
 @wp.func
 def box_corner(size: vec3r, i: int) -> vec3r:
     """Corner i of a box: bit k of i is set where coordinate k is positive."""
-    return vec3r(
-        size[0] * real(2 * (i & 1) - 1), size[1] * real((i & 2) - 1), size[2] * real((i & 4) // 2 - 1)
-    )
+    return vec3r(size[0] * real(2 * (i & 1) - 1), size[1] * real((i & 2) - 1), size[2] * real((i & 4) // 2 - 1))
 
 
 @wp.func
@@ -185,4 +180,3 @@ def is_discrete(s1: Shape, s2: Shape) -> bool:
     flat1 = s1.type == HFIELD or s1.type == BOX or s1.type == MESH
     flat2 = s2.type == HFIELD or s2.type == BOX or s2.type == MESH
     return flat1 and flat2 and s1.margin == ZERO and s2.margin == ZERO
-

@@ -1,0 +1,119 @@
+"""Height field against convex shapes.
+
+Between four neighbouring samples lie two triangles; each is the top of a prism that reaches down to the bottom of the
+field. The shape is tested against every prism under its bounding box, in the frame of the field, and each prism it
+penetrates gives one contact.
+"""
+
+from functools import cache
+
+import warp as wp
+
+from kinema.collide.bundles import Geoms, HeightFields, Meshes, Settings, Touch
+from kinema.collide.convex import convex_distance
+from kinema.collide.emit import emit
+from kinema.collide.precision import HALF, ONE, ZERO, mat33r, real, unit, vec3r
+from kinema.collide.support import HFIELD, Shape, geom_shape, support
+
+MOST = wp.constant(50)  # mjMAXCONPAIR
+
+
+@wp.func
+def extent(m: Meshes, s: Shape, axis: int):
+    """Smallest and largest coordinate of a shape along an axis."""
+    d = vec3r()
+    d[axis] = ONE
+    high, _f1, _w1 = support(m, s, d, -1)
+    low, _f2, _w2 = support(m, s, -d, -1)
+    return low[axis], high[axis]
+
+
+@wp.func
+def sample(h: HeightFields, id: int, r: int, c: int) -> vec3r:
+    """Point of the surface at row r and column c."""
+    size = h.size[id]
+    nrow = h.nrow[id]
+    ncol = h.ncol[id]
+    dx = real(2.0 * size[0]) / real(ncol - 1)
+    dy = real(2.0 * size[1]) / real(nrow - 1)
+    z = real(h.data[h.adr[id] + r * ncol + c]) * real(size[2])
+    return vec3r(dx * real(c) - real(size[0]), dy * real(r) - real(size[1]), z)
+
+
+@cache
+def hfield_pair(capacity: int):
+    """Contacts of a height field with a convex geom; ``capacity`` is the largest number of EPA iterations."""
+    signed_distance = convex_distance(capacity)
+
+    @wp.func
+    def collide_hfield(
+        w: int,
+        g1: int,
+        g2: int,
+        margin: float,
+        geoms: Geoms,
+        meshes: Meshes,
+        hfields: HeightFields,
+        settings: Settings,
+        touch: Touch,
+        base: int,
+    ) -> int:
+        """Write the contacts of height field g1 and geom g2 of world w from slot ``base`` on; return their number."""
+        id = geoms.dataid[g1]
+        size = hfields.size[id]
+        m = real(margin)
+        pos1 = vec3r(geoms.xpos[w, g1])
+        mat1 = mat33r(geoms.xmat[w, g1])
+        s2 = geom_shape(geoms, w, g2, ZERO)
+        s2.pos = wp.transpose(mat1) * (s2.pos - pos1)
+        s2.mat = wp.transpose(mat1) * s2.mat
+
+        radius = real(geoms.rbound[w, g2]) + m
+        for k in range(3):
+            low = wp.where(k == 2, -real(size[3]), -real(size[k]))
+            if s2.pos[k] - radius > real(size[k]) or s2.pos[k] + radius < low:
+                return 0
+        xmin, xmax = extent(meshes, s2, 0)
+        ymin, ymax = extent(meshes, s2, 1)
+        zmin, zmax = extent(meshes, s2, 2)
+        if zmin - m > real(size[2]) or zmax + m < -real(size[3]):
+            return 0
+        if xmin - m > real(size[0]) or xmax + m < -real(size[0]):
+            return 0
+        if ymin - m > real(size[1]) or ymax + m < -real(size[1]):
+            return 0
+
+        nrow = hfields.nrow[id]
+        ncol = hfields.ncol[id]
+        sx = real(ncol - 1) / real(2.0 * size[0])
+        sy = real(nrow - 1) / real(2.0 * size[1])
+        cmin = wp.max(0, int(wp.floor((xmin - m + real(size[0])) * sx)))
+        cmax = wp.min(ncol - 1, int(wp.ceil((xmax + m + real(size[0])) * sx)))
+        rmin = wp.max(0, int(wp.floor((ymin - m + real(size[1])) * sy)))
+        rmax = wp.min(nrow - 1, int(wp.ceil((ymax + m + real(size[1])) * sy)))
+
+        s2.margin = m
+        s1 = Shape()
+        s1.type = HFIELD
+        s1.margin = m
+        s1.size = vec3r(-real(size[3]), ZERO, ZERO)
+        tolerance = real(settings.ccd_tolerance)
+        count = int(0)
+        for r in range(rmin, rmax):
+            s1.mat[1] = sample(hfields, id, r + 1, cmin)
+            s1.mat[2] = sample(hfields, id, r, cmin)
+            for k in range(2 * (cmin + 1), 2 * (cmax + 1)):
+                s1.mat[0] = s1.mat[1]
+                s1.mat[1] = s1.mat[2]
+                s1.mat[2] = sample(hfields, id, r + 1 - k % 2, k // 2)
+                top = wp.max(s1.mat[0, 2], wp.max(s1.mat[1, 2], s1.mat[2, 2]))
+                if top >= zmin - m and count < MOST:
+                    d = signed_distance(meshes, s1, s2, tolerance, settings.ccd_iterations, ZERO, True)
+                    if d.found and d.dist < ZERO:
+                        normal = mat1 * unit(d.x1 - d.x2)
+                        pos = pos1 + mat1 * (HALF * (d.x1 + d.x2))
+                        emit(touch, w, base + count, float(m + d.dist), wp.vec3(pos), wp.vec3(normal), wp.vec3())
+                        count += 1
+        return count
+
+    return collide_hfield
