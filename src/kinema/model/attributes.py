@@ -132,9 +132,6 @@ class AttributeValues:
 class AttributeMethods(RowStore):
     """The builder's methods about custom frequencies, attributes and values."""
 
-    CustomAttribute = CustomAttribute
-    CustomFrequency = CustomFrequency
-
     def __init__(self) -> None:
         super().__init__()
         self.custom_attributes: dict[str, CustomAttribute] = {}

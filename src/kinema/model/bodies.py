@@ -172,7 +172,7 @@ def check_tree(parents: np.ndarray, children: np.ndarray, call: str) -> None:
             )
     settled: set[int] = set()
     for start in parent_of:
-        path = []
+        path: list[int] = []
         body = start
         while body in parent_of and body not in settled:
             if body in path:

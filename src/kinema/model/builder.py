@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from .attributes import CustomAttribute
 from .deformables import DeformableMethods
 from .enums import Axis
 from .fields import CONTACT, STATE
+from .frequency import CustomFrequency
 from .joints import JointDofConfig
 from .model import Model, check_requests
 from .shapes import ShapeConfig
@@ -27,6 +29,11 @@ class ModelBuilder(DeformableMethods):
         up_axis: Axis against gravity.
         gravity: Gravity [m/s²]: a vector, or a number along the up axis; -9.81 if None.
     """
+
+    CustomAttribute = CustomAttribute
+    CustomFrequency = CustomFrequency
+    JointDofConfig = JointDofConfig
+    ShapeConfig = ShapeConfig
 
     def __init__(self, up_axis: Axis | str | int = Axis.Z, gravity: Any = None):
         self._world_labels: dict[int, str] = {}

@@ -6,7 +6,7 @@ size get a very large box. Worlds are BVH groups; global rows are the last group
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, no_type_check
 
 import numpy as np
 import warp as wp
@@ -31,6 +31,7 @@ class ShapeBoxes:
     enabled: wp.array[wp.uint32]
 
 
+@no_type_check
 @wp.kernel(enable_backward=False)
 def _place_shapes(boxes: ShapeBoxes, body_q: wp.array[wp.transform], world_pose: wp.array[wp.transform]):
     shape = wp.tid()
@@ -41,6 +42,7 @@ def _place_shapes(boxes: ShapeBoxes, body_q: wp.array[wp.transform], world_pose:
     world_pose[shape] = pose
 
 
+@no_type_check
 @wp.kernel(enable_backward=False)
 def _shape_bounds(
     boxes: ShapeBoxes, pose: wp.array[wp.transform], lowers: wp.array[wp.vec3], uppers: wp.array[wp.vec3]
@@ -57,6 +59,7 @@ def _shape_bounds(
     uppers[i] = centre + reach
 
 
+@no_type_check
 @wp.kernel(enable_backward=False)
 def _particle_bounds(
     q: wp.array[wp.vec3], radius: wp.array[wp.float32], lowers: wp.array[wp.vec3], uppers: wp.array[wp.vec3]
@@ -67,6 +70,7 @@ def _particle_bounds(
     uppers[i] = q[i] + reach
 
 
+@no_type_check
 @wp.kernel(enable_backward=False)
 def _group_roots(tree: wp.uint64, roots: wp.array[wp.int32]):
     group = wp.tid()
@@ -103,7 +107,7 @@ def build_shapes(model: Model, state: Any, constructor: str | None) -> None:
     model.bvh_shape_enabled = wp.array(enabled.astype(np.uint32), dtype=wp.uint32, device=device)
     model.bvh_shape_count_enabled = len(enabled)
     model.bvh_shape_world_transforms = wp.empty(model.shape_count, dtype=wp.transform, device=device)
-    boxes = ShapeBoxes()
+    boxes: Any = ShapeBoxes()
     boxes.body, boxes.pose, boxes.enabled = model.shape_body, model.shape_transform, model.bvh_shape_enabled
     boxes.lower = wp.array(lower, dtype=wp.vec3, device=device)
     boxes.upper = wp.array(upper, dtype=wp.vec3, device=device)

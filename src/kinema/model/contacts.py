@@ -44,9 +44,9 @@ class Contacts(Holder):
         requested_attributes: Iterable[str] | None = None,
         fields: dict[str, Field] | None = None,
     ):
-        for name, value in (("rigid_contact_max", rigid_contact_max), ("soft_contact_max", soft_contact_max)):
-            if value < 0:
-                raise BuildError(f"Contacts: {name}={value} is negative")
+        for name, room in (("rigid_contact_max", rigid_contact_max), ("soft_contact_max", soft_contact_max)):
+            if room < 0:
+                raise BuildError(f"Contacts: {name}={room} is negative")
         requested = set(requested_attributes or ())
         self.validate_extended_attributes(requested)
         own = {key: field for key, field in FIELDS.items() if field.assignment == CONTACT}
@@ -55,12 +55,12 @@ class Contacts(Holder):
         self.device = wp.get_device(device)
         self._counters = wp.zeros(2, dtype=wp.int32, device=device)
         self.rigid_contact_count, self.soft_contact_count = self._counters[0:1], self._counters[1:2]
-        room = {"rigid_contact": self.rigid_contact_max, "soft_contact": self.soft_contact_max}
+        rows = {"rigid_contact": self.rigid_contact_max, "soft_contact": self.soft_contact_max}
         for field in own.values():
-            value = None
+            value: Any = None
             if not field.on_request or field.key in requested:
                 grad = requires_grad and np.issubdtype(field.numpy_dtype, np.floating)
-                value = wp.zeros(room[field.frequency], dtype=field.dtype, device=device, requires_grad=grad)
+                value = wp.zeros(rows[field.frequency], dtype=field.dtype, device=device, requires_grad=grad)
                 if np.any(field.fill):
                     value.fill_(int(field.fill))
             place(self, field, value)

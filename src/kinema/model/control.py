@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
@@ -18,9 +18,9 @@ class Control(Holder):
 
     def __init__(self, fields: dict[str, Field] | None = None):
         super().__init__(fields)
-        for name in ("joint_f", "joint_target_q", "joint_target_qd", "joint_act", "tri_activations",
-                     "tet_activations", "muscle_activations"):  # fmt: skip
-            setattr(self, name, None)
+        self.joint_f = self.joint_act = self.joint_target_qd = None
+        self.joint_target_q: Any = None
+        self.tri_activations = self.tet_activations = self.muscle_activations = None
 
     def clear(self, model: Model | None = None) -> None:
         """Set everything to zero; position targets to the model's where it is given."""

@@ -79,7 +79,7 @@ class DeviceGeometry:
 
     def _upload(self, kind: GeoType, source: Any) -> tuple[int, tuple[int, int] | None]:
         if kind == GeoType.GAUSSIAN:
-            data = GaussianData()
+            data: Any = GaussianData()
             data.num_points = int(getattr(source, "count", 0) or 0)
             self.gaussians.append(data)
             return len(self.gaussians) - 1, None
@@ -98,8 +98,8 @@ class DeviceGeometry:
         return mesh.id, (start, len(edges))
 
     def _add_heightfield(self, shape: int, source: Any, scale: np.ndarray) -> None:
-        data = HeightfieldData()
-        data.data_offset = sum(len(chunk) for chunk in self._elevations)
+        data: Any = HeightfieldData()
+        data.data_offset = sum(map(len, self._elevations))
         data.nrow, data.ncol = source.nrow, source.ncol
         data.hx, data.hy = float(source.hx * scale[0]), float(source.hy * scale[1])
         data.min_z, data.max_z = float(source.min_z * scale[2]), float(source.max_z * scale[2])

@@ -7,6 +7,7 @@ and other host lists are gathered when somebody reads them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,10 +23,13 @@ from .merge import Layout, Template, gather, resolve_reference
 from .model import Model
 from .pairs import find_pairs
 from .state import place, space_of
-from .worlds import check_reference_ranges, check_world_order
+from .worlds import check_reference_ranges, check_world_order, world_starts
 
 if TYPE_CHECKING:
     from .builder import ModelBuilder
+
+Hints = tuple[np.ndarray, np.ndarray, set[str]]
+"""Number that worlds of one template share, worlds that adders filled, fields written after merging."""
 
 CONTACTS_PER_SHAPE = 12
 """Room for contacts per colliding shape, as long as pairs do not need less."""
@@ -72,8 +76,8 @@ def finalize(builder: ModelBuilder, device: Any, *, requires_grad: bool, skip: s
     _place_particles(model, host)
     _place_articulations(model, host)
     place_geometry(model, host, lambda: gather(FIELDS["shape_source"], base, layout))
-    _place_class_hints(model, builder)
-    _place_pairs(model, host)
+    model._class_hints = _class_hints(model, builder)
+    _place_pairs(model, host, model._class_hints)
     defer_bvh(model)
     return model
 
@@ -93,18 +97,22 @@ def _place_arrays(model: Model, builder: ModelBuilder, base: Template, layout: L
             continue
         rows = host[key] = gather(field, base, layout)
         if field.hidden:
-            model._hidden[key] = lambda rows=rows: rows
+            model._hidden[key] = partial(_same, rows)
             continue
         model.attribute_frequency[key] = public_frequency(field.frequency)
         if field.custom or field.assignment != 0:
             model.attribute_assignment[key] = field.assignment
         if field.sentinel:
-            end = layout.total[resolve_reference(field.references, table, layout.total)]
+            end = layout.total[resolve_reference(str(field.references), table, layout.total)]
             rows = np.concatenate([rows, np.array([end], np.int32)])
         if key == "joint_target_q" and not model.use_coord_layout_targets:
             rows = rows[_dof_layout(host["joint_type"], host["joint_q_start"], len(rows))]
         place(model, field, device_array(field, rows, model.device, requires_grad=model.requires_grad))
     return host
+
+
+def _same(rows: np.ndarray) -> np.ndarray:
+    return rows
 
 
 def _defer(model: Model, field: Field, base: Template, layout: Layout) -> None:
@@ -131,14 +139,14 @@ def _place_world_starts(model: Model, host: dict[str, np.ndarray], skip: set[str
             order = np.argsort(worlds, kind="stable")
             order = np.concatenate([order[worlds[order] >= 0], order[worlds[order] < 0]])
             host[world_key(kind)] = worlds = worlds[order]
-            host["shape_filter_pairs"] = pairs = host["shape_filter_pairs"][order]
-            model._hidden["shape_filter_pairs"] = lambda pairs=pairs: pairs
+            host["shape_filter_pairs"] = host["shape_filter_pairs"][order]
+            model._hidden["shape_filter_pairs"] = partial(_same, host["shape_filter_pairs"])
         elif "worlds" not in skip:
             check_world_order(worlds, world_key(kind), model.world_count)
-        model._starts[kind] = lambda worlds=worlds: worlds
+        model._starts[kind] = partial(world_starts, worlds, model.world_count)
         if kind in WORLD_STARTS:
             namespace, _, name = WORLD_STARTS[kind].rpartition(":")
-            starts = wp.array(model.kind_starts(kind), dtype=wp.int32, device=model.device)
+            starts: wp.array = wp.array(model.kind_starts(kind), dtype=wp.int32, device=model.device)
             setattr(space_of(model, namespace or None), name, starts)
     space_of(model, "mujoco").equality_constraint_count = model.kinds[EQUALITY]
 
@@ -189,7 +197,7 @@ def place_geometry(model: Model, host: dict[str, np.ndarray], sources: Callable[
     model.gaussians_data = wp.array(geometry.gaussians, dtype=GaussianData, device=device)
 
 
-def _place_class_hints(model: Model, builder: ModelBuilder) -> None:
+def _class_hints(model: Model, builder: ModelBuilder) -> Hints:
     """What the builder knows about which worlds are alike."""
     parts: dict[int, tuple[int, ...]] = {}
     xforms: np.ndarray | None = None
@@ -205,11 +213,11 @@ def _place_class_hints(model: Model, builder: ModelBuilder) -> None:
     direct = np.zeros(model.world_count, bool)
     direct[[w for w in builder._direct_worlds if w >= 0]] = True
     model._world_xforms = xforms
-    model._class_hints = (seeds, direct, set(builder._touched))
+    return seeds, direct, set(builder._touched)
 
 
-def _place_pairs(model: Model, host: dict[str, np.ndarray]) -> None:
-    seeds, direct, touched = model._class_hints
+def _place_pairs(model: Model, host: dict[str, np.ndarray], hints: Hints) -> None:
+    seeds, direct, touched = hints
     names = ("shape_flags", "shape_body", "shape_collision_group", "shape_world", "shape_filter_pairs")
     columns = {name: host[name] for name in names} | {"filter_world": host[world_key(FILTER_PAIR)]}
     starts = model.kind_starts("shape")

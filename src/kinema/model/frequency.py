@@ -113,7 +113,7 @@ class CustomFrequency:
         return f"{self.namespace}:{self.name}" if self.namespace else self.name
 
 
-def frequency_key(frequency: AttributeFrequency | int | str, own_key: str | None = None) -> str:
+def frequency_key(frequency: AttributeFrequency | int | str | None, own_key: str | None = None) -> str:
     """Canonical key of any spelling of a frequency (`own_key` is what ``None`` stands for)."""
     if frequency is None:
         if own_key is None:

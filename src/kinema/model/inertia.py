@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ def _steiner(d: np.ndarray) -> np.ndarray:
     return d @ d * np.eye(3) - np.outer(d, d)
 
 
-_SOLIDS = {
+_SOLIDS: dict[int, tuple[Callable[..., Mass], int, tuple[str, ...]]] = {
     GeoType.SPHERE: (sphere, 1, ("radius",)),
     GeoType.BOX: (box, 3, ("hx", "hy", "hz")),
     GeoType.CAPSULE: (capsule, 2, ("radius", "half_height")),

@@ -107,8 +107,6 @@ _DOF_COLUMNS = {
 class JointMethods(BodyMethods):
     """The builder's methods that add joints and constraints between joints."""
 
-    JointDofConfig = JointDofConfig
-
     def add_joint(
         self,
         joint_type: JointType,
@@ -239,25 +237,19 @@ class JointMethods(BodyMethods):
 
     # the joints of bodies, kept for filter pairs and for the check above
 
-    def _joint_map(self) -> dict[int, list[int]]:
-        known = self.__dict__.get("_joints_by_body")
-        if known is None or known[0] != self._map_version("joint"):
+    def _joints_of(self, body: int) -> list[int]:
+        known = self._joints_by_body
+        if known is None or known[0] != self.count("joint"):
             by_body: dict[int, list[int]] = {}
             ends = np.stack([self.rows("joint_parent"), self.rows("joint_child")], axis=1)
             for joint, (parent, child) in enumerate(ends.tolist()):
                 by_body.setdefault(parent, []).append(joint)
                 by_body.setdefault(child, []).append(joint)
-            self._joints_by_body = known = [self._map_version("joint"), by_body]
-        return known[1]
-
-    def _map_version(self, kind: str) -> int:
-        return self.count(kind)
-
-    def _joints_of(self, body: int) -> list[int]:
-        return self._joint_map().get(body, [])
+            self._joints_by_body = known = [self.count("joint"), by_body]
+        return known[1].get(body, [])
 
     def _note_joint(self, joint: int, parent: int, child: int) -> None:
-        known = self.__dict__.get("_joints_by_body")
+        known = self._joints_by_body
         if known is not None and known[0] == joint:
             known[1].setdefault(parent, []).append(joint)
             known[1].setdefault(child, []).append(joint)

@@ -102,7 +102,7 @@ class Layout:
         self.groups: list[Group] = []
         for number, template in enumerate(templates.values()):
             mine = np.flatnonzero(which == number)
-            copies = [segments[i] for i in mine]
+            copies = [segments[i] for i in mine.tolist()]
             xforms = None
             if any(copy.xform is not None for copy in copies):
                 identity = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
@@ -207,7 +207,7 @@ def remap(
     if isinstance(references, str):
         return _shift(values, offsets[references], field.numpy_dtype)
     out = np.array(np.broadcast_to(values, shape))
-    for component, reference in enumerate(references):
+    for component, reference in enumerate(references or ()):
         if reference == "world":
             out[..., component] = offsets.world[..., 0]
         elif reference is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import warp as wp
@@ -32,7 +32,7 @@ from .frequency import (
 from .merge import resolve_reference
 from .pairs import ContactPairs
 from .state import AttributeNamespace, Holder, State, find, place, space_of
-from .worlds import gravity_vector, world_starts
+from .worlds import gravity_vector
 
 _NO_TEXTURES: dict[str, Callable[[Model], Any]] = {
     "sdf_block_coords": lambda model: wp.empty(0, dtype=wp.vec3us, device=model.device),
@@ -44,6 +44,10 @@ _NO_TEXTURES: dict[str, Callable[[Model], Any]] = {
     "texture_sdf_subgrid_textures": lambda model: [],
 }
 """Deprecated names about SDF textures, which this library does not use: what a model without any answers."""
+
+
+Assignment: TypeAlias = AttributeAssignment
+Frequency: TypeAlias = AttributeFrequency
 
 
 class Model:
@@ -74,7 +78,7 @@ class Model:
     """Names besides methods and fields that a model has; custom attributes may not take them."""
 
     def __init__(self, device: Any = None):
-        self.device = wp.get_device(device)
+        self.device: wp.Device = wp.get_device(device)
         self.requires_grad = False
         self.world_count = 1
         self.world_label: list[str] = []
@@ -83,23 +87,28 @@ class Model:
         self.fields: dict[str, Field] = {}
         self.kinds: dict[str, int] = {}
         self.custom_frequency_counts: dict[str, int] = {}
-        self.attribute_frequency: dict[str, AttributeFrequency | str] = {}
-        self.attribute_assignment: dict[str, AttributeAssignment] = {}
+        self.attribute_frequency: dict[str, Frequency | str] = {}
+        self.attribute_assignment: dict[str, Assignment] = {}
         self.actuators: list[Any] = []
-        self.gravity: wp.array | None = None
+        self.gravity: Any = None
         self.particle_ke, self.particle_kd, self.particle_kf = 1.0e3, 1.0e2, 1.0e2
         self.particle_mu, self.particle_cohesion, self.particle_adhesion = 0.5, 0.0, 0.0
         self.particle_max_radius, self.particle_max_velocity = 0.0, 1.0e5
         self.particle_grid: wp.HashGrid | None = None
         self.soft_contact_ke, self.soft_contact_kd, self.soft_contact_kf = 1.0e3, 10.0, 1.0e3
         self.soft_contact_mu, self.soft_contact_restitution = 0.5, 0.0
-        self.bvh_shapes = self.bvh_shapes_group_roots = self.bvh_shape_enabled = self.bvh_shape_bounds = None
-        self.bvh_shape_world_transforms = self.bvh_particles = self.bvh_particles_group_roots = None
+        self.bvh_shapes: Any = None
+        self.bvh_shapes_group_roots: Any = None
+        self.bvh_shape_enabled: Any = None
+        self.bvh_shape_bounds: Any = None
+        self.bvh_shape_world_transforms: Any = None
+        self.bvh_particles: Any = None
+        self.bvh_particles_group_roots: Any = None
         self.bvh_shape_count_enabled = 0
         self._contact_pairs = ContactPairs(np.empty((0, 2), np.int32), [])
         self._lazy: dict[str, Callable[[], Any]] = {}
         self._hidden: dict[str, Callable[[], np.ndarray]] = {}
-        self._starts: dict[str, np.ndarray] = {}
+        self._starts: dict[str, Any] = {}  # arrays, or what computes them
         self._row_worlds: dict[str, wp.array] = {}
         self._requested_state: set[str] = set()
         self._requested_contact: set[str] = set()
@@ -111,6 +120,10 @@ class Model:
             setattr(self, name, 0)
 
     # reading by name
+
+    if TYPE_CHECKING:  # arrays are set by name, as the table says
+
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -155,7 +168,7 @@ class Model:
 
     def _fill(self, holder: Holder, requires_grad: bool, requested: set[str], *, clone: bool = True) -> Any:
         for field in holder._fields.values():
-            value = None
+            value: Any = None
             if field.runtime:
                 if not field.on_request or field.key in requested:
                     shape = (self._rows_of(field), *field.shape)
@@ -172,7 +185,7 @@ class Model:
     def _rows_of(self, field: Field) -> int:
         return self.kinds.get(field.frequency, self.world_count if field.frequency == "world" else 1)
 
-    def _assigned(self, assignment: AttributeAssignment) -> dict[str, Field]:
+    def _assigned(self, assignment: Assignment) -> dict[str, Field]:
         return {key: field for key, field in self.fields.items() if field.assignment == assignment}
 
     def state(self, requires_grad: bool | None = None) -> State:
@@ -225,8 +238,8 @@ class Model:
         self,
         name: str,
         attrib: wp.array | list[Any],
-        frequency: AttributeFrequency | str,
-        assignment: AttributeAssignment | None = None,
+        frequency: Frequency | str,
+        assignment: Assignment | None = None,
         namespace: str | None = None,
         references: Any = None,
     ) -> None:
@@ -262,13 +275,13 @@ class Model:
         self.attribute_assignment[key] = field.assignment
         place(self, field, attrib)
 
-    def get_attribute_frequency(self, name: str) -> AttributeFrequency | str:
+    def get_attribute_frequency(self, name: str) -> Frequency | str:
         """Frequency of an attribute; KeyError where the name is unknown."""
         if name not in self.attribute_frequency:
             raise UnknownKey(f"no attribute {name!r}{did_you_mean(name, self.attribute_frequency)}")
         return self.attribute_frequency[name]
 
-    def get_attribute_assignment(self, name: str) -> AttributeAssignment:
+    def get_attribute_assignment(self, name: str) -> Assignment:
         """Assignment of an attribute; MODEL where nothing else was said."""
         self.get_attribute_frequency(name)
         return self.attribute_assignment.get(name, MODEL)
@@ -340,7 +353,7 @@ class Model:
         """Frequency that a reference stands for."""
         return resolve_reference(reference, self.fields, self.kinds)
 
-    def row_worlds(self, frequency: AttributeFrequency | str) -> wp.array:
+    def row_worlds(self, frequency: Frequency | str) -> wp.array:
         """World of each row of a frequency, -1 for global rows, on the device."""
         kind = frequency_key(frequency)
         if kind not in self._row_worlds:
@@ -356,7 +369,7 @@ class Model:
         """Start of each world in a frequency, on the host, shape (world_count + 2,)."""
         starts = self._starts[kind]
         if callable(starts):
-            starts = self._starts[kind] = world_starts(starts(), self.world_count)
+            starts = self._starts[kind] = starts()
         return starts
 
     def row_span(self, kind: str, world: int) -> tuple[int, int]:
@@ -414,7 +427,7 @@ class Model:
         return load(path, device)
 
 
-def check_requests(attributes: tuple[str, ...], assignment: AttributeAssignment) -> None:
+def check_requests(attributes: tuple[str, ...], assignment: Assignment) -> None:
     """Names that can be requested of states or contacts."""
     known = [key for key, field in FIELDS.items() if field.assignment == assignment and field.on_request]
     for name in attributes:

@@ -37,6 +37,9 @@ class RowStore:
         self._direct_worlds: set[int] = set()  # worlds that got rows from adders
         self._version = 0
         self._snapshot: tuple[int, Template] | None = None
+        self._joints_by_body: list[Any] | None = None  # number of joints seen, joints by body
+        self._shapes_by_body: list[Any] | None = None  # number of shapes seen, shapes by body
+        self._accepted: dict[int, Template] = {}  # templates already checked
         self._finalized = False
         self._current_world = -1
         self.world_count = 0

@@ -144,7 +144,7 @@ def save(path: str | Path, model: Model, state: State | None = None) -> None:
     writer, state_writer = _Writer(), _Writer()
     fields, lists = [], {}
     for key, field in model.fields.items():
-        record = {"field": _field_record(field)}
+        record: dict[str, Any] = {"field": _field_record(field)}
         value = None if field.runtime or field.key == "shape_source" else model.array_of(field)
         if isinstance(value, list):
             lists[key] = value
@@ -232,7 +232,7 @@ def _load_model(document: dict[str, Any], array: Callable[[int], np.ndarray], de
         model._starts[kind] = array(number)
         if kind in WORLD_STARTS:
             namespace, _, name = WORLD_STARTS[kind].rpartition(":")
-            starts = wp.array(model._starts[kind], dtype=wp.int32, device=model.device)
+            starts: wp.array = wp.array(model._starts[kind], dtype=wp.int32, device=model.device)
             setattr(space_of(model, namespace or None), name, starts)
     model.mujoco.equality_constraint_count = len(model.mujoco.equality_constraint_type)
     model._class_of = array(document["class_of"])
@@ -240,7 +240,7 @@ def _load_model(document: dict[str, Any], array: Callable[[int], np.ndarray], de
     blocks = [PairBlock(*(array(number) for number in block)) for block in document["pairs"]["blocks"]]
     model._contact_pairs = ContactPairs(array(document["pairs"]["global"]), blocks)
     for name, groups in document["colors"].items():
-        loaded = [wp.array(array(number), dtype=wp.int32, device=model.device) for number in groups]
+        loaded: list[wp.array] = [wp.array(array(number), dtype=wp.int32, device=model.device) for number in groups]
         setattr(model, f"{name}_color_groups", loaded)
     _load_derived(model)
     return model

@@ -118,8 +118,6 @@ _MATERIAL = ("ke", "kd", "kf", "ka", "mu", "restitution", "mu_torsional", "mu_ro
 class ShapeMethods(JointMethods):
     """The builder's methods that add shapes, sites and collision filters."""
 
-    ShapeConfig = ShapeConfig
-
     @property
     def default_site_cfg(self) -> ShapeConfig:
         """Configuration of sites."""
@@ -163,13 +161,19 @@ class ShapeMethods(JointMethods):
         self._add_filter_pairs([(a, b) for b in colliding[1] for a in colliding[0]])
 
     def _shapes_of(self, body: int) -> list[int]:
-        known = self.__dict__.get("_shapes_by_body")
+        known = self._shapes_by_body
         if known is None or known[0] != self.count("shape"):
             by_body: dict[int, list[int]] = {}
             for shape, owner in enumerate(self.rows("shape_body").tolist()):
                 by_body.setdefault(owner, []).append(shape)
             self._shapes_by_body = known = [self.count("shape"), by_body]
         return known[1].get(body, [])
+
+    def _note_shape(self, shape: int, body: int) -> None:
+        known = self._shapes_by_body
+        if known is not None and known[0] == shape:
+            known[1].setdefault(body, []).append(shape)
+            known[0] = shape + 1
 
     def add_shape(
         self,
@@ -238,8 +242,7 @@ class ShapeMethods(JointMethods):
         self._shapes_of(body)  # the map must be current before the row is there
         self.commit("shape", 1, rows)
         self.commit_custom("shape", shape, custom["shape"])
-        self._shapes_by_body[1].setdefault(body, []).append(shape)
-        self._shapes_by_body[0] = shape + 1
+        self._note_shape(shape, body)
         if cfg.has_shape_collision and cfg.collision_filter_parent:
             self._filter_neighbours(shape, body)
         if mass is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, no_type_check
 
 import numpy as np
 import warp as wp
@@ -70,6 +70,7 @@ def find(owner: Any, field: Field) -> Any:
     return getattr(getattr(owner, field.namespace) if field.namespace else owner, field.name)
 
 
+@no_type_check
 @wp.kernel(enable_backward=False)
 def _copy_words(
     world: wp.array[wp.int32], mask: wp.array[wp.bool], src: wp.array2d[wp.uint32], dst: wp.array2d[wp.uint32]
@@ -80,6 +81,7 @@ def _copy_words(
         dst[row, word] = src[row, word]
 
 
+@no_type_check
 @wp.kernel(enable_backward=False)
 def _copy_bytes(
     world: wp.array[wp.int32], mask: wp.array[wp.bool], src: wp.array2d[wp.uint8], dst: wp.array2d[wp.uint8]
@@ -99,6 +101,11 @@ def _raw(array: wp.array, rows: int) -> wp.array:
 
 class Holder:
     """Object that holds the arrays of one assignment."""
+
+    if TYPE_CHECKING:  # arrays are set by name, as the table says
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
     def __init__(self, fields: dict[str, Field] | None = None):
         self._fields: dict[str, Field] = dict(fields or {})
@@ -151,11 +158,18 @@ def _named(holder: Holder) -> Iterator[tuple[str, wp.array]]:
 class State(Holder):
     """Positions, velocities, forces, and whatever else changes."""
 
+    particle_q: Any
+    particle_f: Any
+    body_q: Any
+    body_f: Any
+    joint_q: Any
+    joint_qd: Any
+
     def __init__(self, fields: dict[str, Field] | None = None):
         super().__init__(fields)
-        for name in ("particle_q", "particle_qd", "particle_f", "body_q", "body_qd", "body_qdd", "body_f",
-                     "body_parent_f", "joint_q", "joint_qd"):  # fmt: skip
-            setattr(self, name, None)
+        self.particle_q = self.particle_qd = self.particle_f = None
+        self.body_q = self.body_qd = self.body_f = self.body_qdd = self.body_parent_f = None
+        self.joint_q = self.joint_qd = None
 
     def clear_forces(self) -> None:
         """Set the external forces to zero."""

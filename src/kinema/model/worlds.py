@@ -31,7 +31,7 @@ def pose(value: Any, call: str, name: str = "xform") -> np.ndarray | None:
     if array is None or array.dtype == object or array.size != 7:
         parts = [numeric(part) for part in value] if isinstance(value, (tuple, list)) else []
         if [None if part is None else part.size for part in parts] == [3, 4]:
-            array = np.concatenate([part.reshape(-1) for part in parts])
+            array = np.concatenate([part.reshape(-1) for part in parts if part is not None])
     if array is None or array.size != 7 or array.dtype.kind not in "fiu" or not np.all(np.isfinite(array)):
         raise BuildError(f"{call}: {name}={value!r} is not a transform of 7 finite numbers (x y z qx qy qz qw)")
     return array.reshape(7).astype(np.float64)
@@ -39,6 +39,11 @@ def pose(value: Any, call: str, name: str = "xform") -> np.ndarray | None:
 
 class WorldMethods(AttributeMethods):
     """The builder's methods about worlds and other builders."""
+
+    particle_max_velocity: float
+    _world_labels: dict[int, str]
+    _requested_state: set[str]
+    _requested_contact: set[str]
 
     def __init__(self, up_axis: Axis | str | int = Axis.Z, gravity: Any = None) -> None:
         super().__init__()
@@ -172,8 +177,7 @@ class WorldMethods(AttributeMethods):
         if builder._current_world != -1:
             raise WrongMoment(f"{call}: the added builder still has world {builder._current_world} open")
         template = builder.template()
-        accepted = self.__dict__.setdefault("_accepted", {})
-        if accepted.get(id(template)) is template:
+        if self._accepted.get(id(template)) is template:
             return template
         if builder.up_axis != self.up_axis:
             raise BuildError(f"{call}: up axis {builder.up_axis.name} does not match {self.up_axis.name}")
@@ -181,8 +185,7 @@ class WorldMethods(AttributeMethods):
         check_reference_ranges(template, call)
         new = []
         for key, frequency in builder.custom_frequencies.items():
-            known = self.custom_frequencies.get(key)
-            if known is not None and known != frequency:
+            if self.custom_frequencies.get(key, frequency) != frequency:
                 raise BuildError(f"{call}: frequency {key!r} is registered differently in the two builders")
         for key, attribute in builder.custom_attributes.items():
             known = self.custom_attributes.get(key)
@@ -207,7 +210,7 @@ class WorldMethods(AttributeMethods):
         self._requested_contact |= builder._requested_contact
         if template.counts["particle"]:
             self.particle_max_velocity = builder.particle_max_velocity
-        accepted[id(template)] = template
+        self._accepted[id(template)] = template
         return template
 
     def _merge_once(self, template: Template, call: str) -> None:
@@ -236,14 +239,14 @@ def gravity_vector(value: Any, up_axis: Axis) -> np.ndarray:
 
 def world_offsets(count: int, spacing: Sequence[float], up_axis: Axis) -> np.ndarray:
     """Centred grid of world positions, shape (count, 3); zero along the up axis' centring."""
-    spacing = np.asarray(spacing, dtype=np.float64)
-    used = np.flatnonzero(spacing)
+    steps = np.asarray(spacing, dtype=np.float64)
+    used = np.flatnonzero(steps)
     side = int(np.ceil(count ** (1.0 / max(len(used), 1)) - 1e-9))
     cells = np.arange(count)
     offsets = np.zeros((count, 3))
     for place, axis in enumerate(used):
         cell = cells // side**place
-        offsets[:, axis] = (cell % side if place < len(used) - 1 else cell) * spacing[axis]
+        offsets[:, axis] = (cell % side if place < len(used) - 1 else cell) * steps[axis]
     centre = (offsets.min(axis=0) + offsets.max(axis=0)) / 2.0
     centre[up_axis] = 0.0
     return offsets - centre
