@@ -227,6 +227,12 @@ def _check(name: str, data: MeshData) -> None:
         )
     if len(data.facenormal) and len(data.facenormal) != len(data.face):
         raise CompileError(f"face data must have the same size as face normal data in mesh {name!r}")
+    wrong = (data.facenormal < 0) | (data.facenormal >= len(data.normal))
+    if wrong.any():
+        raise CompileError(
+            f"normal index out of bounds in mesh {name!r}: face {np.argwhere(wrong)[0][0]} has no normal, "
+            f"or one beyond the {len(data.normal)} there are"
+        )
 
 
 def _check_orientation(name: str, vert: Float64, face: Int32) -> None:

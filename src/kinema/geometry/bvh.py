@@ -14,6 +14,7 @@ import numpy as np
 
 from kinema.geometry.inertia import cross, dot3
 from kinema.geometry.mesh import Float64, Int32
+from kinema.geometry.nth_element import nth_element
 
 EPS = 1e-14
 
@@ -77,9 +78,11 @@ def build(center: Float64, lower: Float64, upper: Float64, ids: Int32 | None = N
         return BoundingVolumes(none.reshape(0, 2), none, none, np.zeros((0, 6)))
     levels, child, depth = _shape(count)
     aabb, nodeid = np.empty((2 * count - 1, 6)), np.full(2 * count - 1, -1, np.int32)
-    by_axis, rank, level_pairs = _ranked(center)
     low_of, high_of = np.ascontiguousarray(lower.T), np.ascontiguousarray(upper.T)
+    sort: _Sorter | _Selector = _Sorter(center)
     element = np.arange(count)
+    if not sort.is_order:
+        sort = _Selector(center)
     for level in levels:
         node, begin = level.node, level.begin
         low = np.stack([np.minimum.reduceat(low_of[k][element], begin) for k in range(3)])
@@ -92,13 +95,7 @@ def build(center: Float64, lower: Float64, upper: Float64, ids: Int32 | None = N
         edge = high - low
         axis = np.where(edge[1] >= edge[0] + EPS, 1, 0)
         axis = np.where(edge[2] >= edge[axis, np.arange(len(axis))] + EPS, 2, axis)
-        # sort inside every node at once: by node, then by place along the node's axis; keys are distinct
-        along = axis[level.owner]
-        first = level.owner * count
-        key = np.sort(first + rank[along, element])
-        element = by_axis[along, key - first]
-        if level_pairs:
-            element = _by_number_where_level(element, center[element, along], level.owner)
+        element = sort(element, level, axis)
         if leaf.any():  # leaves are done
             element = element[~leaf[level.owner]]
     if ids is not None:
@@ -107,20 +104,55 @@ def build(center: Float64, lower: Float64, upper: Float64, ids: Int32 | None = N
     return BoundingVolumes(child.copy(), nodeid, depth.copy(), aabb)
 
 
-def _ranked(center: Float64) -> tuple[np.ndarray, np.ndarray, bool]:
-    """(3, n) elements sorted along each axis, the place of each, and whether some are nearly but not quite level."""
-    by_axis = np.argsort(center.T, axis=1, kind="stable")
-    rank = np.empty_like(by_axis)
-    np.put_along_axis(rank, by_axis, np.broadcast_to(np.arange(len(center)), by_axis.shape), axis=1)
-    step = np.diff(np.take_along_axis(center.T, by_axis, axis=1), axis=1)
-    return by_axis, rank, bool(((step > 0) & (step <= EPS)).any())
+class _Sorter:
+    """Sorts the elements of all nodes of a level at once, each along its node's axis.
+
+    Values closer than EPS go by element number. That is an order as long as such values come in groups no wider than
+    EPS; ``is_order`` says so, for all values together, which is more than every node needs.
+    """
+
+    def __init__(self, center: Float64):
+        self.by_axis = np.argsort(center.T, axis=1, kind="stable")
+        value = np.take_along_axis(center.T, self.by_axis, axis=1)
+        step = np.diff(value, axis=1)
+        self.is_order = bool(np.isfinite(center).all())
+        if self.is_order and ((step > 0) & (step <= EPS)).any():
+            for k in range(3):
+                run = np.concatenate(([0], np.cumsum(step[k] > EPS)))
+                start = np.flatnonzero(np.diff(run, prepend=-1))
+                width = np.maximum.reduceat(value[k], start) - np.minimum.reduceat(value[k], start)
+                self.is_order &= bool((width <= EPS).all())
+                self.by_axis[k] = self.by_axis[k][np.lexsort((self.by_axis[k], run))]
+        self.rank = np.empty_like(self.by_axis)
+        place = np.broadcast_to(np.arange(len(center)), self.by_axis.shape)
+        np.put_along_axis(self.rank, self.by_axis, place, axis=1)
+
+    def __call__(self, element: np.ndarray, level: _Level, axis: np.ndarray) -> np.ndarray:
+        along = axis[level.owner]
+        first = level.owner * self.rank.shape[1]
+        key = np.sort(first + self.rank[along, element])  # by node, then by place along its axis; keys are distinct
+        return self.by_axis[along, key - first]
 
 
-def _by_number_where_level(element: np.ndarray, value: Float64, owner: np.ndarray) -> np.ndarray:
-    """Sorted elements again, with those of one node whose values are closer than EPS in order of their numbers."""
-    apart = (owner[1:] != owner[:-1]) | (np.abs(np.diff(value)) > EPS)
-    run = np.concatenate(([0], np.cumsum(apart)))
-    return element[np.lexsort((element, run))]
+class _Selector:
+    """The same, one node and one comparison at a time, as MuJoCo does it: for values that have no order."""
+
+    def __init__(self, center: Float64):
+        self.value = center.T.tolist()
+
+    def __call__(self, element: np.ndarray, level: _Level, axis: np.ndarray) -> np.ndarray:
+        result = element.tolist()
+        for begin, size, k in zip(level.begin.tolist(), level.size.tolist(), axis.tolist(), strict=True):
+            if size < 2:
+                continue
+            value = self.value[k]
+
+            def less(a: int, b: int, value: list[float] = value) -> bool:
+                difference = value[a] - value[b]
+                return difference < 0 if abs(difference) > EPS else a < b
+
+            nth_element(result, begin, begin + size // 2, begin + size, less)
+        return np.array(result)
 
 
 def mesh_bvh(vert: Float64, face: Int32) -> BoundingVolumes:

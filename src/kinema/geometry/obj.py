@@ -2,12 +2,15 @@
 
 As MuJoCo's reader does it: all vertices of the file are kept, but only the faces of the first object or group that has
 any; indices count from 1, or back from the end when negative; quads are cut along the shorter diagonal, larger polygons
-by clipping ears; the second texture coordinate is turned upside down.
+by clipping ears; the second texture coordinate is turned upside down. Texture coordinates that some face lacks are
+dropped, with a warning. A file of lines alone gives triangles without area.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,7 +18,7 @@ from kinema.errors import ResourceError
 from kinema.geometry.mesh import Float32, MeshData
 from kinema.resources import Resource
 
-_LINES = re.compile(rb"^[ \t]*(v|vn|vt|f|g|o)(?:[ \t]+([^\r\n]*?))?[ \t]*\r?$", re.M)
+_LINES = re.compile(rb"^[ \t]*(v|vn|vt|f|l|g|o)(?:[ \t]+([^\r\n]*?))?[ \t]*\r?$", re.M)
 Corner = tuple[int, int, int]  # vertex, texture coordinate, normal, from 0; -1 where absent
 
 
@@ -23,9 +26,10 @@ def decode(resource: Resource) -> MeshData:
     """The mesh of an OBJ file."""
     values: dict[bytes, list[bytes]] = {b"v": [], b"vn": [], b"vt": []}
     faces: list[bytes] = []
+    lines: list[bytes] = []
     counts: list[tuple[int, int, int]] = []  # how many v, vt, vn stood before each face: negative indices need it
     closed = False
-    for tag, rest in _LINES.findall(resource.data):
+    for tag, rest in _LINES.findall(resource.data.removeprefix(b"\xef\xbb\xbf")):
         if tag == b"f":
             if not closed:
                 faces.append(rest)
@@ -33,8 +37,13 @@ def decode(resource: Resource) -> MeshData:
                     counts.append((len(values[b"v"]), len(values[b"vt"]), len(values[b"vn"])))
         elif tag in values:
             values[tag].append(rest)
-        elif faces:
+        elif tag == b"l":
+            if not closed:
+                lines.append(rest)
+        elif faces or lines:
             closed = True
+    if not faces:
+        faces = [b" ".join((a, b, b)) for line in lines for a, b in pairwise(line.split())]
     vert = _table(values[b"v"], 3, "v", resource.name)
     normal = _table(values[b"vn"], 3, "vn", resource.name)
     texcoord = _table(values[b"vt"], 2, "vt", resource.name)
@@ -42,10 +51,16 @@ def decode(resource: Resource) -> MeshData:
         corners = _uniform_faces(faces, vert) if not counts else None
         if corners is None:
             corners = _general_faces(faces, counts, vert)
-    except (ValueError, IndexError) as error:
+    except (ValueError, OverflowError) as error:
         raise ResourceError(f"could not parse OBJ file {resource.name!r}: bad face ({error})") from None
     texcoord[:, 1] = 1 - texcoord[:, 1]
     face = corners[:, :, 0]
+    if len(texcoord) and ((corners[:, :, 1] < 0) | (corners[:, :, 1] >= len(texcoord))).any():
+        warnings.warn(
+            f"invalid or missing face texture coordinate in {resource.name!r}; discarding texture coordinates",
+            stacklevel=2,
+        )
+        texcoord = texcoord[:0]
     return MeshData(
         vert=vert,
         face=np.ascontiguousarray(face),
