@@ -9,7 +9,8 @@ import hashlib
 import os
 from typing import TYPE_CHECKING
 
-from kinema.errors import BadValue, MissingFile
+from kinema.errors import BadValue
+from kinema.mjcf import files
 from kinema.mjcf import skin as skin_file
 from kinema.mjcf.constants import MAX_VFS_FILENAME_LENGTH, WORLD
 
@@ -175,35 +176,26 @@ def load(path: str, kind: str | None, element: Element) -> BaseAsset:
     element of an included file it is at last looked up beside that file. These are MuJoCo's rules.
     """
     scope = element.namescope
-    folder = base_path(scope, kind)
-    full_path = os.path.normpath(os.path.join(folder, path)) if folder else path
+    full_path = files.join(base_path(scope, kind) or "", path)
     for name in (path, full_path):
         if name in scope.assets:
-            contents = scope.assets[name]
+            contents, extension = scope.assets[name], os.path.splitext(name)[1]
             break
     else:
-        tries = [os.path.join(scope.model_dir, full_path)]
+        tries = [files.join(scope.model_dir, full_path)]
         if element.source_file and element.source_file != element.root.source_file:
-            tries.append(os.path.join(os.path.dirname(element.source_file), path))
-        contents = _read(tries)
-    stem, extension = os.path.splitext(os.path.basename(path))
+            tries.append(files.join(files.folder_of(element.source_file), path))
+        resource = files.read(*tries)
+        contents, extension = resource.data, os.path.splitext(path)[1]
+        if resource.media_type and resource.extension and path.startswith("data:"):
+            extension = resource.extension
+    stem = "" if path.startswith("data:") else os.path.splitext(os.path.basename(path))[0]
     if element.tag == "skin":
         return SkinAsset(contents, element, extension, stem)
     if element.tag == "model":
-        folder = os.path.dirname(os.path.join(scope.model_dir, path))
+        folder = files.folder_of(files.join(scope.model_dir, path))
         return ModelAsset(contents, extension, stem, folder, scope.assets)
     return Asset(contents, extension, stem)
-
-
-def _read(tries: list[str]) -> bytes:
-    problem: OSError | ValueError | None = None
-    for attempt in tries:
-        try:
-            with open(attempt, "rb") as file:
-                return file.read()
-        except (OSError, ValueError) as error:  # ValueError: a name with a null byte
-            problem = problem or error
-    raise MissingFile(f"cannot open {tries[0]!r}: {getattr(problem, 'strerror', None) or problem}")
 
 
 def check_extension(tag: str, extension: str) -> None:

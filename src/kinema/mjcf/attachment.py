@@ -8,6 +8,7 @@ is copied: the parent's sections remember the child's, and show and write their 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def _bytes(text: str) -> int:
     return int(digits) << _UNITS.get(unit, 0)
 
 
-_COMBINE = {
+_COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "min": min,
     "max": max,
     "bytes": lambda first, second: str(max(_bytes(first), _bytes(second))),

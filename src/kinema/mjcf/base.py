@@ -21,13 +21,33 @@ class Element:
 
     __slots__ = ()
 
-    tag: str
-    spec: ElementSpec
-    parent: Element | None
-    root: Element
-    namescope: NameScope
-    is_removed: bool
-    full_identifier: str | None
+    @property
+    def tag(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def spec(self) -> ElementSpec:
+        raise NotImplementedError
+
+    @property
+    def parent(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def root(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def namescope(self) -> NameScope:
+        raise NotImplementedError
+
+    @property
+    def is_removed(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def full_identifier(self) -> str | None:
+        raise NotImplementedError
 
     def prefixed_identifier(self, prefix_root: NameScope | None) -> str | None:
         """The identifier as written in the document whose scope is `prefix_root`."""

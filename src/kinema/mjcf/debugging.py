@@ -38,8 +38,10 @@ def _define_flags() -> Any:
         return None
     for name, (default, text) in _FLAGS.items():
         if name not in flags.FLAGS:
-            define = flags.DEFINE_boolean if isinstance(default, bool) else flags.DEFINE_string
-            define(name, default, text, allow_override=True)
+            if isinstance(default, bool):
+                flags.DEFINE_boolean(name, default, text, allow_override=True)
+            else:
+                flags.DEFINE_string(name, str(default), text, allow_override=True)
     return flags.FLAGS
 
 

@@ -11,8 +11,8 @@ import os
 import zipfile
 from typing import Any
 
-from kinema.errors import BadValue, DocumentError, MissingFile, UnknownAttribute, UnknownElement, did_you_mean
-from kinema.mjcf import debugging
+from kinema.errors import BadValue, DocumentError, UnknownAttribute, UnknownElement, did_you_mean
+from kinema.mjcf import debugging, files
 from kinema.mjcf.constants import PREFIX_SEPARATOR, PREFIX_SEPARATOR_ESCAPE
 from kinema.mjcf.element import RootElement
 from kinema.mjcf.source import Node, expand_includes, read_xml
@@ -53,7 +53,7 @@ def from_file(
 ) -> RootElement:
     """A document from an open file or a path; arguments as for `from_xml_string`."""
     if isinstance(file_handle, str | os.PathLike):
-        name, text = os.fspath(file_handle), _read(file_handle)
+        name, text = os.fspath(file_handle), files.read(os.fspath(file_handle)).data
     else:
         name, text = getattr(file_handle, "name", None), file_handle.read()
     tree = read_xml(text, file=name if isinstance(name, str) else None)
@@ -66,10 +66,10 @@ def from_path(
     resolve_references: bool = True,
     assets: dict[str, bytes] | None = None,
 ) -> RootElement:
-    """A document from a file; other files are relative to its folder. Arguments as for `from_xml_string`."""
+    """A document from a file or URI; other files are relative to its folder. Arguments as for `from_xml_string`."""
     name = os.fspath(path)
-    tree = read_xml(_read(name), file=name)
-    return _document(tree, escape_separators, os.path.dirname(name), resolve_references, assets)
+    tree = read_xml(files.read(name).data, file=name)
+    return _document(tree, escape_separators, files.folder_of(name), resolve_references, assets)
 
 
 def from_zip(
@@ -86,7 +86,7 @@ def from_zip(
         escape_separators: As for `from_xml_string`.
         resolve_references: As for `from_xml_string`.
     """
-    data = _read(path)
+    data = files.read(os.fspath(path)).data
     if not zipfile.is_zipfile(io.BytesIO(data)):
         raise BadValue(f"File {path} is not a zip file.")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -103,14 +103,6 @@ def from_zip(
                 assets[os.path.relpath(name, folder) if folder else name] = archive.read(name)
         tree = read_xml(archive.read(main), file=f"{os.fspath(path)}/{main}")
     return _document(tree, escape_separators, "", resolve_references, assets)
-
-
-def _read(path: str | os.PathLike) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except (OSError, ValueError) as error:
-        raise MissingFile(f"cannot open {os.fspath(path)!r}: {getattr(error, 'strerror', None) or error}") from error
 
 
 # ---------------------------------------------------------------- the tree
@@ -144,13 +136,8 @@ def _opener(model_dir: str, assets: dict[str, bytes]) -> Any:
     def open_file(name: str, relative_to: str | None) -> tuple[bytes, str]:
         if name in assets:
             return assets[name], name
-        folder = os.path.dirname(relative_to) if relative_to else model_dir
-        path = os.path.normpath(os.path.join(folder, name))
-        try:
-            with open(path, "rb") as file:
-                return file.read(), path
-        except ValueError as error:  # a name with a null byte
-            raise OSError(str(error)) from error
+        path = files.join(files.folder_of(relative_to) if relative_to else model_dir, name)
+        return files.read(path).data, path
 
     return open_file
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import xml.parsers.expat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 from kinema.errors import MissingFile, SyntaxProblem
 
@@ -48,7 +49,7 @@ class Node:
     @property
     def path(self) -> str:
         """Where this element stands, such as ``worldbody/body[torso]/geom``; the root itself is left out."""
-        steps = []
+        steps: list[str] = []
         node: Node | None = self
         while node is not None and (node.parent is not None or not steps):
             name = node.attributes.get("name") or node.attributes.get("class")
@@ -67,7 +68,7 @@ def read_xml(text: str | bytes, *, file: str | None = None) -> Node:
     root: list[Node] = []
     stack: list[Node] = []
 
-    def refuse(message: str) -> None:
+    def refuse(message: str) -> NoReturn:
         raise SyntaxProblem(message, file=file, line=parser.CurrentLineNumber)
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -138,7 +139,7 @@ def _expanded(node: Node, main: str | None, open_file: Opener, seen: set[str]) -
 
 def _included(include: Node, main: str | None, open_file: Opener, seen: set[str]) -> list[Node]:
     name = include.attributes.get("file")
-    where = {"file": include.file, "line": include.line, "path": include.path}
+    where: dict[str, Any] = {"file": include.file, "line": include.line, "path": include.path}
     if not name:
         raise SyntaxProblem("include needs a 'file'", **where)
     if include.children:

@@ -90,8 +90,10 @@ class ElementImpl(base.Element):
         spec = self._spec
         if "dclass" in given:
             given["class"] = given.pop("dclass")
-        if spec.name in _NAMED_BY_FILE and "file" in given and "name" not in given and isinstance(given["file"], str):
-            given["name"] = os.path.splitext(os.path.basename(given["file"]))[0]
+        if spec.name in _NAMED_BY_FILE and "name" not in given:
+            file = given.get("file")
+            if isinstance(file, str) and not file.startswith("data:"):
+                given["name"] = os.path.splitext(os.path.basename(file))[0]
         for name in given:
             if name not in spec.attributes:
                 raise self._unknown_attribute(name)
@@ -268,7 +270,7 @@ class ElementImpl(base.Element):
     def _required(self, name: str) -> MissingAttribute:
         return MissingAttribute(f"Attribute {name!r} of element <{self._spec.name}> is required")
 
-    def _unknown_attribute(self, name: str) -> UnknownAttribute:
+    def _unknown_attribute(self, name: str) -> DocumentError:
         hint = did_you_mean(name, self._spec.attributes)
         message = f"{name!r} is not a valid attribute for <{self._spec.name}>{hint}"
         return _placed(UnknownAttribute(message), self)
@@ -307,7 +309,7 @@ class ElementImpl(base.Element):
     def set_attributes(self, **kwargs: Any) -> None:
         """Set several attributes; when one is wrong, none is changed."""
         values = {self._check_attribute(name): value for name, value in kwargs.items()}
-        before = []
+        before: list[tuple[str, Any]] = []
         with debugging.freeze_current_stack_trace():
             for name, value in values.items():
                 old = self._get(name)

@@ -115,7 +115,7 @@ class _Writer:
                 naming = False
             todo.extend(reversed(self._children(here, node, reached, naming)))
         for node in reversed(prunable):
-            if not node.attributes and not node.children:
+            if not node.attributes and not node.children and node.parent is not None:
                 node.parent.children.remove(node)
         written = top.children[0]
         written.parent = None
