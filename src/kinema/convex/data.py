@@ -170,6 +170,9 @@ class Search:
     Ma: data("nv", rows=True)
     Mv: data("nv", rows=True)
     grad: data("nv", rows=True)
+    grad_last: data("nv", rows=True)  # conjugate gradients only, as are the next two
+    Mgrad: data("nv", rows=True)
+    Mgrad_last: data("nv", rows=True)
     search: data("nv", rows=True)
     Jaref: data("nefcmax", rows=True)
     Jv: data("nefcmax", rows=True)

@@ -28,10 +28,11 @@ from kinema.convex import (
 from kinema.convex.constraint import assemble
 from kinema.convex.integrate import actuator_slope, advance, euler, implicit, rk4
 from kinema.convex.integrate import derivatives as derivatives_of
-from kinema.convex.solve.newton import newton
+from kinema.convex.solve.primal import conjugate_gradient, newton
 from kinema.convex.stage import Stage
 
 DISABLE_CONSTRAINT = 1
+PGS, CG, NEWTON = range(3)
 EULER, RK4, IMPLICIT, IMPLICITFAST, DISCRETE = range(5)
 
 
@@ -79,7 +80,14 @@ def constraint(m) -> list[Stage]:
     """Constraint rows and the acceleration they leave."""
     if m.opt.disableflags & DISABLE_CONSTRAINT:
         return [Stage(smooth.unconstrained)]
-    return [*assemble.stages(m), Stage(newton(m.nv), lanes=True), Stage(smooth.keep_acceleration)]
+    return [*assemble.stages(m), solver(m), Stage(smooth.keep_acceleration)]
+
+
+def solver(m) -> Stage:
+    """The constraint solver the model asks for."""
+    if m.opt.solver == CG:
+        return Stage(conjugate_gradient(), lanes=True)
+    return Stage(newton(m.nv), lanes=True)
 
 
 def derivatives(m) -> list[Stage]:

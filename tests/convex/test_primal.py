@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from kinema.convex.constraint import assemble
-from kinema.convex.solve.newton import newton
+from kinema.convex.solve.primal import conjugate_gradient, newton
 from kinema.convex.stage import Stage
 from tests.convex.constraint.test_rows import SCENE
 from tests.convex.stage_harness import Harness
 
 
-def solve_both(m, d, warm=False):
+def solve_both(m, d, warm=False, solver=None):
     """MuJoCo at convergence, and ours from the same rows."""
     m.opt.iterations, m.opt.tolerance = 200, 1e-14
     mujoco.mj_forward(m, d)
@@ -19,7 +19,7 @@ def solve_both(m, d, warm=False):
     harness.inject(d)
     if not warm:
         harness.write("qacc_warmstart", np.zeros(m.nv))
-    harness.run(*assemble.stages(m), Stage(newton(m.nv), lanes=True))
+    harness.run(*assemble.stages(m), Stage(solver or newton(m.nv), lanes=True))
     return harness
 
 
@@ -51,6 +51,17 @@ def test_real_models_in_contact(model, cone, dm_control_assets, random_state):
     check(m, d, solve_both(m, d))
     harness = solve_both(m, d, warm=True)
     assert harness.read("solver_niter", 1) <= 2, "a warm start at the solution has nothing left to do"
+
+
+@pytest.mark.parametrize("model", ["suite/humanoid.xml", "suite/quadruped.xml"])
+def test_conjugate_gradients_reach_the_same_acceleration(model, dm_control_assets, random_state):
+    m = mujoco.MjModel.from_xml_path(str(dm_control_assets / model))
+    d = mujoco.MjData(m)
+    random_state(m, d)
+    mujoco.mj_step(m, d, 200)
+    harness = solve_both(m, d, solver=conjugate_gradient())
+    check(m, d, harness)
+    assert 3 < harness.read("solver_niter", 1) < 200
 
 
 def test_worlds_do_not_touch_each_other(dm_control_assets, random_state):

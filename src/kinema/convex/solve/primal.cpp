@@ -1,11 +1,13 @@
-// Newton's method for one world, run by a group of L lanes (32 on CUDA, 1 on the CPU).
+// Newton's method, or conjugate gradients, for one world, run by a group of lanes (32 on CUDA, 1 on the CPU).
 //
 //   minimize over a:   1/2 (a - a_s)' M (a - a_s) + s(J a - aref)
 //
 // s is convex and piecewise smooth: a quadratic per equality row, a Huber function per friction row, half a quadratic
 // per limit, pyramid edge or frictionless contact, and per elliptic contact a cone with a top (free), a middle and a
-// bottom (quadratic) zone. Each iteration takes the Newton direction H x = g, H = M + J' (ds/dJa^2) J = U'U, and finds
-// the exact minimum along it.
+// bottom (quadratic) zone. Each iteration takes a direction x and finds the exact minimum along it:
+//
+//   KN_NEWTON 1:  H x = -g,  H = M + J' (d2s/dr2) J = U'U
+//   KN_NEWTON 0:  x = -M^-1 g + beta x_last,  M = U'U,  beta by Hager and Zhang
 //
 // Matrices are row-major; U is upper triangular, so that every inner loop runs along a row.
 
@@ -245,6 +247,51 @@ auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve)
     return dc + alpha * (c1 + 0.5f * alpha * c2);
 };
 
+auto factor = [&]() {  // H = U'U in place
+    for (int k = 0; k < nv; ++k) {
+        float* row = H + (size_t)k * nv;
+        const float inv = 1.0f / sqrtf(wp::max(row[k], 1e-15f));
+        KN_SYNC();
+        for (int j = k + lane; j < nv; j += KN_LANES) row[j] *= inv;
+        KN_SYNC();
+        for (int i = k + 1; i < nv; ++i) {
+            const float f = row[i];
+            if (f != 0.0f) {
+                float* below = H + (size_t)i * nv;
+                for (int j = i + lane; j < nv; j += KN_LANES) below[j] -= f * row[j];
+            }
+        }
+        KN_SYNC();
+    }
+};
+auto solve = [&](float* y) {  // y = (U'U)^-1 y
+    for (int k = 0; k < nv; ++k) {
+        const float* row = H + (size_t)k * nv;
+        const float yk = y[k] / row[k];
+        KN_SYNC();
+        if (lane == 0) y[k] = yk;
+        for (int j = k + 1 + lane; j < nv; j += KN_LANES) y[j] -= row[j] * yk;
+        KN_SYNC();
+    }
+    for (int k = nv - 1; k >= 0; --k) {
+        const float* row = H + (size_t)k * nv;
+        float s = 0.0f;
+        for (int j = k + 1 + lane; j < nv; j += KN_LANES) s += row[j] * y[j];
+        KN_SUM(s);
+        if (lane == 0) y[k] = (y[k] - s) / row[k];
+        KN_SYNC();
+    }
+};
+
+#if !KN_NEWTON
+float* g_last = KN_ROW(float, d.solver.grad_last);
+float* z = KN_ROW(float, d.solver.Mgrad);
+float* z_last = KN_ROW(float, d.solver.Mgrad_last);
+KN_EACH(i, nv * nv) H[i] = M[i];
+KN_SYNC();
+factor();
+#endif
+
 int iter = 0;
 const int maxiter = m.opt.iterations;
 for (;; ++iter) {
@@ -264,6 +311,7 @@ for (;; ++iter) {
     KN_SYNC();
     if (iter >= maxiter || scale * sqrtf(gg) < tolerance) break;
 
+#if KN_NEWTON
     // H = M + J' D J over active rows, and the Hessians of cones
     KN_EACH(i, nv * nv) H[i] = M[i];
     KN_SYNC();
@@ -306,36 +354,29 @@ for (;; ++iter) {
         }
     }
     KN_SYNC();
-
-    // H = U'U, and the forward half of the solve: x = U' \ -g
     KN_EACH(i, nv) x[i] = -g[i];
     KN_SYNC();
-    for (int k = 0; k < nv; ++k) {
-        float* row = H + (size_t)k * nv;
-        const float inv = 1.0f / sqrtf(wp::max(row[k], 1e-15f));
-        KN_SYNC();
-        for (int j = k + lane; j < nv; j += KN_LANES) row[j] *= inv;
-        if (lane == 0) x[k] *= inv;
-        KN_SYNC();
-        const float xk = x[k];
-        for (int i = k + 1; i < nv; ++i) {
-            const float f = row[i];
-            if (f != 0.0f) {
-                float* below = H + (size_t)i * nv;
-                for (int j = i + lane; j < nv; j += KN_LANES) below[j] -= f * row[j];
-            }
+    factor();
+    solve(x);
+#else
+    KN_EACH(i, nv) { z_last[i] = z[i]; z[i] = g[i]; }
+    KN_SYNC();
+    solve(z);
+    float beta = 0.0f;
+    if (iter > 0) {
+        float xy = 0.0f, yMy = 0.0f, yz = 0.0f, xg = 0.0f, xx = 0.0f;
+        KN_EACH(i, nv) {
+            const float y = g[i] - g_last[i];
+            xy += x[i] * y; yMy += y * (z[i] - z_last[i]); yz += y * z[i]; xg += x[i] * g[i]; xx += x[i] * x[i];
         }
-        for (int j = k + 1 + lane; j < nv; j += KN_LANES) x[j] -= row[j] * xk;
-        KN_SYNC();
+        KN_SUM(xy); KN_SUM(yMy); KN_SUM(yz); KN_SUM(xg); KN_SUM(xx);
+        if (xy >= 1e-15f)  // else conjugacy is lost: restart downhill
+            beta = wp::max((yz - 2.0f * yMy / xy * xg) / xy,
+                           -1.0f / wp::max(1e-15f, sqrtf(xx) * wp::min(0.01f, sqrtf(gg))));
     }
-    for (int k = nv - 1; k >= 0; --k) {
-        const float* row = H + (size_t)k * nv;
-        float s = 0.0f;
-        for (int j = k + 1 + lane; j < nv; j += KN_LANES) s += row[j] * x[j];
-        KN_SUM(s);
-        if (lane == 0) x[k] = (x[k] - s) / row[k];
-        KN_SYNC();
-    }
+    KN_EACH(i, nv) { x[i] = -z[i] + beta * x[i]; g_last[i] = g[i]; }
+    KN_SYNC();
+#endif
 
     // exact line search: Newton on the slope, kept inside a bracket
     gather(M, x, Mv, nv);
@@ -371,7 +412,7 @@ for (;; ++iter) {
     KN_SUM(moved);
     changed = moved > 0.0f;
     // a full step that changed no zone has landed on the minimum of a quadratic
-    if ((!changed && fabsf(alpha - 1.0f) < 1e-3f) || -scale * gain < tolerance) { ++iter; break; }
+    if ((KN_NEWTON && !changed && fabsf(alpha - 1.0f) < 1e-3f) || -scale * gain < tolerance) { ++iter; break; }
 }
 
 KN_EACH(i, nv) {
