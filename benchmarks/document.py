@@ -66,12 +66,16 @@ def rows(repetitions: int = 3) -> list[tuple[str, float, float]]:
     import dm_control.suite
     from dm_control import mjcf as pymjcf
 
-    from kinema import mjcf
+    from kinema import mjcf, resources
+
+    def parse_dog() -> object:
+        resources.clear_cache()  # PyMJCF reads every file again, so do we
+        return mjcf.from_path(dog)
 
     dog = os.path.join(os.path.dirname(dm_control.suite.__file__), "dog.xml")
     parsed, ours = pymjcf.from_path(dog), mjcf.from_path(dog)
     work: list[tuple[str, Callable[[], object], Callable[[], object], int]] = [
-        ("parse suite/dog.xml", lambda: pymjcf.from_path(dog), lambda: mjcf.from_path(dog), repetitions),
+        ("parse suite/dog.xml", lambda: pymjcf.from_path(dog), parse_dog, repetitions),
         ("write suite/dog.xml", parsed.to_xml_string, ours.to_xml_string, repetitions),
         (f"parse, attach and write {COPIES} robots", lambda: attach_copies(pymjcf), lambda: attach_copies(mjcf), 1),
         ("write 500 unnamed geoms", unnamed_geoms(pymjcf, 500), unnamed_geoms(mjcf, 500), 1),
