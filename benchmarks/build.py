@@ -68,8 +68,10 @@ def build(library: ModuleType, worlds: int, route: str) -> tuple[float, float, f
     merged = time.perf_counter()
     model = main_builder.finalize("cpu")
     done = time.perf_counter()
-    for name in ("body_label", "shape_contact_pairs", "bvh_shapes", "shape_collision_filter_pairs"):
+    for name in ("body_label", "shape_contact_pairs", "bvh_shapes", "weight", "bench"):
         getattr(model, name)  # Kinema makes these on first use, Newton in finalize
+    for kind in ("body", "shape", "joint"):
+        getattr(model.bench, f"link_{kind}")
     read = time.perf_counter()
     if model.body_count != worlds * BODIES:
         raise AssertionError(f"{model.body_count} bodies instead of {worlds * BODIES}")

@@ -229,6 +229,29 @@ def test_template_of_a_class_is_local():
     assert compared > 100
 
 
+def test_reading_a_template_expands_nothing():
+    """Rows that only solvers read stay one copy per template, however many worlds there are."""
+    template = ModelBuilder()
+    template.add_custom_frequency(template.CustomFrequency(name="vert", namespace="big"))
+    for name, dtype, references in (("pos", wp.vec3, None), ("body", wp.int32, "body")):
+        template.add_custom_attribute(
+            CustomAttribute(name=name, namespace="big", frequency="big:vert", dtype=dtype, references=references)
+        )
+    template.add_body(mass=1.0, inertia=np.eye(3))
+    points = np.random.default_rng(0).normal(size=(100_000, 3)).astype(np.float32)
+    template.add_custom_values_batch({"big:pos": points, "big:body": np.zeros(100_000, np.int32)})
+    b = ModelBuilder()
+    b.replicate(template, 4096)
+    tracemalloc.start()
+    model = b.finalize("cpu")
+    rows = model.world_classes[0].template
+    np.testing.assert_array_equal(rows["big:pos"], points)
+    assert not rows["big:body"].any() and model.custom_frequency_counts["big:vert"] == 409_600_000
+    assert tracemalloc.get_traced_memory()[1] < 100e6
+    tracemalloc.stop()
+    assert set(model.big._lazy) == {"pos", "body"}
+
+
 def test_memory_of_pairs_does_not_grow_with_worlds():
     template = ModelBuilder()
     for _ in range(30):

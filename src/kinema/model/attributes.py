@@ -136,6 +136,7 @@ class AttributeMethods(RowStore):
         super().__init__()
         self.custom_attributes: dict[str, CustomAttribute] = {}
         self.custom_frequencies: dict[str, CustomFrequency] = {}
+        self._world_attributes: dict[str, list[str]] = {}  # by frequency, those that reference the world
 
     def add_custom_frequency(self, frequency: CustomFrequency) -> None:
         """Register an entity of its own, whose rows `add_custom_values` adds; doing so twice changes nothing."""
@@ -180,6 +181,8 @@ class AttributeMethods(RowStore):
         self._table[key] = field
         self.custom_attributes[key] = attribute
         self._version += 1
+        if field.references == "world":
+            self._world_attributes.setdefault(kind, []).append(key)
         if values is not None and len(values):
             self._start_values(field, values, call)
 
@@ -258,9 +261,9 @@ class AttributeMethods(RowStore):
             groups.setdefault(field.frequency, []).append((key, convert(field, values, count, call=call)))
         for kind, prepared in groups.items():
             given = {key for key, _ in prepared}
-            for key, field in self._table.items():
-                if field.custom and field.frequency == kind and field.references == "world" and key not in given:
-                    prepared.append((key, np.full(count, self._current_world, field.numpy_dtype)))
+            for key in self._world_attributes.get(kind, ()):
+                if key not in given:
+                    prepared.append((key, np.full(count, self._current_world, self._table[key].numpy_dtype)))
         return groups
 
     def _add_rows(self, columns: dict[str, Any], count: int, call: str) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .fields import CONTROL, STATE, Field, world_key
-from .merge import Offsets, Template
+from .merge import Offsets, Template, one_copy
 
 if TYPE_CHECKING:
     from .model import Model
@@ -82,6 +82,9 @@ def _host(model: Model, field: Field, start: int, end: int) -> np.ndarray:
 
 def local_rows(model: Model, field: Field, world: int) -> np.ndarray:
     """Rows of a field in one world, values that point at rows made local to it."""
+    segment = model._alone.get(world)
+    if segment is not None and field.frequency not in ("once", "world"):
+        return one_copy(field, segment)  # straight from the template: no array is expanded or copied back
     return local_block(model, field, np.array([world]))[0]
 
 

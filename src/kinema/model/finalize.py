@@ -1,13 +1,13 @@
 """From rows to a model: check, derive, gather every column, put it on the device.
 
 Checks and derived columns run on the stored rows and on each template once; only gathering grows with worlds. Labels
-and other host lists are gathered when somebody reads them.
+and custom attributes are gathered when somebody reads them: solvers read the latter from a template.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from .merge import Layout, Template, gather, resolve_reference
 from .model import Model
 from .pairs import find_pairs
 from .state import place, space_of
-from .worlds import check_reference_ranges, check_world_order, world_starts
+from .worlds import check_reference_ranges, check_world_order, world_runs, world_starts
 
 if TYPE_CHECKING:
     from .builder import ModelBuilder
@@ -71,7 +71,8 @@ def finalize(builder: ModelBuilder, device: Any, *, requires_grad: bool, skip: s
         setattr(model, name, model.kinds.get(kind, 0))
 
     host = _place_arrays(model, builder, base, layout)
-    _place_world_starts(model, host, skip)
+    _place_world_starts(model, base, layout, skip)
+    _sort_filters(model, host)
     _place_gravity(model, builder)
     _place_particles(model, host)
     _place_articulations(model, host)
@@ -92,35 +93,33 @@ def _place_arrays(model: Model, builder: ModelBuilder, base: Template, layout: L
                 model.fields[key] = field
             continue
         model.fields[key] = field
-        if field.is_object:
-            _defer(model, field, base, layout)
-            continue
-        rows = host[key] = gather(field, base, layout)
         if field.hidden:
-            model._hidden[key] = partial(_same, rows)
+            model._hidden[key] = cache(partial(gather, field, base, layout))
             continue
         model.attribute_frequency[key] = public_frequency(field.frequency)
         if field.custom or field.assignment != 0:
             model.attribute_assignment[key] = field.assignment
+        if field.is_object or field.custom:
+            place(model, field, partial(_expand, model, field, base, layout), lazy=True)
+            continue
+        rows = host[key] = gather(field, base, layout)
         if field.sentinel:
             end = layout.total[resolve_reference(str(field.references), table, layout.total)]
             rows = np.concatenate([rows, np.array([end], np.int32)])
         if key == "joint_target_q" and not model.use_coord_layout_targets:
             rows = rows[_dof_layout(host["joint_type"], host["joint_q_start"], len(rows))]
-        place(model, field, device_array(field, rows, model.device, requires_grad=model.requires_grad))
+        place(model, field, _upload(model, field, rows))
     return host
 
 
-def _same(rows: np.ndarray) -> np.ndarray:
-    return rows
+def _expand(model: Model, field: Field, base: Template, layout: Layout) -> Any:
+    """What lists and custom attributes become when somebody reads them: most rows are only read from a template."""
+    rows = gather(field, base, layout)
+    return rows.tolist() if field.is_object else _upload(model, field, rows)
 
 
-def _defer(model: Model, field: Field, base: Template, layout: Layout) -> None:
-    """Lists (labels, sources, strings) are made on first use."""
-    model.attribute_frequency[field.key] = public_frequency(field.frequency)
-    if field.custom or field.assignment != 0:
-        model.attribute_assignment[field.key] = field.assignment
-    place(model, field, lambda: gather(field, base, layout).tolist(), lazy=True)
+def _upload(model: Model, field: Field, rows: np.ndarray) -> wp.array:
+    return device_array(field, rows, model.device, requires_grad=model.requires_grad)
 
 
 def _dof_layout(types: np.ndarray, q_start: np.ndarray, coords: int) -> np.ndarray:
@@ -131,24 +130,29 @@ def _dof_layout(types: np.ndarray, q_start: np.ndarray, coords: int) -> np.ndarr
     return keep
 
 
-def _place_world_starts(model: Model, host: dict[str, np.ndarray], skip: set[str]) -> None:
+def _place_world_starts(model: Model, base: Template, layout: Layout, skip: set[str]) -> None:
     for kind in model.kinds:
-        worlds = host[world_key(kind)]
-        if kind == FILTER_PAIR:
-            # filters may be added to worlds already closed; nothing points at them, so they can be sorted
-            order = np.argsort(worlds, kind="stable")
-            order = np.concatenate([order[worlds[order] >= 0], order[worlds[order] < 0]])
-            host[world_key(kind)] = worlds = worlds[order]
-            host["shape_filter_pairs"] = host["shape_filter_pairs"][order]
-            model._hidden["shape_filter_pairs"] = partial(_same, host["shape_filter_pairs"])
+        worlds, sizes = world_runs(kind, base, layout)
+        if kind == FILTER_PAIR:  # filters may be added to worlds already closed, so they are sorted
+            order = np.lexsort((worlds, worlds < 0))
+            worlds, sizes = worlds[order], sizes[order]
         elif "worlds" not in skip:
             check_world_order(worlds, world_key(kind), model.world_count)
-        model._starts[kind] = partial(world_starts, worlds, model.world_count)
+        model._starts[kind] = partial(world_starts, worlds, sizes, model.world_count)
         if kind in WORLD_STARTS:
             namespace, _, name = WORLD_STARTS[kind].rpartition(":")
             starts: wp.array = wp.array(model.kind_starts(kind), dtype=wp.int32, device=model.device)
             setattr(space_of(model, namespace or None), name, starts)
     space_of(model, "mujoco").equality_constraint_count = model.kinds[EQUALITY]
+
+
+def _sort_filters(model: Model, host: dict[str, np.ndarray]) -> None:
+    """Filter pairs in the order of their worlds, global ones last; nothing points at them."""
+    worlds, pairs = (model._hidden[key]() for key in (world_key(FILTER_PAIR), "shape_filter_pairs"))
+    order = np.lexsort((worlds, worlds < 0))
+    host["filter_world"], host["shape_filter_pairs"] = worlds[order], pairs[order]
+    model._hidden[world_key(FILTER_PAIR)] = cache(partial(np.asarray, host["filter_world"]))
+    model._hidden["shape_filter_pairs"] = cache(partial(np.asarray, host["shape_filter_pairs"]))
 
 
 def _place_gravity(model: Model, builder: ModelBuilder) -> None:
@@ -210,8 +214,11 @@ def _class_hints(model: Model, builder: ModelBuilder) -> Hints:
             xforms[world] = xform
     numbers: dict[tuple[int, ...], int] = {}
     seeds = np.array([numbers.setdefault(parts.get(w, ()), len(numbers)) for w in range(model.world_count)])
+    model._alone = {s.world: s for s in builder._segments if len(parts[s.world]) == 1 and s.world >= 0}
     direct = np.zeros(model.world_count, bool)
-    direct[[w for w in builder._direct_worlds if w >= 0]] = True
+    direct[list(builder._direct_worlds)] = True
+    for world in builder._direct_worlds:
+        model._alone.pop(world, None)
     model._world_xforms = xforms
     return seeds, direct, set(builder._touched)
 
@@ -219,7 +226,7 @@ def _class_hints(model: Model, builder: ModelBuilder) -> Hints:
 def _place_pairs(model: Model, host: dict[str, np.ndarray], hints: Hints) -> None:
     seeds, direct, touched = hints
     names = ("shape_flags", "shape_body", "shape_collision_group", "shape_world", "shape_filter_pairs")
-    columns = {name: host[name] for name in names} | {"filter_world": host[world_key(FILTER_PAIR)]}
+    columns = {name: host[name] for name in (*names, "filter_world")}
     starts = model.kind_starts("shape")
     kinds = seeds
     if direct.any() or touched & set(names):

@@ -99,6 +99,7 @@ class Layout:
             starts[kind] = ends - sizes[which]
             self.total[kind] = int(ends[-1])
         worlds = np.array([segment.world for segment in segments], dtype=np.int64)
+        self._worlds, self._which, self._templates = worlds, which, list(templates.values())
         self.groups: list[Group] = []
         for number, template in enumerate(templates.values()):
             mine = np.flatnonzero(which == number)
@@ -110,6 +111,22 @@ class Layout:
             prefixes = [copy.prefix for copy in copies] if any(copy.prefix for copy in copies) else None
             group_starts = {kind: values[mine] for kind, values in starts.items()}
             self.groups.append(Group(template, worlds[mine], xforms, prefixes, group_starts))
+
+
+    def runs(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
+        """Worlds and numbers of the rows that the copies add to a frequency, copy by copy."""
+        sizes = np.array([t.counts.get(kind, 0) for t in self._templates], dtype=np.int64)
+        return (self._worlds, sizes[self._which]) if len(sizes) else (self._worlds, self._worlds)
+
+
+def one_copy(field: Field, segment: Segment) -> np.ndarray:
+    """Rows of a field in one copy, as if it were alone: placed and labelled, but with indices of its own."""
+    template = segment.template
+    rows = np.empty((1, template.counts.get(field.frequency, 0), *field.row_shape), field.numpy_dtype)
+    starts = {kind: np.zeros(1, np.int64) for kind in template.counts}
+    xforms = None if segment.xform is None else segment.xform[None]
+    write_block(field, Group(template, np.zeros(1, np.int64), xforms, [segment.prefix], starts), rows)
+    return rows[0]
 
 
 def gather(field: Field, base: Template, layout: Layout) -> np.ndarray:

@@ -29,7 +29,7 @@ from .frequency import (
     frequency_key,
     public_frequency,
 )
-from .merge import resolve_reference
+from .merge import Segment, resolve_reference
 from .pairs import ContactPairs
 from .state import AttributeNamespace, Holder, State, find, place, space_of
 from .worlds import gravity_vector
@@ -113,6 +113,7 @@ class Model:
         self._requested_state: set[str] = set()
         self._requested_contact: set[str] = set()
         self._world_xforms: np.ndarray | None = None
+        self._alone: dict[int, Segment] = {}  # worlds that are one copy of a template
         self._class_hints: tuple[np.ndarray, np.ndarray, set[str]] | None = None
         self._classes: list[WorldClass] | None = None
         self._class_of: np.ndarray | None = None

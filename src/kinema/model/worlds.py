@@ -19,7 +19,7 @@ from .columns import numeric
 from .enums import Axis
 from .fields import FIELDS, Field, world_key
 from .frequency import ENTITIES
-from .merge import Segment, Template
+from .merge import Layout, Segment, Template
 from .transform import IDENTITY
 
 
@@ -278,15 +278,25 @@ def _check_range(
         )
 
 
-def world_starts(worlds: np.ndarray, world_count: int) -> np.ndarray:
+def world_runs(kind: str, base: Template, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
+    """Worlds of the rows of a frequency, in order, as (world, number of rows) pairs."""
+    stored = base.columns.get(world_key(kind))
+    worlds, sizes = layout.runs(kind)
+    if stored is not None and len(stored):
+        worlds = np.concatenate([stored, worlds])
+        sizes = np.concatenate([np.ones(len(stored), np.int64), sizes])
+    return worlds[sizes > 0], sizes[sizes > 0]
+
+
+def world_starts(worlds: np.ndarray, sizes: np.ndarray, world_count: int) -> np.ndarray:
     """Starts of the worlds in a frequency whose rows belong to `worlds`; two more entries than worlds."""
     own = worlds >= 0
-    front = int(np.argmax(own)) if own.any() else len(worlds)
-    per_world = np.bincount(worlds[own], minlength=world_count)
+    front = int(sizes[: np.argmax(own)].sum()) if own.any() else int(sizes.sum())
+    per_world = np.bincount(worlds[own], weights=sizes[own], minlength=world_count).astype(np.int64)
     starts = np.empty(world_count + 2, dtype=np.int32)
     starts[0] = front
     starts[1:-1] = front + np.cumsum(per_world)
-    starts[-1] = len(worlds)
+    starts[-1] = sizes.sum()
     return starts
 
 
