@@ -110,8 +110,8 @@ def compose():
     arm = mjcf.from_xml_string(
         '<mujoco model="arm"><compiler angle="radian"/><default><geom size="1"/><default class="c"/></default>'
         '<worldbody><frame pos="0 0 1"><body name="b" childclass="c"><joint name="j"/><geom/><site name="s"/></body>'
-        '</frame></worldbody><actuator><motor joint="j"/></actuator><sensor><framepos objtype="site" objname="s"/></sensor>'
-        '<keyframe><key qpos="1" ctrl="2"/></keyframe></mujoco>'
+        '</frame></worldbody><actuator><motor joint="j"/></actuator>'
+        '<sensor><framepos objtype="site" objname="s"/></sensor><keyframe><key qpos="1" ctrl="2"/></keyframe></mujoco>'
     )
     root = mjcf.RootElement(model="root")
     root.worldbody.add("body", name="torso", euler=[1, 2, 3]).add("geom")
