@@ -55,34 +55,31 @@ def convex_distance(capacity: int):
     ) -> Depth:
         """Distance, witness points and features of two inflated shapes. Not found: beyond the cutoff, or numerics."""
         r = Depth()
-        several = s1.margin > ZERO or s2.margin > ZERO
-        c1, taken1 = core(s1, several)
-        c2, taken2 = core(s2, several)
         x1 = center(s1)
         x2 = center(s2)
-        if taken1 + taken2 > ZERO:
-            g = gjk(m, c1, c2, x1, x2, tolerance, iterations, cutoff + taken1 + taken2)
+        inflated = s1.margin > ZERO or s2.margin > ZERO
+        c1, taken1 = core(s1, inflated)
+        c2, taken2 = core(s2, inflated)
+        taken = taken1 + taken2
+        g = Gjk()
+        # first the cores, if there is anything to take away, then the shapes
+        for k in range(wp.where(taken > ZERO, 0, 1), 2):
+            g = gjk(m, c1, c2, x1, x2, tolerance, iterations, cutoff + taken)
             if g.dist == FAR:
                 return r
-            if g.dist > tolerance:
+            apart = g.dist > tolerance or (k == 1 and (g.n < 2 or g.separated))
+            if apart or not need_depth:
                 n = unit(g.x2 - g.x1)
                 r.found = True
-                r.dist = g.dist - taken1 - taken2
+                r.dist = g.dist - taken
                 r.x1 = g.x1 + n * taken1
                 r.x2 = g.x2 - n * taken2
                 return simplex_features(g, r)
-            if not need_depth:
-                r.found = True
-                return r
-        g = gjk(m, s1, s2, x1, x2, tolerance, iterations, cutoff)
-        if g.dist == FAR:
-            return r
-        if g.dist > tolerance or g.n < 2 or g.separated or not need_depth:
-            r.found = True
-            r.dist = g.dist
-            r.x1 = g.x1
-            r.x2 = g.x2
-            return simplex_features(g, r)
+            c1 = s1
+            c2 = s2
+            taken1 = ZERO
+            taken2 = ZERO
+            taken = ZERO
         r = penetration(m, s1, s2, g, tolerance, iterations)
         if r.failed:  # the origin is on the boundary: touching, not penetrating
             r.found = True

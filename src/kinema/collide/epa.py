@@ -14,13 +14,17 @@ from functools import cache
 import warp as wp
 
 from kinema.collide.bundles import Meshes
-from kinema.collide.gjk import Gjk
+from kinema.collide.gjk import Gjk, difference_support
 from kinema.collide.precision import HALF, ONE, TINY, ZERO, mat33r, real, unit, vec3r
-from kinema.collide.support import Shape, is_discrete, support
+from kinema.collide.support import Shape, is_discrete
 
 UNUSED = wp.constant(-1)  # state of a free slot
 IDLE = wp.constant(0)  # part of the polytope, but too far to be the nearest face
 READY = wp.constant(1)
+FOUND = wp.constant(0)
+LOST = wp.constant(1)
+TOUCHING = wp.constant(2)
+TINY_SQUARE = wp.constant(wp.float64(1e-300))  # squared distance of a face without a plane
 ON_ORIGIN = wp.constant(wp.float64(1e-30))  # squared distance below which a face contains the origin
 SIN_120 = wp.constant(wp.float64(0.8660254037844386))
 
@@ -104,30 +108,19 @@ def project_origin(a: vec3r, b: vec3r, c: vec3r):
 
 
 @wp.func
-def attach_face(pt: Polytope, slot: int, a: int, b: int, c: int) -> real:
+def attach_face(pt: Polytope, slot: int, f: wp.vec3i) -> real:
     """Store a face and return its squared distance from the origin, zero for a degenerate one."""
-    pa = vertex(pt, a)
-    v, ok = project_origin(pa, vertex(pt, b), vertex(pt, c))
+    pt.face[slot] = f
+    pt.state[slot] = READY
+    pa = vertex(pt, f[0])
+    v, ok = project_origin(pa, vertex(pt, f[1]), vertex(pt, f[2]))
     if not ok:
         return ZERO
     if wp.dot(v, pa - pt.center) < ZERO:  # outwards
         v = -v
-    pt.face[slot] = wp.vec3i(a, b, c)
     pt.v[slot] = v
     pt.dist2[slot] = wp.dot(v, v)
-    pt.state[slot] = READY
     return pt.dist2[slot]
-
-
-@wp.func
-def add_support(pt: Polytope, i: int, m: Meshes, s1: Shape, s2: Shape, d: vec3r, warm: wp.vec2i) -> wp.vec2i:
-    """Store the support point along the unit direction d as vertex i."""
-    a, id1, warm1 = support(m, s1, d, warm[0])
-    b, id2, warm2 = support(m, s2, -d, warm[1])
-    pt.p1[i] = a
-    pt.p2[i] = b
-    pt.id[i] = wp.vec2i(id1, id2)
-    return wp.vec2i(warm1, warm2)
 
 
 @wp.func
@@ -139,21 +132,16 @@ def copy_vertex(pt: Polytope, i: int, g: Gjk, k: int):
 
 
 @wp.func
-def keep_triangle(pt: Polytope, g: Gjk, a: int, b: int, c: int) -> Gjk:
+def keep_triangle(pt: Polytope, g: Gjk, f: wp.vec3i) -> Gjk:
     """GJK's simplex replaced by one face of the polytope."""
-    p1 = mat33r()
-    p2 = mat33r()
-    ids = wp.vec3i(a, b, c)
-    for k in range(3):
-        p1[k] = pt.p1[ids[k]]
-        p2[k] = pt.p2[ids[k]]
-    for k in range(3):
-        g.p1[k] = p1[k]
-        g.p2[k] = p2[k]
-        g.p[k] = p1[k] - p2[k]
-        i = pt.id[ids[k]]
-        g.id1[k] = i[0]
-        g.id2[k] = i[1]
+    three = int(3)
+    for k in range(three):
+        g.p1[k] = pt.p1[f[k]]
+        g.p2[k] = pt.p2[f[k]]
+        g.p[k] = vertex(pt, f[k])
+        id = pt.id[f[k]]
+        g.id1[k] = id[0]
+        g.id2[k] = id[1]
     g.n = 3
     return g
 
@@ -203,92 +191,83 @@ def affine_coordinates(a: vec3r, b: vec3r, c: vec3r, p: vec3r) -> vec3r:
 
 
 @wp.func
-def start_from_segment(pt: Polytope, g: Gjk, m: Meshes, s1: Shape, s2: Shape):
-    """Two tetrahedra around a segment through the origin. Returns the polytope, the simplex, and a status.
+def start(pt: Polytope, g: Gjk):
+    """Begin with GJK's simplex. Returns the polytope and the directions in which vertices are still wanted.
 
-    Status: 0 done, 1 failed, 2 continue with the triangle in the simplex.
+    A segment wants three around it, 120 degrees apart; a triangle one on either side; a tetrahedron none.
     """
-    a = g.p[0]
-    b = g.p[1]
-    pt.center = HALF * (a + b)
-    d = b - a
-    small = int(0)
-    for i in range(1, 3):
-        if wp.abs(d[i]) < wp.abs(d[small]):
-            small = i
-    e = vec3r()
-    e[small] = ONE
-    u = unit(d)
-    d1 = unit(wp.cross(e, d))
-    side = wp.cross(u, d1)
-    copy_vertex(pt, 0, g, 0)
-    copy_vertex(pt, 1, g, 1)
-    warm = wp.vec2i(g.warm1, g.warm2)
-    warm = add_support(pt, 2, m, s1, s2, d1, warm)
-    warm = add_support(pt, 3, m, s1, s2, -HALF * d1 + SIN_120 * side, warm)
-    warm = add_support(pt, 4, m, s1, s2, -HALF * d1 - SIN_120 * side, warm)
-    pt.nvert = 5
-    pt.nface = 6
-    for k in range(6):
-        i = k % 3
-        j = (i + 1) % 3
-        tip = wp.where(k < 3, 0, 1)
-        if attach_face(pt, k, tip, 2 + i, 2 + j) < ON_ORIGIN:
-            return pt, keep_triangle(pt, g, tip, 2 + i, 2 + j), 2
-    if not line_meets_triangle(a, b, vertex(pt, 2), vertex(pt, 3), vertex(pt, 4)):
-        return pt, g, 1
-    return pt, g, 0
+    n = int(g.n)
+    pt.center = vec3r()
+    for k in range(n):
+        copy_vertex(pt, k, g, k)
+        pt.center = pt.center + g.p[k] / real(n)
+    pt.nvert = n
+    pt.nface = 0
+    dirs = mat33r()
+    if n == 2:
+        d = g.p[1] - g.p[0]
+        small = int(0)
+        if wp.abs(d[1]) < wp.abs(d[small]):
+            small = 1
+        if wp.abs(d[2]) < wp.abs(d[small]):
+            small = 2
+        e = vec3r()
+        e[small] = ONE
+        across = unit(wp.cross(e, d))
+        side = wp.cross(unit(d), across)
+        dirs[0] = across
+        dirs[1] = -HALF * across + SIN_120 * side
+        dirs[2] = -HALF * across - SIN_120 * side
+    elif n == 3:
+        normal = unit(wp.cross(g.p[1] - g.p[0], g.p[2] - g.p[0]))
+        dirs[0] = -normal
+        dirs[1] = normal
+    return pt, dirs
 
 
 @wp.func
-def start_from_triangle(pt: Polytope, g: Gjk, m: Meshes, s1: Shape, s2: Shape):
-    """A tetrahedron on either side of a triangle through the origin. Returns the polytope and whether it failed."""
-    a = g.p[0]
-    b = g.p[1]
-    c = g.p[2]
-    pt.center = (a + b + c) / real(3.0)
-    n = wp.cross(b - a, c - a)
-    length = wp.length(n)
-    if length < TINY:
-        return pt, True
-    n = n / length
-    for k in range(3):
-        copy_vertex(pt, k, g, k)
-    warm = wp.vec2i(g.warm1, g.warm2)
-    warm = add_support(pt, 3, m, s1, s2, -n, warm)
-    warm = add_support(pt, 4, m, s1, s2, n, warm)
-    d = vertex(pt, 3)
-    e = vertex(pt, 4)
-    if on_triangle(a, b, c, d) or on_triangle(a, b, c, e):
-        return pt, True
-    if g.dist > real(10.0) * TINY and not contains_origin(a, b, c, d) and not contains_origin(a, b, c, e):
-        return pt, True
-    pt.nvert = 5
-    pt.nface = 6
-    for k in range(6):
-        i = k % 3
-        if attach_face(pt, k, wp.where(k < 3, 4, 3), i, (i + 1) % 3) < ON_ORIGIN:
-            return pt, True
-    return pt, False
+def start_face(n: int, k: int) -> wp.vec3i:
+    """Vertices of face k of the polytope that a simplex of n vertices begins with."""
+    if n == 4:
+        return wp.vec3i(
+            wp.where(k == 3, 3, 0),
+            wp.where(k == 0, 1, wp.where(k == 1, 3, 2)),
+            wp.where(k == 0, 2, wp.where(k == 2, 3, 1)),
+        )
+    i = k % 3
+    j = (i + 1) % 3
+    if n == 3:
+        return wp.vec3i(wp.where(k < 3, 4, 3), i, j)
+    return wp.vec3i(wp.where(k < 3, 0, 1), 2 + i, 2 + j)
 
 
 @wp.func
-def start_from_tetrahedron(pt: Polytope, g: Gjk):
-    """The tetrahedron around the origin. Returns as start_from_segment does."""
-    pt.center = (g.p[0] + g.p[1] + g.p[2] + g.p[3]) * real(0.25)
-    for k in range(4):
-        copy_vertex(pt, k, g, k)
-    pt.nvert = 4
-    pt.nface = 4
-    for k in range(4):
-        a = wp.where(k == 3, 3, 0)
-        b = wp.where(k == 0, 1, wp.where(k == 1, 3, 2))
-        c = wp.where(k == 0, 2, wp.where(k == 2, 3, 1))
-        if attach_face(pt, k, a, b, c) < ON_ORIGIN:
-            return pt, keep_triangle(pt, g, a, b, c), 2
-    if not contains_origin(g.p[0], g.p[1], g.p[2], g.p[3]):
-        return pt, g, 1
-    return pt, g, 0
+def is_valid_triangle(pt: Polytope, dist: real) -> bool:
+    """Whether the two vertices beside a triangle lie off it and the origin is in one of the tetrahedra."""
+    a = vertex(pt, 0)
+    b = vertex(pt, 1)
+    c = vertex(pt, 2)
+    if wp.length(wp.cross(b - a, c - a)) < TINY:
+        return False
+    inside = dist <= real(10.0) * TINY
+    two = int(2)
+    for k in range(two):
+        d = vertex(pt, 3 + k)
+        if on_triangle(a, b, c, d):
+            return False
+        if contains_origin(a, b, c, d):
+            inside = True
+    return inside
+
+
+@wp.func
+def is_valid_start(pt: Polytope, n: int) -> bool:
+    """Whether the polytope begun from a segment is convex, or that from a tetrahedron contains the origin."""
+    a = vertex(pt, 0)
+    b = vertex(pt, 1)
+    if n == 2:
+        return line_meets_triangle(a, b, vertex(pt, 2), vertex(pt, 3), vertex(pt, 4))
+    return n == 3 or contains_origin(a, b, vertex(pt, 2), vertex(pt, 3))
 
 
 @wp.func
@@ -305,70 +284,126 @@ def add_edge(pt: Polytope, n: int, a: int, b: int) -> int:
 
 
 @wp.func
-def expand(pt: Polytope, m: Meshes, s1: Shape, s2: Shape, tolerance: real, iterations: int, warm: wp.vec2i):
-    """Grow the polytope. Returns whether it succeeded, and the face nearest to the origin: vertices and projection."""
+def find_horizon(pt: Polytope, nearest: int, w: vec3r) -> int:
+    """Remove the nearest face and all others seen from w; their boundary goes to pt.edge. Returns its length."""
+    n = int(0)
+    three = int(3)
+    for i in range(pt.nface):
+        if pt.state[i] != UNUSED and (i == nearest or wp.dot(pt.v[i], w) - pt.dist2[i] > TINY):
+            pt.state[i] = UNUSED
+            f = pt.face[i]
+            for k in range(three):
+                n = add_edge(pt, n, f[k], f[(k + 1) % 3])
+    return n
+
+
+@wp.func
+def is_repeated(pt: Polytope, w: int) -> bool:
+    """Whether vertex w is made of the same features as an earlier one."""
+    for i in range(w):
+        if pt.id[i] == pt.id[w]:
+            return True
+    return False
+
+
+@wp.func
+def expand(pt: Polytope, m: Meshes, s1: Shape, s2: Shape, g: Gjk, tolerance: real, iterations: int):
+    """Build and grow the polytope. Returns it, a status, and the face nearest to the origin: vertices and projection.
+
+    Status: FOUND, LOST (numerics), TOUCHING (no polytope around the origin could be begun). Beginning and growing share
+    one loop, so that the large support function is compiled once: a turn adds the wanted vertices, then their faces.
+    """
     discrete = is_discrete(s1, s2)
     epsilon = wp.where(discrete, TINY, tolerance)
     upper = real(1e30)
+    lower = ZERO
+    nearest = int(-1)
     face = wp.vec3i()
     v = vec3r()
-    limit = wp.min(iterations, pt.p1.shape[0] - pt.nvert)
-    for k in range(limit):
-        nearest = int(-1)
-        lower2 = real(1e30)
-        for i in range(pt.nface):
-            if pt.state[i] == READY and pt.dist2[i] < lower2:
-                nearest = i
-                lower2 = pt.dist2[i]
-        if nearest < 0 or lower2 > upper * upper:
-            return k > 0, face, v  # no better face than the last one
-        face = pt.face[nearest]
-        v = pt.v[nearest]
-        if lower2 <= ZERO:
-            return True, face, v
+    warm = g.warm
+    pt, dirs = start(pt, g)
+    wanted = wp.where(g.n == 4, 0, 5 - g.n)
+    growing = bool(False)
+    k = int(0)
+    room = pt.p1.shape[0] - 5
+    for turn in range(iterations + 2):
+        for i in range(wanted):
+            a, b, id, next = difference_support(m, s1, s2, dirs[i], warm)
+            pt.p1[pt.nvert] = a
+            pt.p2[pt.nvert] = b
+            pt.id[pt.nvert] = id
+            pt.nvert += 1
+            warm = next
 
-        lower = wp.sqrt(lower2)
-        w = pt.nvert
-        warm = add_support(pt, w, m, s1, s2, v / lower, warm)
-        pt.nvert += 1
-        pw = vertex(pt, w)
-        here = wp.dot(v, pw) / lower
-        upper = wp.min(upper, here)
-        if here - lower < epsilon:
-            return k > 0 or here >= lower - real(1e-10), face, v
-        if discrete:
-            for i in range(w):
-                if pt.id[i] == pt.id[w]:
-                    return True, face, v
+        # which faces to add
+        w = pt.nvert - 1
+        count = wp.where(g.n == 4, 4, 6)
+        if growing:
+            pw = vertex(pt, w)
+            here = wp.dot(v, pw) / lower
+            upper = wp.min(upper, here)
+            if here - lower < epsilon:
+                return pt, wp.where(k > 0 or here >= lower - real(1e-10), FOUND, LOST), face, v
+            if discrete and is_repeated(pt, w):
+                return pt, FOUND, face, v
+            count = find_horizon(pt, nearest, pw)
+            if count < 3:
+                return pt, LOST, face, v
+            if count > pt.edge.shape[0]:
+                return pt, FOUND, face, v  # out of room: the last face is the best answer there is
+            k += 1
+        elif g.n == 3 and not is_valid_triangle(pt, g.dist):
+            return pt, TOUCHING, face, v
 
-        # remove the faces seen from w, keep their boundary
-        n = int(0)
-        for i in range(pt.nface):
-            if pt.state[i] != UNUSED and (i == nearest or wp.dot(pt.v[i], pw) - pt.dist2[i] > TINY):
-                pt.state[i] = UNUSED
-                f = pt.face[i]
-                n = add_edge(pt, n, f[0], f[1])
-                n = add_edge(pt, n, f[1], f[2])
-                n = add_edge(pt, n, f[2], f[0])
-        if n < 3:
-            return False, face, v
-        if n > pt.edge.shape[0]:
-            return True, face, v  # out of room: the last face is the best answer there is
-
+        # add them
+        flat = wp.vec3i(-1, -1, -1)
         slot = int(0)
-        for i in range(n):
+        for i in range(count):
+            f = start_face(g.n, i)
+            if growing:
+                e = pt.edge[i]
+                f = wp.vec3i(w, e[0], e[1])
             while slot < pt.nface and pt.state[slot] != UNUSED:
                 slot += 1
             if slot >= pt.state.shape[0]:
-                return True, face, v
+                return pt, FOUND, face, v
+            d2 = attach_face(pt, slot, f)
             pt.nface = wp.max(pt.nface, slot + 1)
-            e = pt.edge[i]
-            d2 = attach_face(pt, slot, w, e[0], e[1])
-            if d2 == ZERO:
-                return False, face, v
-            if d2 < lower2 or d2 > upper * upper:
+            if d2 < wp.where(growing, TINY_SQUARE, ON_ORIGIN) and flat[0] < 0:
+                flat = f
+            elif growing and (d2 < lower * lower or d2 > upper * upper):
                 pt.state[slot] = IDLE
-    return True, face, v
+        if flat[0] >= 0:
+            if growing:
+                return pt, LOST, face, v
+            if g.n == 3:
+                return pt, TOUCHING, face, v
+            g = keep_triangle(pt, g, flat)  # the origin is on this face: begin again with it
+            pt, dirs = start(pt, g)
+            wanted = 2
+        else:
+            if not growing and not is_valid_start(pt, g.n):
+                return pt, TOUCHING, face, v
+            growing = True
+            if k >= wp.min(iterations, room):
+                return pt, FOUND, face, v
+
+            nearest = int(-1)
+            lower2 = real(1e30)
+            for i in range(pt.nface):
+                if pt.state[i] == READY and pt.dist2[i] < lower2:
+                    nearest = i
+                    lower2 = pt.dist2[i]
+            if nearest < 0 or lower2 > upper * upper:
+                return pt, wp.where(k > 0, FOUND, LOST), face, v  # no better face than the last one
+            face = pt.face[nearest]
+            v = pt.v[nearest]
+            if lower2 <= ZERO:
+                return pt, FOUND, face, v
+            lower = wp.sqrt(lower2)
+            dirs[0] = v / lower
+            wanted = 1
+    return pt, FOUND, face, v
 
 
 @cache
@@ -391,20 +426,9 @@ def epa(capacity: int):
         pt = bundle_polytope(p1, p2, id, face, state, v, dist2, edge)
 
         r = Depth()
-        status = int(2)
-        if g.n == 2:
-            pt, g, status = start_from_segment(pt, g, m, s1, s2)
-        elif g.n == 4:
-            pt, g, status = start_from_tetrahedron(pt, g)
-        if status == 2:
-            pt, failed = start_from_triangle(pt, g, m, s1, s2)
-            status = wp.where(failed, 1, 0)
-        if status == 1:
-            r.failed = True
-            return r
-
-        found, f, nearest = expand(pt, m, s1, s2, tolerance, iterations, wp.vec2i(g.warm1, g.warm2))
-        if not found:
+        pt, status, f, nearest = expand(pt, m, s1, s2, g, tolerance, iterations)
+        r.failed = status == TOUCHING
+        if status != FOUND:
             return r
         l = affine_coordinates(vertex(pt, f[0]), vertex(pt, f[1]), vertex(pt, f[2]), nearest)
         r.found = True

@@ -8,7 +8,7 @@ point s along -x. The gap x.(x - s) bounds the error of |x|^2 (Frank-Wolfe); x.s
 import warp as wp
 
 from kinema.collide.bundles import Meshes
-from kinema.collide.precision import HALF, ONE, TINY, ZERO, mat43r, real, vec3r, vec4r
+from kinema.collide.precision import HALF, ONE, TINY, ZERO, mat33r, mat43r, real, vec3r, vec4r
 from kinema.collide.simplex import combine, nearest_weights
 from kinema.collide.support import Shape, is_discrete, support
 
@@ -29,16 +29,35 @@ class Gjk:
     p2: mat43r
     id1: wp.vec4i  # features of those points
     id2: wp.vec4i
-    warm1: int  # where the next support search may start
-    warm2: int
+    warm: wp.vec2i  # where the next support search may start
+
+
+@wp.func
+def difference_support(m: Meshes, s1: Shape, s2: Shape, d: vec3r, warm: wp.vec2i):
+    """Support point of s1 - s2 along the unit direction d: its points on s1 and s2, their features, where to search next.
+
+    One loop over both shapes: the support function is large, and compiled in place wherever it is called.
+    """
+    x = mat33r()
+    id = wp.vec2i()
+    s = s1
+    e = d
+    both = int(2)
+    for i in range(both):
+        p, feature, start = support(m, s, e, warm[i])
+        x[i] = p
+        id[i] = feature
+        warm[i] = start
+        s = s2
+        e = -d
+    return x[0], x[1], id, warm
 
 
 @wp.func
 def gjk(m: Meshes, s1: Shape, s2: Shape, x1: vec3r, x2: vec3r, tolerance: real, iterations: int, cutoff: real) -> Gjk:
     """Distance from the points x1, x2 inside the shapes; shapes farther apart than the cutoff are only called apart."""
     r = Gjk()
-    r.warm1 = -1
-    r.warm2 = -1
+    r.warm = wp.vec2i(-1, -1)
     discrete = is_discrete(s1, s2)
     epsilon = wp.where(discrete, ZERO, HALF * tolerance * tolerance)
     smallest = wp.where(discrete, TINY, tolerance)
@@ -48,18 +67,17 @@ def gjk(m: Meshes, s1: Shape, s2: Shape, x1: vec3r, x2: vec3r, tolerance: real, 
     x = x1 - x2
     norm = wp.length(x)
     previous = ZERO
-    for k in range(iterations):
-        if norm < smallest or wp.abs(previous - norm) < TINY:
+    for k in range(iterations + 1):
+        if norm == ZERO:
             break
-        d = x / norm
-        a, id1, warm1 = support(m, s1, -d, r.warm1)
-        b, id2, warm2 = support(m, s2, d, r.warm2)
-        r.warm1 = warm1
-        r.warm2 = warm2
+        last = k == iterations or n == 4 or norm < smallest or wp.abs(previous - norm) < TINY
+        a, b, id, warm = difference_support(m, s1, s2, -x / norm, r.warm)
+        r.warm = warm
         s = a - b
-        if wp.dot(x, x - s) < epsilon:
-            break
         lower = wp.dot(x, s)
+        if last or wp.dot(x, x - s) < epsilon:
+            r.separated = lower > ZERO
+            break
         if lower > ZERO and lower >= cutoff * norm:
             r.separated = True
             r.dist = FAR
@@ -68,14 +86,14 @@ def gjk(m: Meshes, s1: Shape, s2: Shape, x1: vec3r, x2: vec3r, tolerance: real, 
         r.p[n] = s
         r.p1[n] = a
         r.p2[n] = b
-        r.id1[n] = id1
-        r.id2[n] = id2
+        r.id1[n] = id[0]
+        r.id2[n] = id[1]
         l = nearest_weights(n + 1, r.p)
-        if n < 3:  # rows beyond the simplex are stale
-            for i in range(n + 1, 4):
-                l[i] = ZERO
+
+        # keep the vertices that carry weight
         n = int(0)
-        for i in range(4):
+        four = int(4)
+        for i in range(four):
             if l[i] != ZERO:
                 r.p[n] = r.p[i]
                 r.p1[n] = r.p1[i]
@@ -84,13 +102,11 @@ def gjk(m: Meshes, s1: Shape, s2: Shape, x1: vec3r, x2: vec3r, tolerance: real, 
                 r.id2[n] = r.id2[i]
                 l[n] = l[i]
                 n += 1
-        for i in range(n, 4):
+        for i in range(n, four):
             l[i] = ZERO
         x = combine(l, r.p)
         previous = wp.where(k == 0, ZERO, norm)
         norm = wp.length(x)
-        if n == 4:
-            break
 
     r.n = n
     r.x1 = x1
@@ -98,11 +114,6 @@ def gjk(m: Meshes, s1: Shape, s2: Shape, x1: vec3r, x2: vec3r, tolerance: real, 
     if n > 0:
         r.x1 = combine(l, r.p1)
         r.x2 = combine(l, r.p2)
-    if norm > ZERO:
-        d = x / norm
-        a, id1, warm1 = support(m, s1, -d, r.warm1)
-        b, id2, warm2 = support(m, s2, d, r.warm2)
-        r.separated = wp.dot(x, a - b) > ZERO
     r.dist = norm
     if n == 4 and not r.separated:
         r.dist = ZERO
