@@ -3,4 +3,13 @@
 from kinema.compile.host_model import HostModel
 from kinema.compile.pipeline import compile_model
 
-__all__ = ["HostModel", "compile_model"]
+__all__ = ["HostModel", "MjcfResult", "add_mjcf", "compile_model", "register_mujoco_attributes"]
+
+
+def __getattr__(name: str):
+    # the builder's side is imported on use: compiling a document needs no model layer
+    if name in ("MjcfResult", "add_mjcf", "register_mujoco_attributes"):
+        from kinema.compile import import_mjcf as module
+
+        return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -62,13 +62,24 @@ def compile_model(source, *, assets: Mapping[str, bytes] | None = None) -> HostM
     Raises:
         CompileError: where the model is wrong, with file, line, element path and value.
     """
-    root, directory = load_source(source, assets)
-    spec = read_document(root, directory, lambda file, folder: load_model(file, folder, assets))
+    return compile_tree(source, assets=assets)[1]
+
+
+def compile_tree(
+    source, *, assets: Mapping[str, bytes] | None = None, extra: Mapping[str, set[str]] | None = None
+) -> tuple[Compilation, HostModel]:
+    """As `compile_model`, with the compilation itself: its elements, in the order of the model's ids.
+
+    Args:
+        extra: XML attributes that are not MuJoCo's but allowed here, by tag.
+    """
+    root, directory = load_source(source, assets, extra)
+    spec = read_document(root, directory, lambda file, folder: load_model(file, folder, assets, extra))
     c = start(spec)
     c.scratch["files"] = dict(assets or {})
     for stage in STAGES:
         stage(c)
-    return finish(c)
+    return c, finish(c)
 
 
 def start(spec: Spec) -> Compilation:

@@ -4,45 +4,48 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
 
 from kinema import resources
 from kinema.errors import CompileError
+from kinema.mjcf import schema
 from kinema.mjcf.source import Node, expand_includes, read_xml
 from kinema.mjcf.validate import validate
 
 Assets = Mapping[str, bytes] | None
+Extra = Mapping[str, set[str]] | None
 
 
-def load_source(source, assets: Assets = None) -> tuple[Node, str | None]:
-    """Source tree and folder of a path, XML text, source tree or document."""
+def load_source(source, assets: Assets = None, extra: Extra = None) -> tuple[Node, str | None]:
+    """Source tree and folder of a path, XML text, source tree or document; `extra` names attributes to let pass."""
     if isinstance(source, Node):
-        return _checked(source, assets), _folder(source.file)
+        return _checked(source, assets, extra), _folder(source.file)
     if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip().startswith("<")):
-        return _checked(read_xml(source), assets), None
+        return _checked(read_xml(source), assets, extra), None
     if isinstance(source, str | os.PathLike):
-        return _load_file(os.fspath(source), assets)
+        return _load_file(os.fspath(source), assets, extra)
     from kinema.mjcf import to_source  # a document of any kind
 
     root = to_source(source)
-    return _checked(root, assets), _folder(root.file)
+    return _checked(root, assets, extra), _folder(root.file)
 
 
-def load_model(file: str, folder: str | None, assets: Assets = None) -> tuple[Node, str | None]:
+def load_model(file: str, folder: str | None, assets: Assets = None, extra: Extra = None) -> tuple[Node, str | None]:
     """The source tree of a model asset, `file` relative to the document's folder."""
-    return _load_file(file if folder is None else resources.resolve(file, folder), assets)
+    return _load_file(file if folder is None else resources.resolve(file, folder), assets, extra)
 
 
-def _load_file(name: str, assets: Assets) -> tuple[Node, str | None]:
+def _load_file(name: str, assets: Assets, extra: Extra) -> tuple[Node, str | None]:
     resource = resources.read(name, assets=assets)
-    return _checked(read_xml(resource.data, file=name), assets), _folder(name)
+    return _checked(read_xml(resource.data, file=name), assets, extra), _folder(name)
 
 
 def _folder(file: str | None) -> str | None:
     return resources.getdir(file) or None if file else None
 
 
-def _checked(root: Node, assets: Assets) -> Node:
-    """Expand includes in place, then validate against the schema."""
+def _checked(root: Node, assets: Assets, extra: Extra) -> Node:
+    """Expand includes in place, then validate against the schema, attributes of `extra` aside."""
 
     def open_file(name: str, main: str | None) -> tuple[bytes, str]:
         resource = resources.read(name, relative_to=main, assets=assets)
@@ -51,5 +54,31 @@ def _checked(root: Node, assets: Assets) -> Node:
     if root.tag != "mujoco":
         raise CompileError(f"the root element must be 'mujoco', not {root.tag!r}", file=root.file, line=root.line)
     expand_includes(root, open_file)
+    aside = _set_aside(root, extra or {})
     validate(root)
+    for node, attributes in aside:
+        node.attributes.update(attributes)
     return root
+
+
+def _set_aside(root: Node, extra: Mapping[str, set[str]]) -> list[tuple[Node, dict[str, str]]]:
+    """Take attributes that the schema does not know out of a tree, to be put back."""
+    if not extra:
+        return []
+    known = _known_attributes()
+    aside = []
+    for node in root.walk():
+        wanted = extra.get(node.tag, set()) - known.get(node.tag, set())
+        found = {name: node.attributes.pop(name) for name in wanted if name in node.attributes}
+        if found:
+            aside.append((node, found))
+    return aside
+
+
+@cache
+def _known_attributes() -> dict[str, set[str]]:
+    """MuJoCo's attributes of each tag."""
+    known: dict[str, set[str]] = {}
+    for path, spec in schema.walk():
+        known.setdefault(path[-1] if path else "mujoco", set()).update(spec.attributes)
+    return known

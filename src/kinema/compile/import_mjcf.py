@@ -1,0 +1,308 @@
+"""Compile an MJCF document into a builder: core arrays for every solver, and complete `mujoco` rows.
+
+Core arrays follow Newton: one joint per body (bodies with several joints get a D6 joint), coordinates measured from
+the reference configuration, quaternions xyzw. They are what users and other solvers read; MuJoCo's own structure, which
+they cannot hold in full, is in the rows (see `rows.py`), and the convex solver reads those alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kinema.compile.constants.kinematics import forward_kinematics
+from kinema.compile.constants.tree import Tree
+from kinema.compile.context import Compilation
+from kinema.compile.element import Element
+from kinema.compile.host_model import KINDS, HostModel
+from kinema.compile.inertia import BOX, CAPSULE, CYLINDER, ELLIPSOID, HFIELD, MESH, PLANE, SDF, SPHERE
+from kinema.compile.joint import BALL, FREE, HINGE
+from kinema.compile.pipeline import compile_tree
+from kinema.compile.rows import FREQUENCIES, NAMESPACE, add_rows, frequency, register_mujoco_attributes
+from kinema.model import (
+    AttributeFrequency,
+    CustomAttribute,
+    GeoType,
+    Heightfield,
+    JointDofConfig,
+    Mesh,
+    ModelBuilder,
+    ShapeConfig,
+    parse_custom_attributes,
+)
+from kinema.model.frequency import frequency_key
+
+GEO_TYPES = {
+    PLANE: GeoType.PLANE, HFIELD: GeoType.HFIELD, SPHERE: GeoType.SPHERE, CAPSULE: GeoType.CAPSULE,
+    ELLIPSOID: GeoType.ELLIPSOID, CYLINDER: GeoType.CYLINDER, BOX: GeoType.BOX, MESH: GeoType.MESH, SDF: GeoType.MESH,
+}  # fmt: skip
+READ_FROM = {
+    "body": AttributeFrequency.BODY, "geom": AttributeFrequency.SHAPE, "joint": AttributeFrequency.JOINT,
+}  # fmt: skip
+"""Elements whose attributes feed users' attributes of a built-in frequency."""
+
+
+@dataclass
+class MjcfResult:
+    """Where a document's objects are in the builder.
+
+    Attributes:
+        host: The compiled model.
+        bodies: Builder body of each mjModel body; -1 for the world.
+        joints: Builder joint of each mjModel body; -1 for the world.
+        shapes: Builder shape of each geom.
+        sites: Builder shape of each site.
+        rows: First row of each `mujoco` frequency, by size symbol.
+    """
+
+    host: HostModel
+    bodies: list[int] = field(default_factory=list)
+    joints: list[int] = field(default_factory=list)
+    shapes: list[int] = field(default_factory=list)
+    sites: list[int] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+
+
+def add_mjcf(
+    builder: ModelBuilder, source: Any, *, assets: Mapping[str, bytes] | None = None, xform: Any = None
+) -> MjcfResult:
+    """Compile a document and add it to a builder.
+
+    Args:
+        builder: Builder that takes the rows; the `mujoco` attributes are registered if they are not yet.
+        source: Path, XML text, source tree or document.
+        assets: Files by name that come before those on disk.
+        xform: Not supported: place the document in a frame, or the world with `add_world(..., xform=)`.
+    """
+    if xform is not None:
+        raise ValueError("add_mjcf() places a document where it says; put it in a <frame>, or give add_world an xform")
+    register_mujoco_attributes(builder)
+    c, host = compile_tree(source, assets=assets, extra=_names_to_read(builder))
+    result = MjcfResult(host)
+    _add_bodies(builder, c, result)
+    _add_joints(builder, c, result)
+    _add_shapes(builder, c, result)
+    builder.gravity = np.asarray(host.opt.gravity, dtype=float)
+    result.rows = add_rows(builder, host, _user_rows(builder, c))
+    return result
+
+
+# ---- users' attributes
+
+
+def _user_attributes(builder: ModelBuilder, kind: AttributeFrequency | str) -> list[CustomAttribute]:
+    wanted = builder.get_custom_attributes_by_frequency([kind])
+    return [a for a in wanted if a.mjcf_attribute_name or a.mjcf_value_transformer]
+
+
+def _names_to_read(builder: ModelBuilder) -> dict[str, set[str]]:
+    """XML attributes that registered attributes are read from, by the kind of element."""
+    names: dict[str, set[str]] = {}
+    for kind, builtin in READ_FROM.items():
+        names[kind] = {a.mjcf_attribute_name or a.name for a in _user_attributes(builder, builtin)}
+    for attribute in builder.custom_attributes.values():
+        key = frequency_key(attribute.frequency, attribute.key)
+        for kind, symbol in KINDS.items():
+            if symbol in FREQUENCIES and key == frequency(symbol) and attribute.mjcf_attribute_name:
+                names.setdefault(kind, set()).add(attribute.mjcf_attribute_name)
+    names["joint"] |= {a.mjcf_attribute_name or a.name for a in _user_attributes(builder, AttributeFrequency.JOINT_DOF)}
+    return {kind: found for kind, found in names.items() if found}
+
+
+def _read(builder: ModelBuilder, e: Element, kind: AttributeFrequency | str) -> dict[str, Any]:
+    """Values of users' attributes on one element, its default classes applied."""
+    attributes = _user_attributes(builder, kind)
+    if not attributes:
+        return {}
+    merged: dict[str, str] = {}
+    for layer in e.layers:
+        merged |= layer
+    return parse_custom_attributes(merged, attributes, "mjcf", {"element": e.node, "builder": builder})
+
+
+def _user_rows(builder: ModelBuilder, c: Compilation) -> dict[str, dict[str, Any]]:
+    """Columns of users' attributes that share one of the `mujoco` frequencies."""
+    found: dict[str, dict[str, Any]] = {}
+    for kind, symbol in KINDS.items():
+        if symbol not in FREQUENCIES:
+            continue
+        attributes = _user_attributes(builder, frequency(symbol))
+        if not attributes:
+            continue
+        values = [_read(builder, e, frequency(symbol)) for e in c.elements[kind]]
+        for attribute in attributes:
+            default = attribute.field().fill
+            found.setdefault(symbol, {})[attribute.key] = [row.get(attribute.key, default) for row in values]
+    return found
+
+
+# ---- core arrays
+
+
+def _xform(pos: Any, quat: Any) -> np.ndarray:
+    """Newton's transform of a position and a wxyz quaternion."""
+    quat = np.asarray(quat, dtype=float)
+    return np.concatenate([np.asarray(pos, dtype=float), quat[1:], quat[:1]])
+
+
+def _rotation(quat: np.ndarray) -> np.ndarray:
+    w, x, y, z = quat
+    return np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+
+
+def _add_bodies(builder: ModelBuilder, c: Compilation, result: MjcfResult) -> None:
+    m = result.host
+    pose = forward_kinematics(m, Tree(m), np.asarray(m.qpos0)[None])
+    result.bodies.append(-1)
+    for i in range(1, m.nbody):
+        turn = _rotation(m.body_iquat[i])
+        e = c.elements["body"][i]
+        body = builder.add_link(
+            xform=_xform(pose.xpos[0, i], pose.xquat[0, i]),
+            com=m.body_ipos[i],
+            inertia=turn @ np.diag(m.body_inertia[i]) @ turn.T,
+            mass=float(m.body_mass[i]),
+            label=e.name or None,
+            lock_inertia=True,
+            is_kinematic=bool(m.body_mocapid[i] >= 0),
+            custom_attributes=_read(builder, e, AttributeFrequency.BODY),
+        )
+        result.bodies.append(body)
+
+
+def _add_joints(builder: ModelBuilder, c: Compilation, result: MjcfResult) -> None:
+    m = result.host
+    result.joints.append(-1)
+    trees: dict[int, list[int]] = {}
+    for i in range(1, m.nbody):
+        joint = _add_joint(builder, c, result, i)
+        result.joints.append(joint)
+        trees.setdefault(int(m.body_rootid[i]), []).append(joint)
+    for root, joints in trees.items():
+        builder.add_articulation(joints, label=c.elements["body"][root].name or None)
+
+
+def _add_joint(builder: ModelBuilder, c: Compilation, result: MjcfResult, i: int) -> int:
+    m = result.host
+    parent, child = result.bodies[m.body_parentid[i]], result.bodies[i]
+    start, number = int(m.body_jntadr[i]), int(m.body_jntnum[i])
+    ids = range(start, start + number)
+    placed = _xform(m.body_pos[i], m.body_quat[i])
+    label = c.elements["joint"][start].name or None if number else None
+    if number == 0:
+        return builder.add_joint_fixed(parent, child, parent_xform=placed, label=label)
+    first = c.elements["joint"][start]
+    custom = _read(builder, first, AttributeFrequency.JOINT)
+    if m.jnt_type[start] == FREE:
+        return builder.add_joint_free(child, label=label, custom_attributes=custom)
+    anchor = np.asarray(m.jnt_pos[start], dtype=float)
+    turned = _rotation(np.asarray(m.body_quat[i], dtype=float)) @ anchor
+    frames = {
+        "parent_xform": _xform(m.body_pos[i] + turned, m.body_quat[i]),
+        "child_xform": _xform(anchor, (1, 0, 0, 0)),
+        "label": label,
+    }
+    if m.jnt_type[start] == BALL and number == 1:
+        dof = int(m.jnt_dofadr[start])
+        return builder.add_joint_ball(
+            parent, child, armature=float(m.dof_armature[dof]), damping=float(m.dof_damping[dof]),
+            friction=float(m.dof_frictionloss[dof]), custom_attributes=custom, **frames,
+        )  # fmt: skip
+    linear, angular, local = [], [], []
+    for j in ids:
+        if m.jnt_type[j] == BALL:  # three turns about the axes stand in for a ball among other joints
+            angular += [JointDofConfig.create_unlimited(axis) for axis in np.eye(3)]
+            continue
+        (angular if m.jnt_type[j] == HINGE else linear).append(_axis(m, j))
+        local.append(_read(builder, c.elements["joint"][j], AttributeFrequency.JOINT_DOF))
+    for key in {key for row in local for key in row}:
+        custom[key] = {index: row[key] for index, row in enumerate(local) if key in row}
+    if number == 1:
+        kind = builder.add_joint_revolute if angular else builder.add_joint_prismatic
+        return kind(parent, child, axis=(angular or linear)[0], custom_attributes=custom, **frames)
+    return builder.add_joint_d6(
+        parent, child, linear_axes=linear, angular_axes=angular, custom_attributes=custom, **frames
+    )
+
+
+def _axis(m: HostModel, j: int) -> JointDofConfig:
+    dof, reference = int(m.jnt_dofadr[j]), float(m.qpos0[m.jnt_qposadr[j]])
+    more: dict[str, Any] = {}
+    if m.jnt_limited[j]:
+        more |= {
+            "limit_lower": float(m.jnt_range[j, 0]) - reference,
+            "limit_upper": float(m.jnt_range[j, 1]) - reference,
+        }
+    if m.jnt_actfrclimited[j]:
+        more["effort_limit"] = float(np.abs(m.jnt_actfrcrange[j]).max())
+    return JointDofConfig(
+        axis=np.asarray(m.jnt_axis[j], dtype=float),
+        damping=float(m.dof_damping[dof]),
+        armature=float(m.dof_armature[dof]),
+        friction=float(m.dof_frictionloss[dof]),
+        **more,
+    )
+
+
+def _add_shapes(builder: ModelBuilder, c: Compilation, result: MjcfResult) -> None:
+    m = result.host
+    meshes = {}
+    for g in range(m.ngeom):
+        e = c.elements["geom"][g]
+        kind = GEO_TYPES[int(m.geom_type[g])]
+        source, scale = None, np.asarray(m.geom_size[g], dtype=float)
+        if kind == GeoType.MESH:
+            index = int(m.geom_dataid[g])
+            source = meshes.setdefault(index, _mesh(m, index))
+            scale = np.ones(3)
+        elif kind == GeoType.HFIELD:
+            source, scale = _hfield(m, int(m.geom_dataid[g])), np.ones(3)
+        elif kind == GeoType.PLANE:
+            scale = np.array([2 * scale[0], 2 * scale[1], 0.0])
+        elif kind == GeoType.CYLINDER:
+            scale = np.array([scale[0], scale[1], 0.0])
+        collides = bool(m.geom_contype[g] or m.geom_conaffinity[g])
+        friction = np.asarray(m.geom_friction[g], dtype=float)
+        cfg = ShapeConfig(
+            density=0.0, mu=friction[0], mu_torsional=friction[1], mu_rolling=friction[2],
+            margin=float(m.geom_margin[g]), gap=float(m.geom_gap[g]), has_shape_collision=collides,
+            has_particle_collision=collides, collision_group=1 if collides else 0,
+        )  # fmt: skip
+        rgba = np.asarray(m.mat_rgba[m.geom_matid[g]] if m.geom_matid[g] >= 0 else m.geom_rgba[g], dtype=float)
+        shape = builder.add_shape(
+            body=result.bodies[m.geom_bodyid[g]], type=kind, xform=_xform(m.geom_pos[g], m.geom_quat[g]), cfg=cfg,
+            scale=scale, src=source, color=rgba[:3], opacity=float(rgba[3]), label=e.name or None,
+            custom_attributes=_read(builder, e, AttributeFrequency.SHAPE),
+        )  # fmt: skip
+        result.shapes.append(shape)
+    for s in range(m.nsite):
+        kind = GEO_TYPES[int(m.site_type[s])]
+        drawable = kind if kind != GeoType.MESH else GeoType.SPHERE
+        site = builder.add_site(
+            result.bodies[m.site_bodyid[s]], xform=_xform(m.site_pos[s], m.site_quat[s]), type=drawable,
+            scale=np.asarray(m.site_size[s], dtype=float), label=c.elements["site"][s].name or None,
+        )  # fmt: skip
+        result.sites.append(site)
+
+
+def _mesh(m: HostModel, index: int) -> Mesh:
+    vert = slice(m.mesh_vertadr[index], m.mesh_vertadr[index] + m.mesh_vertnum[index])
+    face = slice(m.mesh_faceadr[index], m.mesh_faceadr[index] + m.mesh_facenum[index])
+    return Mesh(m.mesh_vert[vert], m.mesh_face[face].ravel())
+
+
+def _hfield(m: HostModel, index: int) -> Heightfield:
+    rows, columns, start = int(m.hfield_nrow[index]), int(m.hfield_ncol[index]), int(m.hfield_adr[index])
+    x, y, top, _ = (float(v) for v in m.hfield_size[index])
+    data = np.asarray(m.hfield_data[start : start + rows * columns], dtype=float).reshape(rows, columns) * top
+    return Heightfield(data, rows, columns, hx=x, hy=y, min_z=0.0, max_z=top)
+
+
+__all__ = ["NAMESPACE", "MjcfResult", "add_mjcf", "register_mujoco_attributes"]

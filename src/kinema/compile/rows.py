@@ -1,0 +1,261 @@
+"""mjModel in a builder: every array as rows of the `mujoco` namespace, with frequencies and references of its own.
+
+Arrays counted by an entity (bodies, dofs, geoms, pairs, ...) become columns of the frequency ``"mujoco:body"`` and so
+on; integers that index an entity carry a reference to its frequency, so that merging worlds moves them like any other
+index. What has no entity of its own (mesh vertices, texture pixels, sparsity, names, options) never changes from world
+to world and would be copied thousands of times: it travels as one packed string per document, which all worlds made
+from it share.
+
+    register_mujoco_attributes(builder)          the table, from `mujoco_model.csv`
+    add_rows(builder, host)                      one compiled model
+    host_model(rows)                             the way back: a HostModel from one world of a finalized model
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import zlib
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from kinema.compile.host_model import KINDS, HostModel
+from kinema.model import CustomAttribute, CustomFrequency, Model, ModelBuilder
+from kinema.model.mujoco_fields import Field, model_arrays
+
+NAMESPACE = "mujoco"
+FREQUENCIES: Mapping[str, str] = {
+    "nbody": "body", "njnt": "jnt", "nq": "coord", "nv": "dof", "ntree": "tree", "ngeom": "geom", "nsite": "site",
+    "ncam": "cam", "nlight": "light", "nmesh": "mesh", "nhfield": "hfield", "ntex": "tex", "nmat": "mat",
+    "npair": "pair", "nexclude": "exclude",
+    "neq": "eq", "ntendon": "tendon", "nwrap": "wrap", "nactuator": "actuator", "nu": "control",
+    "nout": "output", "na": "activation", "nsensor": "sensor", "nsensordata": "sensordata", "nnumeric": "numeric",
+    "nnumericdata": "numericdata", "ntext": "text", "ntuple": "tuple", "ntupledata": "tupledata", "nkey": "key",
+    "nmocap": "mocap", "nplastic": "plastic", "nhistory": "history", "nplugin": "plugin", "npluginstate": "pluginstate",
+    "nskin": "skin",
+}  # fmt: skip
+"""Sizes whose arrays are rows, and the name of the frequency that counts them."""
+
+DTYPES = {
+    "float64": wp.float64, "float32": wp.float32, "int32": wp.int32, "int64": wp.int64, "uint8": wp.uint8,
+    "bool": wp.uint8,
+}  # fmt: skip
+
+# kinds of object that a column of codes (mjtObj, mjtGeom, ...) selects, as size symbols
+_OBJECTS = {
+    1: "nbody", 2: "nbody", 3: "njnt", 4: "nv", 5: "ngeom", 6: "nsite", 7: "ncam", 8: "nlight", 10: "nmesh",
+    11: "nskin", 12: "nhfield", 13: "ntex", 14: "nmat", 15: "npair", 16: "nexclude", 17: "neq", 18: "ntendon",
+    19: "nactuator", 20: "nsensor", 21: "nnumeric", 22: "ntext", 23: "ntuple", 24: "nkey", 25: "nplugin",
+}  # fmt: skip
+_SO3 = 6
+_BY_TYPE: Mapping[str, Mapping[int, str]] = {
+    "geom_type": {1: "nhfield", 7: "nmesh", 8: "nmesh"},
+    "eq_objtype": _OBJECTS,
+    "wrap_type": {1: "njnt", 3: "nsite", 4: "ngeom", 5: "ngeom"},
+    "actuator_trntype": {0: "njnt", 1: "njnt", 2: "nsite", 3: "ntendon", 4: "nsite", 5: "nbody", 6: "njnt"},
+    "sensor_objtype": _OBJECTS,
+    "sensor_reftype": _OBJECTS,
+    "tuple_objtype": _OBJECTS,
+}
+
+
+def frequency(symbol: str) -> str:
+    """Key of the frequency that counts a size: ``"nbody"`` -> ``"mujoco:body"``."""
+    return f"{NAMESPACE}:{FREQUENCIES[symbol]}"
+
+
+@cache
+def row_fields() -> tuple[Field, ...]:
+    """mjModel's arrays that are rows: counted by an entity, with a fixed width."""
+    return tuple(
+        field
+        for field in model_arrays()
+        if field.shape[0] in FREQUENCIES
+        and all(isinstance(extent, int) for extent in field.shape[1:])
+        and field.dtype in DTYPES
+        and not field.name.startswith(("B_", "M_", "D_", "map", "name_"))
+    )
+
+
+@cache
+def _reference(field: Field) -> str | Callable | None:
+    if field.refers in FREQUENCIES:
+        return frequency(field.refers)
+    if field.refers.startswith("by "):
+        return _by_type(field.refers[3:])
+    return None
+
+
+@cache
+def _by_type(selector: str) -> Callable:
+    """A hook that moves ids by the rows of whatever kind another column names."""
+    kinds = _BY_TYPE[selector]
+
+    def remap(values: np.ndarray, offsets: Mapping[str, np.ndarray], columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        codes = np.asarray(columns[f"{NAMESPACE}:{selector}"])
+        codes = codes.reshape(codes.shape + (1,) * (values.ndim - 1 - codes.ndim))
+        moved = np.array(values)
+        for code, symbol in kinds.items():
+            chosen = np.broadcast_to((codes == code)[None], values.shape) & (values >= 0)
+            if selector == "actuator_trntype" and code == _SO3:  # between two sites, or on a joint alone
+                sites = chosen & (values[..., 1:] >= 0)
+                moved = np.where(sites, values + offsets[frequency("nsite")], moved)
+                chosen &= ~sites
+            moved = np.where(chosen, values + offsets[frequency(symbol)], moved)
+        return moved
+
+    return remap
+
+
+def register_mujoco_attributes(builder: ModelBuilder) -> None:
+    """Add mjModel's arrays to a builder's table; doing so again changes nothing."""
+    labelled = {KINDS[kind] for kind in KINDS}
+    for symbol, name in FREQUENCIES.items():
+        label = f"{name}_label" if symbol in labelled else None
+        builder.add_custom_frequency(CustomFrequency(name=name, namespace=NAMESPACE, label_attribute=label))
+    builder.add_custom_frequency(CustomFrequency(name="document", namespace=NAMESPACE))
+    for symbol, name in FREQUENCIES.items():
+        _add(builder, f"{name}_world", wp.int32, frequency(symbol), references="world")
+        if symbol in labelled:
+            _add(builder, f"{name}_label", str, frequency(symbol))
+    _add(builder, "document_world", wp.int32, f"{NAMESPACE}:document", references="world")
+    _add(builder, "document_packed", str, f"{NAMESPACE}:document")
+    for field in row_fields():
+        shape = tuple(field.shape[1:])
+        default = np.zeros(shape).tolist() if shape else 0
+        _add(
+            builder, field.name, DTYPES[field.dtype], frequency(str(field.shape[0])), references=_reference(field),
+            shape=shape, default=default,
+        )  # fmt: skip
+
+
+def _add(builder: ModelBuilder, name: str, dtype: Any, kind: str, **more: Any) -> None:
+    builder.add_custom_attribute(CustomAttribute(name=name, namespace=NAMESPACE, dtype=dtype, frequency=kind, **more))
+
+
+# ---- a compiled model to rows
+
+
+def add_rows(
+    builder: ModelBuilder, host: HostModel, extra: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, int]:
+    """Add every row of a compiled model; returns the first row of each frequency, by size symbol.
+
+    Args:
+        extra: Further columns by size symbol: attributes of users that share a frequency, `{key: values}`.
+    """
+    first = {symbol: _count(builder, symbol) for symbol in FREQUENCIES}
+    by_symbol: dict[str, dict[str, Any]] = {symbol: {} for symbol in FREQUENCIES}
+    for field in row_fields():
+        values = host.arrays[field.name]
+        by_symbol[str(field.shape[0])][f"{NAMESPACE}:{field.name}"] = _moved(field, values, host, first)
+    for kind, symbol in KINDS.items():
+        if symbol in FREQUENCIES:
+            by_symbol[symbol][f"{NAMESPACE}:{FREQUENCIES[symbol]}_label"] = host.names(kind)
+    for symbol, columns in by_symbol.items():
+        count = int(host.sizes[symbol])
+        columns[f"{NAMESPACE}:{FREQUENCIES[symbol]}_world"] = [None] * count
+        columns |= (extra or {}).get(symbol, {})
+        if count:
+            builder.add_custom_values_batch(columns)
+    builder.add_custom_values(**{f"{NAMESPACE}:document_packed": pack(host)})
+    return first
+
+
+def _count(builder: ModelBuilder, symbol: str) -> int:
+    return len(builder.custom_attributes[f"{NAMESPACE}:{FREQUENCIES[symbol]}_world"].values)
+
+
+def _moved(field: Field, values: np.ndarray, host: HostModel, first: Mapping[str, int]) -> np.ndarray:
+    """Ids as they stand after the rows already in the builder."""
+    values = np.asarray(values)
+    reference = _reference(field)
+    if reference is None:
+        return values
+    if isinstance(reference, str):
+        return np.where(values >= 0, values + first[field.refers], values).astype(values.dtype)
+    offsets = {frequency(symbol): np.int64(start) for symbol, start in first.items()}
+    selector = field.refers[3:]
+    columns = {f"{NAMESPACE}:{selector}": host.arrays[selector]}
+    return reference(values[None], offsets, columns)[0].astype(values.dtype)
+
+
+# ---- what is not rows
+
+
+def pack(host: HostModel) -> str:
+    """Everything of a compiled model that is not rows, as text."""
+    rows = {field.name for field in row_fields()}
+    arrays = {name: array for name, array in host.arrays.items() if name not in rows}
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    plain = {
+        "sizes": {name: int(size) for name, size in host.sizes.items()},
+        "opt": _plain(vars(host.opt)),
+        "stat": _plain(vars(host.stat)),
+        "vis": {name: _plain(vars(group)) for name, group in vars(host.vis).items()},
+        "modelname": host.modelname,
+    }
+    head = json.dumps(plain).encode()
+    blob = len(head).to_bytes(8, "little") + head + buffer.getvalue()
+    return base64.b85encode(zlib.compress(blob, 1)).decode("ascii")
+
+
+@cache
+def _unpack(text: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    blob = zlib.decompress(base64.b85decode(text))
+    length = int.from_bytes(blob[:8], "little")
+    with np.load(io.BytesIO(blob[8 + length :]), allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    return json.loads(blob[8 : 8 + length]), arrays
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: np.asarray(value).tolist() for name, value in values.items()}
+
+
+def host_model(template: Mapping[str, np.ndarray]) -> HostModel:
+    """The compiled model that one world of a finalized model holds (its rows may have been changed since).
+
+    Args:
+        template: Rows of the world by key, with indices local to it (`WorldClass.template`).
+    """
+    texts = list(template[f"{NAMESPACE}:document_packed"])
+    if len(texts) != 1:
+        raise ValueError(f"the world holds {len(texts)} MJCF documents; attach them to one another before adding")
+    plain, packed = _unpack(texts[0])
+    arrays = dict(packed)
+    for field in row_fields():
+        key = f"{NAMESPACE}:{field.name}"
+        count = plain["sizes"][str(field.shape[0])]
+        if count:
+            arrays[field.name] = np.asarray(template[key]).astype(field.numpy_dtype).reshape(count, *field.shape[1:])
+        else:
+            arrays[field.name] = np.zeros((0, *field.shape[1:]), dtype=field.numpy_dtype)
+    names = {}
+    for kind, symbol in KINDS.items():
+        labelled = symbol in FREQUENCIES and plain["sizes"][symbol]
+        names[kind] = list(template[f"{NAMESPACE}:{FREQUENCIES[symbol]}_label"]) if labelled else []
+    option, statistic = (SimpleNamespace(**_arrays(plain[part])) for part in ("opt", "stat"))
+    visual = SimpleNamespace(**{name: SimpleNamespace(**_arrays(group)) for name, group in plain["vis"].items()})
+    return HostModel(arrays, plain["sizes"], option, statistic, visual, plain["modelname"], [], names)
+
+
+def global_rows(model: Model) -> dict[str, np.ndarray]:
+    """Rows of a document that was added outside any world, by key, for `host_model`."""
+    rows = {}
+    for key, field in model.fields.items():
+        if key.startswith(f"{NAMESPACE}:"):
+            value = model.array_of(field)
+            rows[key] = np.array(value, dtype=object) if isinstance(value, list) else np.asarray(value.numpy())
+    return rows
+
+
+def _arrays(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: np.array(value) if isinstance(value, list) else value for name, value in values.items()}
