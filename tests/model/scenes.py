@@ -41,7 +41,7 @@ def arm_alone(lib: ModuleType) -> Any:
 def all_joints(lib: ModuleType) -> Any:
     b = lib.ModelBuilder(up_axis=lib.Axis.Y, gravity=(0.0, -1.62, 0.0))
     cfg = b.JointDofConfig
-    bodies = [b.add_link(xform=turned(i, 0.1 * i, 0, 0.2 * i), mass=1.0, inertia=np.eye(3)) for i in range(7)]
+    bodies = [b.add_link(xform=turned(i, 0.1 * i, 0, 0.2 * i), mass=1.0, inertia=np.eye(3)) for i in range(8)]
     joints = [
         b.add_joint_free(bodies[0], parent_xform=turned(0, 1, 0, 0.5), child_xform=turned(0.1, 0, 0)),
         b.add_joint_ball(bodies[0], bodies[1], armature=0.2, friction=0.1),
@@ -54,6 +54,7 @@ def all_joints(lib: ModuleType) -> Any:
         b.add_joint_revolute(bodies[3], bodies[4], axis=cfg(axis=(1, 1, 0), target_vel=2.0), enabled=False),
         b.add_joint_prismatic(bodies[4], bodies[5], collision_filter_parent=False),
         b.add_joint_fixed(bodies[5], bodies[6]),
+        b.add_joint_rod(bodies[6], bodies[7], stretch_damping=1.0, bend_stiffness=2.0, twist_damping=0.3),
     ]  # fmt: skip
     b.add_articulation(joints)
     b.add_constraint_mimic(joints[4], joints[5], coef0=0.5, coef1=2.0, label="mimic")

@@ -25,7 +25,7 @@ from .rows import Prepared, RowStore
 _PYTHON_TYPES = {float: wp.float32, int: wp.int32, bool: wp.bool}
 
 
-@dataclass(kw_only=True)
+@dataclass
 class CustomAttribute:
     """An array a user adds to models.
 
@@ -56,14 +56,14 @@ class CustomAttribute:
     references: References = None
     default: Any = None
     values: Any = dataclass_field(default=None, compare=False)
-    shape: tuple[int, ...] = ()
-    transform: Callable[..., None] | None = None
     usd_attribute_name: str | None = None
     mjcf_attribute_name: str | None = None
     urdf_attribute_name: str | None = None
     usd_value_transformer: Callable[[Any, dict[str, Any] | None], Any] | None = None
     mjcf_value_transformer: Callable[[str, dict[str, Any] | None], Any] | None = None
     urdf_value_transformer: Callable[[str, dict[str, Any] | None], Any] | None = None
+    shape: tuple[int, ...] = ()
+    transform: Callable[..., None] | None = None
 
     def __post_init__(self) -> None:
         if not self.name or ":" in self.name:

@@ -41,6 +41,7 @@ class JointType(IntEnum):
     FREE = 4
     DISTANCE = 5
     D6 = 6
+    ROD = 7
     CABLE = 7
 
     def dof_count(self, num_axes: int) -> tuple[int, int]:

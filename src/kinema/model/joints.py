@@ -378,6 +378,44 @@ class JointMethods(BodyMethods):
             parent_xform, child_xform, collision_filter_parent, enabled, custom_attributes,
         )  # fmt: skip
 
+    def add_joint_rod(
+        self, parent: int, child: int, *, parent_xform: Any = None, child_xform: Any = None,
+        stretch_stiffness: float | None = None, stretch_damping: float | None = None,
+        shear_stiffness: float | None = None, shear_damping: float | None = None,
+        bend_stiffness: float | None = None, bend_damping: float | None = None,
+        twist_stiffness: float | None = None, twist_damping: float | None = None, label: str | None = None,
+        collision_filter_parent: bool | None = None, enabled: bool = True,
+        custom_attributes: dict[str, Any] | None = None,
+    ) -> int:  # fmt: skip
+        """Add the joint between two segments of a rod: stretch, shear [N/m], bend, twist [N m/rad] and their damping.
+
+        Stretch is stiff (1e5) unless told otherwise; shear follows stretch, and twist follows bend, where not given.
+        """
+        stretch = (1e5 if stretch_stiffness is None else stretch_stiffness, stretch_damping or 0.0)
+        bend = (bend_stiffness or 0.0, bend_damping or 0.0)
+
+        def following(stiffness: float | None, damping: float | None, leader: tuple) -> tuple[float, float]:
+            if stiffness is None and damping is None:
+                return leader
+            return (leader[0] if stiffness is None else stiffness, damping or 0.0)
+
+        gains = [
+            stretch, following(shear_stiffness, shear_damping, stretch), bend,
+            following(twist_stiffness, twist_damping, bend),
+        ]  # fmt: skip
+        if any(ke < 0.0 for ke, _ in gains):
+            raise BuildError(f"add_joint_rod(): stiffness must not be negative, got {[ke for ke, _ in gains]}")
+        axes = [JointDofConfig(target_ke=ke, target_kd=kd) for ke, kd in gains]
+        return self._add_joint(
+            "add_joint_rod()", JointType.ROD, parent, child, axes[:2], axes[2:], label, parent_xform, child_xform,
+            collision_filter_parent, enabled, custom_attributes,
+        )  # fmt: skip
+
+    def add_joint_cable(self, parent: int, child: int, **options: Any) -> int:
+        """Deprecated name of `add_joint_rod`."""
+        warnings.warn("add_joint_cable() is called add_joint_rod() now", DeprecationWarning, stacklevel=2)
+        return self.add_joint_rod(parent, child, **options)
+
     # constraints between joints and bodies
 
     def set_joint_mimic(self, joint: int, reference_joint: int | None, *, coeffs: Any = (0.0, 1.0)) -> None:

@@ -68,7 +68,7 @@ class WorldMethods(AttributeMethods):
 
     @property
     def current_world(self) -> int:
-        """Index of the open world, -1 outside worlds."""
+        """Index of the open world, -1 outside worlds; `begin_world` and `end_world` change it."""
         return self._current_world
 
     def begin_world(self, label: str | None = None, attributes: dict | None = None, gravity: Any = None) -> None:
