@@ -34,6 +34,7 @@ from kinema.compile.geom import fill_geoms
 from kinema.compile.host_model import KINDS, HostModel
 from kinema.compile.joint import fill_joints
 from kinema.compile.keyframe import compile_keyframe
+from kinema.compile.lengthrange import compile_lengthrange
 from kinema.compile.light import fill_lights
 from kinema.compile.names import fill_names
 from kinema.compile.option import compile_option, read_sizes
@@ -176,6 +177,7 @@ STAGES = (
     complete_sizes,
     _total_mass,
     _constants,
+    compile_lengthrange,
     count_jacobians,
     override_statistic,
     spread_attached_keys,

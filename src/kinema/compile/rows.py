@@ -249,10 +249,11 @@ def host_model(template: Mapping[str, np.ndarray]) -> HostModel:
 
 def global_rows(model: Model) -> dict[str, np.ndarray]:
     """Rows of a document that was added outside any world, by key, for `host_model`."""
+    names = [field.name for field in row_fields()] + [f"{name}_label" for name in FREQUENCIES.values()]
     rows = {}
-    for key, field in model.fields.items():
-        if key.startswith(f"{NAMESPACE}:"):
-            value = model.array_of(field)
+    for key in (f"{NAMESPACE}:{name}" for name in (*names, "document_packed")):
+        if key in model.fields:
+            value = model.array_of(model.fields[key])
             rows[key] = np.array(value, dtype=object) if isinstance(value, list) else np.asarray(value.numpy())
     return rows
 
