@@ -65,24 +65,25 @@ def common_sign(ids: wp.vec3i, n: int, bit: int) -> int:
 
 @wp.func
 def box_normals(
-    s: Shape, dim: int, ids: wp.vec3i, out: vec3r, normals: wp.array(dtype=vec3r), index: wp.array(dtype=int)
+    s: Shape, dim: int, ids: wp.vec3i, out: vec3r, normals: wp.array(dtype=vec3r), index: wp.array(dtype=int), o: int
 ) -> int:
     """Faces of a box that contain the given corners; if they do not name one, the face along the direction out."""
     count = int(0)
-    for axis in range(3):
+    three = int(3)
+    for axis in range(three):
         sign = common_sign(ids, dim, 1 << axis)
         if sign != 0:
-            normals[count] = axis_of(s.mat, axis) * real(sign)
-            index[count] = 2 * axis + wp.where(sign > 0, 0, 1)
+            normals[o + count] = axis_of(s.mat, axis) * real(sign)
+            index[o + count] = 2 * axis + wp.where(sign > 0, 0, 1)
             count += 1
     if dim == 1 or (dim == 2 and (count == 1 or count == 2)) or (dim == 3 and count == 1):
         return count
     local = wp.transpose(s.mat) * unit(out)
-    for k in range(6):
+    for k in range(2 * three):
         side = wp.where(k % 2 == 0, ONE, -ONE)
         if side * local[k // 2] > FACE_TOL:
-            normals[0] = axis_of(s.mat, k // 2) * side
-            index[0] = k
+            normals[o] = axis_of(s.mat, k // 2) * side
+            index[o] = k
             return 1
     return 0
 
@@ -99,10 +100,11 @@ def polygon_has(m: Meshes, mesh: int, polygon: int, id: int) -> bool:
 
 @wp.func
 def mesh_normals(
-    m: Meshes, s: Shape, dim: int, ids: wp.vec3i, normals: wp.array(dtype=vec3r), index: wp.array(dtype=int)
+    m: Meshes, s: Shape, dim: int, ids: wp.vec3i, normals: wp.array(dtype=vec3r), index: wp.array(dtype=int), o: int
 ) -> int:
     """Polygons of a mesh that contain the given vertices: one face, two faces at an edge, all faces at a vertex."""
     v = m.vertadr[s.mesh] + ids[0]
+    room = normals.shape[0] // 2
     count = int(0)
     edges = int(0)
     for k in range(m.polymapnum[v]):
@@ -115,25 +117,32 @@ def mesh_normals(
                 ok = edges <= 2
         if ok and dim > 2:
             ok = polygon_has(m, s.mesh, polygon, ids[2])
-        if ok and count < normals.shape[0] and not (dim == 3 and count == 1):
-            normals[count] = s.mat * vec3r(m.polynormal[m.polyadr[s.mesh] + polygon])
-            index[count] = polygon
+        if ok and count < room and not (dim == 3 and count == 1):
+            normals[o + count] = s.mat * vec3r(m.polynormal[m.polyadr[s.mesh] + polygon])
+            index[o + count] = polygon
             count += 1
     return count
 
 
 @wp.func
 def face_normals(
-    m: Meshes, s: Shape, dim: int, ids: wp.vec3i, out: vec3r, normals: wp.array(dtype=vec3r), index: wp.array(dtype=int)
+    m: Meshes,
+    s: Shape,
+    dim: int,
+    ids: wp.vec3i,
+    out: vec3r,
+    normals: wp.array(dtype=vec3r),
+    index: wp.array(dtype=int),
+    o: int,
 ) -> int:
-    """Outward normals of the candidate faces of a shape, and the ids of the faces."""
+    """Outward normals and ids of the candidate faces of a shape, written from offset o on; their number."""
     if s.type == BOX:
-        return box_normals(s, dim, ids, out, normals, index)
+        return box_normals(s, dim, ids, out, normals, index, o)
     if s.type == MESH:
-        return mesh_normals(m, s, dim, ids, normals, index)
+        return mesh_normals(m, s, dim, ids, normals, index, o)
     if s.type == CYLINDER and dim == 1:
-        normals[0] = axis_of(s.mat, 2) * wp.where(ids[0] == 0, ONE, -ONE)
-        index[0] = ids[0]
+        normals[o] = axis_of(s.mat, 2) * wp.where(ids[0] == 0, ONE, -ONE)
+        index[o] = ids[0]
         return 1
     return 0
 
@@ -157,10 +166,11 @@ def edge_directions(
             ends[0] = s.pos + s.mat * box_corner(s.size, ids[1])
             directions[0] = unit(ends[0] - start)
             return start, 1
-        for k in range(3):
+        three = int(3)
+        for k in range(three):
             ends[k] = s.pos + s.mat * box_corner(s.size, ids[0] ^ (1 << k))
             directions[k] = unit(ends[k] - start)
-        return start, 3
+        return start, three
     if s.type == MESH:
         v = m.vertadr[s.mesh]
         start = s.pos + s.mat * vec3r(m.vert[v + ids[0]])
@@ -202,16 +212,17 @@ def edge_directions(
 
 
 @wp.func
-def opposed_faces(n1: wp.array(dtype=vec3r), count1: int, n2: wp.array(dtype=vec3r), count2: int, d: vec3r) -> wp.vec2i:
+def opposed_faces(normals: wp.array(dtype=vec3r), count1: int, count2: int, d: vec3r) -> wp.vec2i:
     """The two most opposed normals that also face the contact; (-1, -1) without any. d points into shape 1."""
     res = wp.vec2i(-1, -1)
     limit = EDGE_TOL * wp.length(d)
     best = -FACE_TOL
+    o = normals.shape[0] // 2
     for i in range(count1):
-        if wp.dot(n1[i], d) < -limit:
+        if wp.dot(normals[i], d) < -limit:
             for j in range(count2):
-                if wp.dot(n2[j], d) > limit:
-                    x = wp.dot(n1[i], n2[j])
+                if wp.dot(normals[o + j], d) > limit:
+                    x = wp.dot(normals[i], normals[o + j])
                     if x < best:
                         best = x
                         res = wp.vec2i(i, j)
@@ -220,19 +231,19 @@ def opposed_faces(n1: wp.array(dtype=vec3r), count1: int, n2: wp.array(dtype=vec
 
 @wp.func
 def edge_in_face(
-    edges: wp.array(dtype=vec3r), nedge: int, faces: wp.array(dtype=vec3r), nface: int, d: vec3r
+    edges: wp.array(dtype=vec3r), nedge: int, faces: wp.array(dtype=vec3r), o: int, nface: int, d: vec3r
 ) -> wp.vec2i:
-    """The first edge that lies in a face towards the contact; (-1, -1) without any."""
+    """The first edge that lies in a face towards the contact; (-1, -1) without any. Faces begin at offset o."""
     for i in range(nface):
-        if wp.dot(faces[i], d) > TINY:
+        if wp.dot(faces[o + i], d) > TINY:
             for j in range(nedge):
-                if wp.abs(wp.dot(edges[j], faces[i])) < EDGE_TOL:
+                if wp.abs(wp.dot(edges[j], faces[o + i])) < EDGE_TOL:
                     return wp.vec2i(j, i)
     return wp.vec2i(-1, -1)
 
 
 @wp.func
-def box_face(s: Shape, face: int, polygon: wp.array(dtype=vec3r)) -> int:
+def box_face(s: Shape, face: int, polygon: wp.array(dtype=vec3r), o: int) -> int:
     """The four corners of a face of a box, clockwise seen from outside."""
     a = face // 2
     out = wp.where(face % 2 == 0, ONE, -ONE)
@@ -250,28 +261,29 @@ def box_face(s: Shape, face: int, polygon: wp.array(dtype=vec3r)) -> int:
         su = -out
     c = vec3r()
     c[a] = out * s.size[a]
-    for k in range(4):
+    four = int(4)
+    for k in range(four):
         c[u] = su * s.size[u]
         c[v] = sv * s.size[v]
-        polygon[k] = s.pos + s.mat * c
+        polygon[o + k] = s.pos + s.mat * c
         if (k % 2 == 0) != (a == 0):
             su = -su
         else:
             sv = -sv
-    return 4
+    return four
 
 
 @wp.func
-def face_polygon(m: Meshes, s: Shape, face: int, polygon: wp.array(dtype=vec3r)) -> int:
-    """Vertices of a face, clockwise seen from outside; their number."""
+def face_polygon(m: Meshes, s: Shape, face: int, polygon: wp.array(dtype=vec3r), o: int) -> int:
+    """Vertices of a face, clockwise seen from outside, written from offset o on; their number."""
     if s.type == BOX:
-        return box_face(s, face, polygon)
+        return box_face(s, face, polygon, o)
     if s.type == MESH:
         p = m.polyadr[s.mesh] + face
-        n = wp.min(m.polyvertnum[p], polygon.shape[0])
+        n = wp.min(m.polyvertnum[p], polygon.shape[0] // 3)
         v = m.vertadr[s.mesh]
         for i in range(n):
-            polygon[i] = s.pos + s.mat * vec3r(m.vert[v + m.polyvert[m.polyvertadr[p] + n - 1 - i]])
+            polygon[o + i] = s.pos + s.mat * vec3r(m.vert[v + m.polyvert[m.polyvertadr[p] + n - 1 - i]])
         return n
     up = wp.where(face == 0, ONE, -ONE)
     c = s.pos + axis_of(s.mat, 2) * (up * s.size[1])
@@ -280,7 +292,7 @@ def face_polygon(m: Meshes, s: Shape, face: int, polygon: wp.array(dtype=vec3r))
         angle = real(i) * DISK_STEP
         x = axis_of(s.mat, 0) * (s.size[0] * wp.cos(angle))
         y = axis_of(s.mat, 1) * (up * s.size[0] * wp.sin(angle))
-        polygon[i] = c + x - y
+        polygon[o + i] = c + x - y
     return sides
 
 
@@ -291,34 +303,34 @@ def area4(a: vec3r, b: vec3r, c: vec3r, d: vec3r) -> real:
 
 
 @wp.func
-def largest_quad(p: wp.array(dtype=vec3r), n: int) -> wp.vec4i:
+def largest_quad(p: wp.array(dtype=vec3r), o: int, n: int) -> wp.vec4i:
     """The four vertices of a convex polygon that span the largest area, by rotating calipers."""
     b = int(1)
     c = int(2)
     d = int(3)
     res = wp.vec4i(0, 1, 2, 3)
-    most = area4(p[0], p[1], p[2], p[3])
+    most = area4(p[o + 0], p[o + 1], p[o + 2], p[o + 3])
     for a in range(n):
         growing = bool(True)
         while growing:
-            area = area4(p[a], p[b], p[c], p[(d + 1) % n])
+            area = area4(p[o + a], p[o + b], p[o + c], p[o + (d + 1) % n])
             growing = area > most
             if growing:
                 most = area
                 d = (d + 1) % n
                 res = wp.vec4i(a, b, c, d)
-                area = area4(p[a], p[b], p[(c + 1) % n], p[d])
+                area = area4(p[o + a], p[o + b], p[o + (c + 1) % n], p[o + d])
                 while area > most:
                     most = area
                     c = (c + 1) % n
                     res = wp.vec4i(a, b, c, d)
-                    area = area4(p[a], p[b], p[(c + 1) % n], p[d])
-                area = area4(p[a], p[(b + 1) % n], p[c], p[d])
+                    area = area4(p[o + a], p[o + b], p[o + (c + 1) % n], p[o + d])
+                area = area4(p[o + a], p[o + (b + 1) % n], p[o + c], p[o + d])
                 while area > most:
                     most = area
                     b = (b + 1) % n
                     res = wp.vec4i(a, b, c, d)
-                    area = area4(p[a], p[(b + 1) % n], p[c], p[d])
+                    area = area4(p[o + a], p[o + (b + 1) % n], p[o + c], p[o + d])
         if b == a:
             b = (b + 1) % n
             if c == b:
@@ -329,159 +341,173 @@ def largest_quad(p: wp.array(dtype=vec3r), n: int) -> wp.vec4i:
 
 
 @wp.func
-def set_point(r: Manifold, k: int, v: vec3r, p: vec3r, n: vec3r, d: vec3r) -> Manifold:
-    """Contact k: the clipped vertex v of one face, and its projection on the other face (point p, normal n)."""
-    on_face = v - n * wp.dot(v - p, n)
-    dist = wp.dot(on_face - v, d)
-    r.x1[k] = on_face
-    r.x2[k] = on_face - d * dist
-    r.dist[k] = dist
-    r.n = wp.max(r.n, k + 1)
-    return r
-
-
-@wp.func
 def clip_polygon(
-    face: wp.array(dtype=vec3r),
-    nface: int,
-    n: vec3r,
-    polygon: wp.array(dtype=vec3r),
-    npolygon: int,
-    buffer: wp.array(dtype=vec3r),
-    margin: real,
+    p: wp.array(dtype=vec3r), nface: int, n: vec3r, npolygon: int, buffer: wp.array(dtype=vec3r), margin: real
 ) -> int:
-    """Cut a polygon to the prism over a face, drop vertices farther above it than the margin; the number left."""
+    """Cut a polygon to the prism over a face, drop vertices farther above it than the margin; the number left.
+
+    The first third of p holds the face (normal n), the rest the polygon.
+    """
+    o = p.shape[0] // 3
     for e in range(nface):
-        a = face[e]
-        side = unit(wp.cross(face[(e + 1) % nface] - a, n))
+        a = p[e]
+        side = unit(wp.cross(p[(e + 1) % nface] - a, n))
         count = int(0)
         for i in range(npolygon):
-            p = polygon[i]
-            q = polygon[(i + 1) % npolygon]
-            inside_p = wp.dot(p - a, side) > -TINY
-            inside_q = wp.dot(q - a, side) > -TINY
-            if inside_p != inside_q:
-                slope = wp.dot(side, q - p)
+            v = p[o + i]
+            w = p[o + (i + 1) % npolygon]
+            inside_v = wp.dot(v - a, side) > -TINY
+            inside_w = wp.dot(w - a, side) > -TINY
+            if inside_v != inside_w:
+                slope = wp.dot(side, w - v)
                 if slope != ZERO:
-                    t = (wp.dot(side, a) - wp.dot(side, p)) / slope
+                    t = (wp.dot(side, a) - wp.dot(side, v)) / slope
                     if t >= ZERO and t <= ONE and count < buffer.shape[0]:
-                        buffer[count] = p + (q - p) * t
+                        buffer[count] = v + (w - v) * t
                         count += 1
-            if inside_q and count < buffer.shape[0]:
-                buffer[count] = q
+            if inside_w and count < buffer.shape[0]:
+                buffer[count] = w
                 count += 1
         npolygon = count
         for i in range(count):
-            polygon[i] = buffer[i]
+            p[o + i] = buffer[i]
     count = int(0)
     for i in range(npolygon):
-        if wp.dot(polygon[i] - face[0], n) <= margin:
-            polygon[count] = polygon[i]
+        if wp.dot(p[o + i] - p[0], n) <= margin:
+            p[o + count] = p[o + i]
             count += 1
     return count
 
 
 @wp.func
-def reduce_polygon(p: wp.array(dtype=vec3r), n: int, is_edge: bool, at: vec3r, normal: vec3r, d: vec3r) -> Manifold:
+def reduce_polygon(p: wp.array(dtype=vec3r), n: int, is_edge: bool, normal: vec3r, d: vec3r) -> Manifold:
     """Contacts of a clipped polygon: all of up to four vertices, the two ends of an edge, the largest quadrilateral."""
-    r = Manifold()
+    o = p.shape[0] // 3
+    chosen = wp.vec4i(0, 1, 2, 3)
+    count = n
     if is_edge and n > 2:
-        first = int(0)
-        second = int(1)
+        count = int(2)
         most = ZERO
         for i in range(n):
             for j in range(i + 1, n):
-                e = wp.length_sq(p[j] - p[i])
+                e = wp.length_sq(p[o + j] - p[o + i])
                 if e > most:
                     most = e
-                    first = i
-                    second = j
-        r = set_point(r, 0, p[first], at, normal, d)
-        return set_point(r, 1, p[second], at, normal, d)
-    if n > 4:
-        quad = largest_quad(p, n)
-        for k in range(4):
-            r = set_point(r, k, p[quad[k]], at, normal, d)
-        return r
-    for k in range(n):
-        r = set_point(r, k, p[k], at, normal, d)
+                    chosen = wp.vec4i(i, j, 0, 0)
+    elif n > 4:
+        count = int(4)
+        chosen = largest_quad(p, o, n)
+    r = Manifold()
+    r.n = count
+    for k in range(count):
+        v = p[o + chosen[k]]
+        on_face = v - normal * wp.dot(v - p[0], normal)
+        dist = wp.dot(on_face - v, d)
+        r.x1[k] = on_face
+        r.x2[k] = on_face - d * dist
+        r.dist[k] = dist
     return r
 
 
 @cache
 def multicontact(polygon_max: int, degree_max: int):
-    """Multi-contact for faces of at most ``polygon_max`` vertices and vertices of at most ``degree_max`` faces."""
+    """Multi-contact for faces of at most ``polygon_max`` vertices and vertices of at most ``degree_max`` faces.
+
+    Whatever concerns either shape runs in a loop over both: functions are compiled in place wherever they are called.
+    """
 
     @wp.func
     def several_contacts(
         m: Meshes, s1: Shape, s2: Shape, x1: vec3r, x2: vec3r, id1: wp.vec3i, id2: wp.vec3i, p1: vec3r, p2: vec3r
     ) -> Manifold:
         """Contacts of the faces at the deepest point x1, x2 (features id1, id2, first vertices p1, p2); n = 0: none."""
-        n1 = wp.zeros(shape=(wp.static(degree_max),), dtype=vec3r)
-        n2 = wp.zeros(shape=(wp.static(degree_max),), dtype=vec3r)
+        normals = wp.zeros(shape=(wp.static(2 * degree_max),), dtype=vec3r)
+        index = wp.zeros(shape=(wp.static(2 * degree_max),), dtype=int)
         edges = wp.zeros(shape=(wp.static(degree_max),), dtype=vec3r)
         ends = wp.zeros(shape=(wp.static(degree_max),), dtype=vec3r)
-        index1 = wp.zeros(shape=(wp.static(degree_max),), dtype=int)
-        index2 = wp.zeros(shape=(wp.static(degree_max),), dtype=int)
-        face = wp.zeros(shape=(wp.static(polygon_max),), dtype=vec3r)
-        polygon = wp.zeros(shape=(wp.static(2 * polygon_max),), dtype=vec3r)
+        polygon = wp.zeros(shape=(wp.static(3 * polygon_max),), dtype=vec3r)
         buffer = wp.zeros(shape=(wp.static(2 * polygon_max),), dtype=vec3r)
+        o = int(degree_max)
+        two = int(2)
 
-        dim1, id1 = feature_dim(id1)
-        dim2, id2 = feature_dim(id2)
         d = x2 - x1
-        count1 = face_normals(m, s1, dim1, id1, -d, n1, index1)
-        count2 = face_normals(m, s2, dim2, id2, d, n2, index2)
-        edge1 = bool(False)
-        edge2 = bool(False)
+        dim = wp.vec2i()
+        count = wp.vec2i()
+        s = s1
+        id = id1
+        out = -d
+        for k in range(two):
+            dim_k, id = feature_dim(id)
+            dim[k] = dim_k
+            count[k] = face_normals(m, s, dim_k, id, out, normals, index, k * o)
+            s = s2
+            id = id2
+            out = d
+        res = opposed_faces(normals, count[0], count[1], d)
+
+        # without opposed faces: an edge of one shape in a face of the other
+        edge = int(-1)
         start = vec3r()
-        res = opposed_faces(n1, count1, n2, count2, d)
-        if res[0] < 0 and dim1 < 3 and count2 > 0 and (dim1 <= dim2 or count1 == 0):
-            start, n = edge_directions(m, s1, dim1, id1, p1, x1, edges, ends)
-            res = edge_in_face(edges, n, n2, count2, d)
-            edge1 = res[0] >= 0
-        if res[0] < 0 and dim2 < 3:
-            start, n = edge_directions(m, s2, dim2, id2, p2, x2, edges, ends)
-            res = edge_in_face(edges, n, n1, count1, -d)
-            edge2 = res[0] >= 0
-        r = Manifold()
+        s = s1
+        id = id1
+        p = p1
+        x = x1
+        out = d
+        for k in range(two):
+            other = count[1 - k]
+            first = k == 0 and dim[0] < 3 and other > 0 and (dim[0] <= dim[1] or count[0] == 0)
+            if res[0] < 0 and (first or (k == 1 and dim[1] < 3)):
+                dim_k, id = feature_dim(id)
+                start, n = edge_directions(m, s, dim_k, id, p, x, edges, ends)
+                res = edge_in_face(edges, n, normals, (1 - k) * o, other, out)
+                if res[0] >= 0:
+                    edge = k
+            s = s2
+            id = id2
+            p = p2
+            x = x2
+            out = -d
         if res[0] < 0:
-            return r
+            return Manifold()
+
+        # the face of one shape, and the polygon or edge of the other that is clipped to it
+        i = wp.where(edge == -1, res[0], wp.where(edge == 0, o + res[1], res[1]))
+        normal = normals[i]
+        along = -normal
+        s = s1
+        if edge == 0:
+            s = s2
+        face = index[i]
+        nface = int(0)
+        n = int(2)
+        for k in range(wp.where(edge < 0, 2, 1)):
+            n = face_polygon(m, s, face, polygon, k * polygon_max)
+            if k == 0:
+                nface = n
+            s = s2
+            face = index[o + res[1]]
+        if edge < 0:
+            along = normals[o + res[1]]
+        else:
+            n = two
+            polygon[polygon_max] = start
+            polygon[polygon_max + 1] = ends[res[0]]
 
         # margins not yet in the points; a capsule's edge starts from an inflated witness already
         margin1 = wp.where(s1.type == CAPSULE, ZERO, HALF * s1.margin)
         margin2 = wp.where(s2.type == CAPSULE, ZERO, HALF * s2.margin)
-        margin = margin1 + margin2
-        if edge1:
-            normal = n2[res[1]]
-            nface = face_polygon(m, s2, index2[res[1]], face)
-            polygon[0] = start
-            polygon[1] = ends[res[0]]
-            n = clip_polygon(face, nface, normal, polygon, 2, buffer, margin)
-            r = reduce_polygon(polygon, n, True, face[0], normal, -normal)
+        n = clip_polygon(polygon, nface, normal, n, buffer, margin1 + margin2)
+        r = reduce_polygon(polygon, n, edge >= 0, normal, along)
+        r.normal = -along
+        if edge == 0:  # shape 2 has the face
             swap = r.x1
             r.x1 = r.x2
             r.x2 = swap
-            r.normal = -normal
-        elif edge2:
-            normal = n1[res[1]]
-            nface = face_polygon(m, s1, index1[res[1]], face)
-            polygon[0] = start
-            polygon[1] = ends[res[0]]
-            n = clip_polygon(face, nface, normal, polygon, 2, buffer, margin)
-            r = reduce_polygon(polygon, n, True, face[0], normal, -normal)
-            r.normal = normal
-        else:
-            normal = n1[res[0]]
-            nface = face_polygon(m, s1, index1[res[0]], face)
-            n = face_polygon(m, s2, index2[res[1]], polygon)
-            n = clip_polygon(face, nface, normal, polygon, n, buffer, margin)
-            r = reduce_polygon(polygon, n, False, face[0], normal, n2[res[1]])
-            r.normal = -n2[res[1]]
+            r.normal = along
         for k in range(r.n):
             r.x1[k] = r.x1[k] + r.normal * margin1
             r.x2[k] = r.x2[k] - r.normal * margin2
-            r.dist[k] = r.dist[k] - margin
+            r.dist[k] = r.dist[k] - (margin1 + margin2)
         return r
 
     return several_contacts

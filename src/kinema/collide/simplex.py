@@ -6,7 +6,7 @@ positive. Otherwise the nearest point lies on one of the sides whose coordinate 
 
 import warp as wp
 
-from kinema.collide.precision import HUGE, ONE, ZERO, mat43r, real, vec3r, vec4r
+from kinema.collide.precision import ONE, ZERO, mat43r, real, vec3r, vec4r
 
 
 @wp.func
@@ -24,88 +24,54 @@ def nearest_on_segment(a: vec3r, b: vec3r) -> wp.vec2d:
 def nearest_on_triangle(a: vec3r, b: vec3r, c: vec3r) -> vec3r:
     """Weights of a, b and c."""
     n = wp.cross(b - a, c - a)
-    la = wp.dot(n, wp.cross(b, c))
-    lb = wp.dot(n, wp.cross(c, a))
-    lc = wp.dot(n, wp.cross(a, b))
-    nn = wp.dot(n, n)
-    if nn > ZERO and la > ZERO and lb > ZERO and lc > ZERO:
-        return vec3r(la, lb, lc) / (la + lb + lc)
+    l = vec3r(wp.dot(n, wp.cross(b, c)), wp.dot(n, wp.cross(c, a)), wp.dot(n, wp.cross(a, b)))
+    flat = wp.dot(n, n) == ZERO
+    if not flat and l[0] > ZERO and l[1] > ZERO and l[2] > ZERO:
+        return l / (l[0] + l[1] + l[2])
 
     best = real(1e30)
     res = vec3r(ONE, ZERO, ZERO)
-    if la <= ZERO or nn == ZERO:
-        l = nearest_on_segment(b, c)
-        x = b * l[0] + c * l[1]
-        d = wp.dot(x, x)
-        if d < best:
-            best = d
-            res = vec3r(ZERO, l[0], l[1])
-    if lb <= ZERO or nn == ZERO:
-        l = nearest_on_segment(a, c)
-        x = a * l[0] + c * l[1]
-        d = wp.dot(x, x)
-        if d < best:
-            best = d
-            res = vec3r(l[0], ZERO, l[1])
-    if lc <= ZERO or nn == ZERO:
-        l = nearest_on_segment(a, b)
-        x = a * l[0] + b * l[1]
-        d = wp.dot(x, x)
-        if d < best:
-            res = vec3r(l[0], l[1], ZERO)
+    p = b
+    q = c
+    three = int(3)
+    for k in range(three):  # sides bc, ac, ab: opposite a, b, c
+        if l[k] <= ZERO or flat:
+            t = nearest_on_segment(p, q)
+            e = wp.length_sq(p * t[0] + q * t[1])
+            if e < best:
+                best = e
+                res = vec3r()
+                res[wp.where(k == 0, 1, 0)] = t[0]
+                res[wp.where(k == 2, 1, 2)] = t[1]
+        p = a
+        q = wp.where(k == 0, c, b)
     return res
 
 
 @wp.func
-def same_sign(a: real, b: real) -> bool:
-    """Whether both are positive or both negative."""
-    return (a > ZERO and b > ZERO) or (a < ZERO and b < ZERO)
-
-
-@wp.func
-def nearest_on_tetrahedron(a: vec3r, b: vec3r, c: vec3r, d: vec3r) -> vec4r:
-    """Weights of a, b, c and d."""
-    va = -wp.dot(b, wp.cross(c, d))
-    vb = wp.dot(a, wp.cross(c, d))
-    vc = -wp.dot(a, wp.cross(b, d))
-    vd = wp.dot(a, wp.cross(b, c))
-    v = va + vb + vc + vd
-    in_a = same_sign(v, va)
-    in_b = same_sign(v, vb)
-    in_c = same_sign(v, vc)
-    in_d = same_sign(v, vd)
-    if in_a and in_b and in_c and in_d:
-        return vec4r(va, vb, vc, vd) / v
-
-    best = HUGE * HUGE
-    res = vec4r(ONE, ZERO, ZERO, ZERO)
-    if not in_a:
-        l = nearest_on_triangle(b, c, d)
-        x = b * l[0] + c * l[1] + d * l[2]
-        e = wp.dot(x, x)
-        if e < best:
-            best = e
-            res = vec4r(ZERO, l[0], l[1], l[2])
-    if not in_b:
-        l = nearest_on_triangle(a, c, d)
-        x = a * l[0] + c * l[1] + d * l[2]
-        e = wp.dot(x, x)
-        if e < best:
-            best = e
-            res = vec4r(l[0], ZERO, l[1], l[2])
-    if not in_c:
-        l = nearest_on_triangle(a, b, d)
-        x = a * l[0] + b * l[1] + d * l[2]
-        e = wp.dot(x, x)
-        if e < best:
-            best = e
-            res = vec4r(l[0], l[1], ZERO, l[2])
-    if not in_d:
-        l = nearest_on_triangle(a, b, c)
-        x = a * l[0] + b * l[1] + c * l[2]
-        e = wp.dot(x, x)
-        if e < best:
-            res = vec4r(l[0], l[1], l[2], ZERO)
+def nearest_on_tetrahedron(p: mat43r) -> vec4r:
+    """Weights of the four rows of p."""
+    cd = wp.cross(p[2], p[3])
+    ab = wp.cross(p[0], p[1])
+    vol = vec4r(-wp.dot(p[1], cd), wp.dot(p[0], cd), -wp.dot(ab, p[3]), wp.dot(ab, p[2]))
+    v = vol[0] + vol[1] + vol[2] + vol[3]
+    best = real(1e30)
+    res = vol / v
+    four = int(4)
+    for k in range(four):  # the side opposite vertex k
+        beyond = not ((v > ZERO and vol[k] > ZERO) or (v < ZERO and vol[k] < ZERO))
+        if beyond:
+            i = wp.where(k == 0, 1, 0)
+            j = wp.where(k < 2, 2, 1)
+            h = wp.where(k < 3, 3, 2)
+            l = nearest_on_triangle(p[i], p[j], p[h])
+            e = wp.length_sq(p[i] * l[0] + p[j] * l[1] + p[h] * l[2])
+            if e < best:
+                best = e
+                res = vec4r()
+                res[i] = l[0]
+                res[j] = l[1]
+                res[h] = l[2]
     return res
 
 
@@ -113,7 +79,7 @@ def nearest_on_tetrahedron(a: vec3r, b: vec3r, c: vec3r, d: vec3r) -> vec4r:
 def nearest_weights(n: int, p: mat43r) -> vec4r:
     """Weights of the first n rows of p."""
     if n == 4:
-        return nearest_on_tetrahedron(p[0], p[1], p[2], p[3])
+        return nearest_on_tetrahedron(p)
     if n == 3:
         l = nearest_on_triangle(p[0], p[1], p[2])
         return vec4r(l[0], l[1], l[2], ZERO)
