@@ -77,12 +77,22 @@ def build(center: Float64, lower: Float64, upper: Float64, ids: Int32 | None = N
         none = np.zeros(0, np.int32)
         return BoundingVolumes(none.reshape(0, 2), none, none, np.zeros((0, 6)))
     levels, child, depth = _shape(count)
+    try:
+        aabb, nodeid = _filled(levels, lower, upper, _Sorter(center))
+    except _NoOrder:
+        aabb, nodeid = _filled(levels, lower, upper, _Selector(center))
+    if ids is not None:
+        leaf = nodeid >= 0
+        nodeid[leaf] = np.asarray(ids, np.int32)[nodeid[leaf]]
+    return BoundingVolumes(child.copy(), nodeid, depth.copy(), aabb)
+
+
+def _filled(levels: list[_Level], lower: Float64, upper: Float64, sort: _Sorter | _Selector) -> tuple[Float64, Int32]:
+    """Boxes of all nodes and elements of leaves, from the root down."""
+    count = len(lower)
     aabb, nodeid = np.empty((2 * count - 1, 6)), np.full(2 * count - 1, -1, np.int32)
-    low_of, high_of = np.ascontiguousarray(lower.T), np.ascontiguousarray(upper.T)
-    sort: _Sorter | _Selector = _Sorter(center)
     element = np.arange(count)
-    if not sort.is_order:
-        sort = _Selector(center)
+    low_of, high_of = np.ascontiguousarray(lower.T), np.ascontiguousarray(upper.T)
     for level in levels:
         node, begin = level.node, level.begin
         low = np.stack([np.minimum.reduceat(low_of[k][element], begin) for k in range(3)])
@@ -98,40 +108,58 @@ def build(center: Float64, lower: Float64, upper: Float64, ids: Int32 | None = N
         element = sort(element, level, axis)
         if leaf.any():  # leaves are done
             element = element[~leaf[level.owner]]
-    if ids is not None:
-        leaf = nodeid >= 0
-        nodeid[leaf] = np.asarray(ids, np.int32)[nodeid[leaf]]
-    return BoundingVolumes(child.copy(), nodeid, depth.copy(), aabb)
+    return aabb, nodeid
+
+
+class _NoOrder(ValueError):
+    """Values that "closer than EPS goes by number" does not put in an order: not finite, or a chain of close ones."""
 
 
 class _Sorter:
-    """Sorts the elements of all nodes of a level at once, each along its node's axis.
-
-    Values closer than EPS go by element number. That is an order as long as such values come in groups no wider than
-    EPS; ``is_order`` says so, for all values together, which is more than every node needs.
-    """
+    """Sorts the elements of all nodes of a level at once, each along its node's axis; close values by number."""
 
     def __init__(self, center: Float64):
+        if not np.isfinite(center).all():
+            raise _NoOrder
+        self.center = center
         self.by_axis = np.argsort(center.T, axis=1, kind="stable")
         value = np.take_along_axis(center.T, self.by_axis, axis=1)
-        step = np.diff(value, axis=1)
-        self.is_order = bool(np.isfinite(center).all())
-        if self.is_order and ((step > 0) & (step <= EPS)).any():
-            for k in range(3):
-                run = np.concatenate(([0], np.cumsum(step[k] > EPS)))
-                start = np.flatnonzero(np.diff(run, prepend=-1))
-                width = np.maximum.reduceat(value[k], start) - np.minimum.reduceat(value[k], start)
-                self.is_order &= bool((width <= EPS).all())
-                self.by_axis[k] = self.by_axis[k][np.lexsort((self.by_axis[k], run))]
+        self.has_chains = not all(self._close_by_number_along(k, value[k]) for k in range(3))
         self.rank = np.empty_like(self.by_axis)
         place = np.broadcast_to(np.arange(len(center)), self.by_axis.shape)
         np.put_along_axis(self.rank, self.by_axis, place, axis=1)
+
+    def _close_by_number_along(self, k: int, value: Float64) -> bool:
+        """Put close values of one axis in order of number; False where they form a chain and that must wait."""
+        step = np.diff(value)
+        if not ((step > 0) & (step <= EPS)).any():
+            return True
+        run = np.concatenate(([0], np.cumsum(step > EPS)))
+        if _wider_than_eps(value, run):
+            return False
+        self.by_axis[k] = self.by_axis[k][np.lexsort((self.by_axis[k], run))]
+        return True
 
     def __call__(self, element: np.ndarray, level: _Level, axis: np.ndarray) -> np.ndarray:
         along = axis[level.owner]
         first = level.owner * self.rank.shape[1]
         key = np.sort(first + self.rank[along, element])  # by node, then by place along its axis; keys are distinct
-        return self.by_axis[along, key - first]
+        element = self.by_axis[along, key - first]
+        return self._close_by_number(element, along, level.owner) if self.has_chains else element
+
+    def _close_by_number(self, element: np.ndarray, along: np.ndarray, owner: np.ndarray) -> np.ndarray:
+        """The same inside every node: what is a chain among all elements may be none there."""
+        value = self.center[element, along]
+        run = np.concatenate(([0], np.cumsum((owner[1:] != owner[:-1]) | (np.abs(np.diff(value)) > EPS))))
+        if _wider_than_eps(value, run):
+            raise _NoOrder
+        return element[np.lexsort((element, run))]
+
+
+def _wider_than_eps(value: Float64, run: np.ndarray) -> bool:
+    """Whether some run of consecutive values spans more than EPS."""
+    start = np.flatnonzero(np.diff(run, prepend=-1))
+    return bool((np.maximum.reduceat(value, start) - np.minimum.reduceat(value, start) > EPS).any())
 
 
 class _Selector:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -19,17 +20,39 @@ from kinema.geometry.mesh import Float32, MeshData
 from kinema.resources import Resource
 
 _LINES = re.compile(rb"^[ \t]*(v|vn|vt|f|l|g|o)(?:[ \t]+([^\r\n]*?))?[ \t]*\r?$", re.M)
+_NEGATIVE = re.compile(rb"\nf [^\n]*-")
 Corner = tuple[int, int, int]  # vertex, texture coordinate, normal, from 0; -1 where absent
 
 
-def decode(resource: Resource) -> MeshData:
-    """The mesh of an OBJ file."""
+@dataclass
+class _Text:
+    """The lines of a file by kind, without their tags; faces and line elements of the first part that has any."""
+
+    values: dict[bytes, list[bytes]]
+    faces: list[bytes]
+    counts: list[tuple[int, int, int]]  # v, vt, vn before each face with negative indices
+
+
+def _sorted_lines(data: bytes) -> _Text:
+    """Lines by kind, for files written plainly (tag, one space, no indentation, no negative indices)."""
+    lines = data.split(b"\n")
+    values = {
+        tag: [line[len(tag) + 1 :] for line in lines if line.startswith(tag + b" ")] for tag in (b"v", b"vn", b"vt")
+    }
+    start = (b"\n" + data).find(b"\nf ")
+    ends = [place for mark in (b"\ng", b"\no") if start >= 0 and (place := data.find(mark, start)) >= 0]
+    part = data[: min(ends)].split(b"\n") if ends else lines
+    return _Text(values, [line[2:] for line in part if line.startswith(b"f ")], [])
+
+
+def _scanned_lines(data: bytes) -> _Text:
+    """Lines by kind, for any file."""
     values: dict[bytes, list[bytes]] = {b"v": [], b"vn": [], b"vt": []}
     faces: list[bytes] = []
     lines: list[bytes] = []
-    counts: list[tuple[int, int, int]] = []  # how many v, vt, vn stood before each face: negative indices need it
+    counts: list[tuple[int, int, int]] = []
     closed = False
-    for tag, rest in _LINES.findall(resource.data.removeprefix(b"\xef\xbb\xbf")):
+    for tag, rest in _LINES.findall(data):
         if tag == b"f":
             if not closed:
                 faces.append(rest)
@@ -44,6 +67,19 @@ def decode(resource: Resource) -> MeshData:
             closed = True
     if not faces:
         faces = [b" ".join((a, b, b)) for line in lines for a, b in pairwise(line.split())]
+    return _Text(values, faces, counts)
+
+
+def _is_plain(data: bytes) -> bool:
+    odd = (b"\n ", b"\n\t", b"v\t", b"vn\t", b"vt\t", b"f\t", b"\nl ", b"\r", b"\\")
+    return data[:1] not in (b" ", b"\t", b"l") and not any(mark in data for mark in odd) and not _NEGATIVE.search(data)
+
+
+def decode(resource: Resource) -> MeshData:
+    """The mesh of an OBJ file."""
+    data = resource.data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+    text = _sorted_lines(data) if _is_plain(data) else _scanned_lines(data)
+    values, faces, counts = text.values, text.faces, text.counts
     vert = _table(values[b"v"], 3, "v", resource.name)
     normal = _table(values[b"vn"], 3, "vn", resource.name)
     texcoord = _table(values[b"vt"], 2, "vt", resource.name)
@@ -72,21 +108,27 @@ def decode(resource: Resource) -> MeshData:
     )
 
 
+def _numbers(rows: list[bytes], dtype: type) -> np.ndarray:
+    """All numbers of lines of text."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # text that is not a number is only warned about
+        try:
+            return np.fromstring(b" ".join(rows), dtype, sep=" ")
+        except DeprecationWarning as error:
+            raise ValueError(str(error)) from None
+
+
 def _table(rows: list[bytes], width: int, tag: str, name: str) -> Float32:
     """Numbers of all lines of one kind; missing ones are 0, extra ones (colours, weights) ignored."""
     if not rows:
         return np.zeros((0, width), np.float32)
-    tokens = b" ".join(rows).split()
     try:
-        if len(tokens) % len(rows) == 0:
-            per_row = len(tokens) // len(rows)
-            table = np.array(tokens, dtype=np.float64).reshape(len(rows), per_row)
-            # the same number of tokens overall does not yet mean the same in each line
-            if per_row == width or all(len(row.split()) == per_row for row in rows):
-                padded = np.zeros((len(rows), max(width, per_row)), np.float32)
-                padded[:, :per_row] = table
-                return np.ascontiguousarray(padded[:, :width])
-        ragged = [[float(token) for token in row.split()[:width]] for row in rows]
+        spaces = rows[0].count(b" ")
+        if spaces + 1 >= width and all(row.count(b" ") == spaces for row in rows):
+            numbers = _numbers(rows, np.float64)
+            if len(numbers) == (spaces + 1) * len(rows):
+                return np.ascontiguousarray(numbers.reshape(len(rows), -1)[:, :width], np.float32)
+        ragged = [[float(token) for token in row.split(b"#")[0].split()[:width]] for row in rows]
         return np.array([row + [0.0] * (width - len(row)) for row in ragged], np.float32)
     except ValueError as error:
         raise ResourceError(f"could not parse OBJ file {name!r}: bad '{tag}' line ({error})") from None
@@ -96,18 +138,17 @@ def _uniform_faces(faces: list[bytes], vert: Float32) -> np.ndarray | None:
     """(n, 3, 3) corner indices where every face is a triangle or a quad written in the same form; None otherwise."""
     if not faces:
         return np.zeros((0, 3, 3), np.int32)
-    joined = b" ".join(faces)
+    sample = faces[0].split()[0]
+    slashes, double = sample.count(b"/"), b"//" in sample
+    form = rb"\d++//\d++" if double else rb"/".join([rb"\d++"] * (slashes + 1))
+    if not re.fullmatch(rb"(?:" + form + rb"[ \n]++)*+", b" ".join(faces) + b" "):
+        return None
     size = np.array([len(face.split()) for face in faces])
     if not ((size == 3) | (size == 4)).all():
         return None
-    slashes, double = faces[0].split()[0].count(b"/"), b"//" in faces[0].split()[0]
     corners = int(size.sum())
-    if joined.count(b"/") != slashes * corners or joined.count(b"//") != double * corners:
-        return None
     width = 2 if double else slashes + 1
-    numbers = np.array(joined.replace(b"/", b" ").split(), dtype=np.int64)
-    if len(numbers) != width * corners or any(token.count(b"/") != slashes for token in joined.split()):
-        return None
+    numbers = _numbers([face.replace(b"/", b" ") for face in faces], np.int64)
     if (numbers <= 0).any():
         raise ValueError("zero index")
     corner = np.full((corners, 3), -1, np.int32)
