@@ -43,7 +43,8 @@ def main() -> None:
     elbow = body.mjcf_model.find("joint", "right_arm/elbow")
     assert elbow is body.right_arm.elbow
     elbow.name = "hinge"  # references follow
-    print(body.mjcf_model.actuator.motor["right_arm/elbow"].to_xml_string(prefix_root=body.mjcf_model.namescope), end="")
+    motor = body.mjcf_model.actuator.motor["right_arm/elbow"]
+    print(motor.to_xml_string(prefix_root=body.mjcf_model.namescope), end="")
 
 
 if __name__ == "__main__":

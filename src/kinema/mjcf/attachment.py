@@ -16,7 +16,9 @@ import numpy as np
 from kinema.errors import BadValue
 from kinema.mjcf import debugging, schema
 from kinema.mjcf.constants import PREFIX_SEPARATOR
-from kinema.mjcf.tree import _KEPT, ElementImpl, _placed, _put
+from kinema.mjcf.holder import KEPT, put
+from kinema.mjcf.place import placed
+from kinema.mjcf.tree import ElementImpl
 
 if TYPE_CHECKING:
     from kinema.mjcf.namescope import NameScope
@@ -48,7 +50,7 @@ def check_conflicts(element: ElementImpl, other: ElementImpl) -> None:
         rule = element._spec.attributes[name].merge
         mine = element._held(name).get(name)
         if rule in ("agree", "unit") and mine is not None and not np.array_equal(mine, theirs):
-            raise _placed(BadValue(f"Conflicting values for attribute `{name}`: {mine} vs {theirs}"), element)
+            raise placed(BadValue(f"Conflicting values for attribute `{name}`: {mine} vs {theirs}"), element)
         if rule == "bytes":
             _bytes(theirs)
 
@@ -62,7 +64,7 @@ def merge_attributes(element: ElementImpl, other: ElementImpl, *, copying: bool)
         mine = element._get(name)
         if rule in _COMBINE and mine is not None:
             element._assign(name, _COMBINE[rule](mine, theirs))
-        elif copying or rule not in _KEPT:
+        elif copying or rule not in KEPT:
             element._assign(name, theirs)
 
 
@@ -81,15 +83,15 @@ def _sections(parent: ElementImpl, child: ElementImpl) -> list[tuple[ElementImpl
 
 def _link(element: ElementImpl, other: ElementImpl) -> None:
     if element._attachments is None:
-        _put(element, "_attachments", {})
+        put(element, "_attachments", {})
     element._attachments[other.namescope] = other
 
 
 def _share(element: ElementImpl, other: ElementImpl) -> None:
     """Let both, and all that already share with `other`, read and write the attributes of `element`."""
     if other._own_attributes is None:
-        _put(other, "_own_attributes", other._attributes)
-    _put(other, "_attributes", element._attributes)
+        put(other, "_own_attributes", other._attributes)
+    put(other, "_attributes", element._attributes)
     for attached in (other._attachments or {}).values():
         _share(element, attached)
 
@@ -101,11 +103,11 @@ def _unshare(element: ElementImpl) -> None:
         return
     shared = element._attributes
     for name in list(own):
-        if element._spec.attributes[name].merge not in _KEPT and name not in shared:
+        if element._spec.attributes[name].merge not in KEPT and name not in shared:
             del own[name]
-    own.update({name: value for name, value in shared.items() if element._spec.attributes[name].merge not in _KEPT})
-    _put(element, "_attributes", own)
-    _put(element, "_own_attributes", None)
+    own.update({name: value for name, value in shared.items() if element._spec.attributes[name].merge not in KEPT})
+    put(element, "_attributes", own)
+    put(element, "_own_attributes", None)
     for attached in (element._attachments or {}).values():
         _share(element, attached)
 
@@ -216,8 +218,8 @@ class AttachmentFrame(ElementImpl):
     def __init__(self, parent: ElementImpl, pose: dict[str, Any], attachment: Any):
         in_world = parent.tag == "worldbody"
         super().__init__(schema.WORLD_ATTACHMENT_FRAME if in_world else schema.ATTACHMENT_FRAME, parent, pose)
-        _put(self, "_attachment", attachment)
-        _put(self, "_attachments", {attachment.namescope: attachment.worldbody})
+        put(self, "_attachment", attachment)
+        put(self, "_attachments", {attachment.namescope: attachment.worldbody})
         self.namescope.add("attachment_frame", attachment.model, self)
         self.namescope.add("attached_model", attachment.model, attachment)
 

@@ -6,15 +6,16 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from kinema.mjcf import attachment, copier, schema
+from kinema.mjcf import attachment, compare, copier, schema
 from kinema.mjcf.asset import ModelAsset
 from kinema.mjcf.attachment import AttachableElement, AttachmentFrame, AttachmentFrameChild
 from kinema.mjcf.attribute import FileAttribute
 from kinema.mjcf.base import Element
 from kinema.mjcf.constants import MAIN_CLASS, PREFIX_SEPARATOR
 from kinema.mjcf.element_list import ElementList
+from kinema.mjcf.holder import put
 from kinema.mjcf.namescope import NameScope
-from kinema.mjcf.tree import SPECIAL_CLASSES, ElementImpl, _put
+from kinema.mjcf.tree import SPECIAL_CLASSES, ElementImpl
 
 __all__ = ["AttachmentFrame", "Element", "ElementList", "RootElement"]
 
@@ -49,8 +50,8 @@ class RootElement(ElementImpl):
 
     def __init__(self, model: str | None = None, model_dir: str = "", assets: dict[str, bytes] | None = None):
         name = model or "unnamed_model"
-        _put(self, "_namescope", NameScope(name, self, model_dir=model_dir, assets=assets))
-        _put(self, "_files", {})
+        put(self, "_namescope", NameScope(name, self, model_dir=model_dir, assets=assets))
+        put(self, "_files", {})
         super().__init__(schema.MUJOCO, None, {"model": name})
         self._single("default")  # every document says what its global class is
 
@@ -151,7 +152,7 @@ class RootElement(ElementImpl):
         return assets
 
     def is_same_as(self, other: Any) -> bool:
-        return other is not None and other.spec is self._spec and self._same_children(other)
+        return other is not None and other.spec is self._spec and compare.same_children(self, other)
 
 
 SPECIAL_CLASSES += [
