@@ -18,9 +18,11 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
+from kinema.convex.references import pass_by_reference
 from kinema.convex.status import BAD_STATE
 
 WARP_LANES = 32
+pass_by_reference(Model, Data)
 
 
 @wp.func
