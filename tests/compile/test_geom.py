@@ -87,7 +87,7 @@ def test_inertia_settings(name):
 
 def test_camera_and_light():
     agree(
-        """<mujoco><visual><map znear=".02"/><headlight active="false"/></visual><worldbody><body name="b"><joint/>
+        """<mujoco><visual><map znear=".02"/><headlight active="0"/></visual><worldbody><body name="b"><joint/>
         <geom size=".1"/>
         <camera name="c" mode="targetbody" target="b" fovy="30" ipd=".1" resolution="640 480" output="rgb depth"/>
         <camera sensorsize=".02 .01" focal=".03 .03" principal=".001 0" resolution="100 50"/>
