@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinema.model import ModelBuilder
-from kinema.model.color import greedy_coloring
+from kinema.model.color import ColoringAlgorithm, color_graph
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.integers(1, 12), st.data())
-def test_neighbours_differ(count, data):
+@given(st.integers(1, 12), st.data(), st.sampled_from(ColoringAlgorithm), st.sampled_from([None, 1.0, 1.5]))
+def test_neighbours_differ(count, data, algorithm, ratio):
     node = st.integers(0, count - 1)
     edges = np.array(data.draw(st.lists(st.tuples(node, node), max_size=40)), dtype=int).reshape(-1, 2)
-    colors = greedy_coloring(count, edges)
+    colors = color_graph(count, edges, algorithm, ratio)
     degree = np.bincount(np.unique(np.sort(edges, axis=1), axis=0).reshape(-1), minlength=count).max()
     assert all(colors[a] != colors[b] for a, b in edges if a != b)
     assert 0 <= colors.min() and colors.max() <= degree
@@ -53,6 +53,12 @@ def test_cloth(bending):
     bodies = model.body_colors.numpy()
     for parent, child in zip(model.joint_parent.numpy(), model.joint_child.numpy(), strict=True):
         assert parent < 0 or bodies[parent] != bodies[child]
+
+
+def test_balancing_evens_out_groups():
+    star = np.array([(0, i) for i in range(1, 7)] + [(7, 0)])
+    plain, even = (np.bincount(color_graph(20, star, balance_ratio=ratio)) for ratio in (None, 1.1))
+    assert np.ptp(even) < np.ptp(plain) and even.sum() == 20
 
 
 def test_given_colours():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 
 import numpy as np
@@ -124,6 +125,36 @@ def test_custom_attributes_are_equal():
     assert ours.custom_frequency_counts["mine:pair"] == theirs.custom_frequency_counts["mine:pair"] == 6
     assert_same(theirs.state().mine.heat, ours.state().mine.heat, "heat")
     assert_same(theirs.control().mine.push, ours.control().mine.push, "push")
+
+
+# what is left out: importers and generators that are not part of the model layer
+_LEFT_OUT = {
+    "add_actuator", "add_attachment_particle_body", "add_mjcf", "add_joint_cable", "add_rod", "add_rod_graph",
+    "add_urdf", "add_usd", "approximate_meshes", "collapse_fixed_joints", "plot_articulation",
+}  # fmt: skip
+
+
+def test_methods_take_the_same_arguments():
+    """Names, order and plain defaults of every argument are Newton's; ours may take more."""
+    methods = {
+        name: inspect.getattr_static(newton.ModelBuilder, name)
+        for name in dir(newton.ModelBuilder)
+        if not name.startswith("_") and name not in _LEFT_OUT
+    }
+    methods = {name: method for name, method in methods.items() if inspect.isfunction(method)}
+    assert len(methods) > 50
+    for name, method in methods.items():
+        theirs = inspect.signature(method).parameters
+        ours = inspect.signature(getattr(ModelBuilder, name)).parameters
+        for kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY):
+            wanted = [p for p, parameter in theirs.items() if parameter.kind == kind]
+            assert set(wanted) <= set(ours), name
+            if kind == inspect.Parameter.POSITIONAL_OR_KEYWORD:
+                assert [p for p in ours if p in wanted] == wanted, name
+            for p in wanted:
+                given, expected = ours[p].default, theirs[p].default
+                same = given == expected or getattr(given, "value", 0) == getattr(expected, "value", 1)
+                assert same or expected is inspect.Parameter.empty, (name, p, given, expected)
 
 
 # where Newton is wrong

@@ -66,6 +66,12 @@ class ModelBuilder(DeformableMethods):
         check_requests(attributes, CONTACT)
         self._requested_contact.update(attributes)
 
+    def validate_joint_ordering(self) -> bool:
+        """Whether joints of every articulation come after the joints of their parents; warns of those that do not."""
+        from .finalize import check_joint_order
+
+        return check_joint_order(self.template())
+
     def add_mjcf(self, source: Any, **options: Any) -> Any:
         """Compile an MJCF document into this builder; see `kinema.compile.add_mjcf` for the options."""
         self.mutable("add_mjcf()")
@@ -81,7 +87,9 @@ class ModelBuilder(DeformableMethods):
         skip_all_validations: bool = False,
         skip_validation_worlds: bool = False,
         skip_validation_joints: bool = False,
+        skip_validation_shapes: bool = False,
         skip_validation_structure: bool = False,
+        skip_validation_joint_ordering: bool = True,
     ) -> Model:
         """Make the model; the builder takes no more rows afterwards.
 
@@ -91,14 +99,18 @@ class ModelBuilder(DeformableMethods):
             skip_all_validations: Check nothing.
             skip_validation_worlds: Do not check the order of worlds.
             skip_validation_joints: Do not check that joints are in articulations.
+            skip_validation_shapes: Do not check gaps of shapes.
             skip_validation_structure: Do not check that indices are in range.
+            skip_validation_joint_ordering: Do not check that parents come before children.
         """
         from .finalize import finalize
 
         flags = {
             "worlds": skip_validation_worlds,
             "joints": skip_validation_joints,
+            "shapes": skip_validation_shapes,
             "structure": skip_validation_structure,
+            "joint_ordering": skip_validation_joint_ordering,
         }
         skip = {name for name, is_set in flags.items() if is_set or skip_all_validations}
         model = finalize(self, device, requires_grad=requires_grad, skip=skip)

@@ -12,7 +12,7 @@ import numpy as np
 import warp as wp
 
 from ..errors import WrongMoment
-from .enums import GeoType, ShapeFlags
+from .enums import GeoType
 
 if TYPE_CHECKING:
     from .model import Model
@@ -87,11 +87,11 @@ def _groups(model: Model, worlds: np.ndarray) -> wp.array:
     return wp.array(np.where(worlds < 0, model.world_count, worlds), dtype=wp.int32, device=model.device)
 
 
-def build_shapes(model: Model, state: Any, constructor: str | None) -> None:
+def build_shapes(model: Model, state: Any, constructor: str | None, shape_flags: int) -> None:
     """Allocate and build `model.bvh_shapes` and what belongs to it."""
     device = model.device
     types, flags = model.shape_type.numpy(), model.shape_flags.numpy()
-    enabled = np.flatnonzero((flags & ShapeFlags.VISIBLE) != 0)
+    enabled = np.flatnonzero((flags & shape_flags) != 0)
     lower, upper = model.shape_collision_aabb_lower.numpy().copy(), model.shape_collision_aabb_upper.numpy().copy()
     scale = model.shape_scale.numpy()
     planes = types == GeoType.PLANE

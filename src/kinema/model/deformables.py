@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import BuildError
 from .bodies import nonnegative, vector
-from .color import color_bodies, color_particles
+from .color import ColoringAlgorithm, color_graph, element_edges
 from .enums import ParticleFlags
 from .particles import ParticleMethods, check_dims, place_points
 
@@ -91,17 +91,21 @@ class DeformableMethods(ParticleMethods):
         custom_attributes_particles: dict[str, Any] | None = None,
         custom_attributes_edges: dict[str, Any] | None = None,
         custom_attributes_triangles: dict[str, Any] | None = None,
-        custom_attributes_springs: dict[str, Any] | None = None, label: str | None = None,
+        custom_attributes_springs: dict[str, Any] | None = None, validate_mesh: bool = False,
+        label: str | None = None,
     ) -> None:  # fmt: skip
         """Add cloth from a triangle mesh: a particle per vertex, an element per triangle, a bending edge per edge.
 
-        `density` [kg/m²] spreads each triangle's mass over its corners.
+        `density` [kg/m²] spreads each triangle's mass over its corners. `validate_mesh` warns of sharp triangles, and
+        names the cloth by its `label`.
         """
         call = "add_cloth_mesh()"
         self.mutable(call)
         local = mesh_indices(indices, 3, len(vertices), call)
         points = place_points(np.asarray(vertices, np.float64).reshape(-1, 3) * scale, pos, rot, call)
         density = nonnegative(density, call, "density")
+        if validate_mesh:
+            warn_slivers(points, local, call, label)
         with self.all_or_nothing():
             start, first_tri = self.count("particle"), self.count("triangle")
             self._add_points(points, vel, np.zeros(len(points)), particle_radius, custom_attributes_particles, call)
@@ -175,7 +179,8 @@ class DeformableMethods(ParticleMethods):
         indices: Any = None, density: float | None = None, k_mu: Any = None, k_lambda: Any = None,
         k_damp: Any = None, tri_ke: float = 0.0, tri_ka: float = 0.0, tri_kd: float = 0.0, tri_drag: float = 0.0,
         tri_lift: float = 0.0, add_surface_mesh_edges: bool = True, edge_ke: float = 0.0, edge_kd: float = 0.0,
-        particle_radius: float | None = None, color: Any = None, opacity: Any = None, label: str | None = None,
+        particle_radius: float | None = None, color: Any = None, opacity: Any = None, validate_mesh: bool = False,
+        label: str | None = None,
     ) -> None:  # fmt: skip
         """Add soft material from a tetrahedral mesh, given as a `TetMesh` or as vertices and indices.
 
@@ -198,6 +203,8 @@ class DeformableMethods(ParticleMethods):
 
         density = nonnegative(chosen(density, "density"), call, "density")
         material = [chosen(value, name) for value, name in ((k_mu, "k_mu"), (k_lambda, "k_lambda"), (k_damp, "k_damp"))]
+        if validate_mesh:
+            warn_slivers(points, local[:, _FACES].reshape(-1, 3), call, label)
         with self.all_or_nothing():
             start = self.count("particle")
             self._add_points(points, vel, np.zeros(len(points)), particle_radius, None, call)
@@ -210,23 +217,35 @@ class DeformableMethods(ParticleMethods):
                 add_surface_mesh_edges, edge_ke, edge_kd, call,
             )  # fmt: skip
 
-    def color(self, include_bending: bool = False, **_: Any) -> None:
+    def color(
+        self,
+        include_bending: bool = False,
+        balance_colors: bool = True,
+        target_max_min_color_ratio: float = 1.1,
+        coloring_algorithm: ColoringAlgorithm = ColoringAlgorithm.MCS,
+    ) -> None:
         """Colour particles and bodies so that no two of one colour share an element or a joint.
 
         Args:
             include_bending: Whether the opposite corners of bending edges count as neighbours too.
+            balance_colors: Whether to even out the sizes of the groups of particles.
+            target_max_min_color_ratio: How much larger the largest group may be than the smallest.
+            coloring_algorithm: Order in which particles are coloured.
         """
         self.mutable("color()")
-        self.edit("particle_colors")[:] = color_particles(
-            self.count("particle"),
-            self.rows("tri_indices"),
-            self.rows("tet_indices"),
-            self.rows("spring_indices"),
-            self.rows("edge_indices") if include_bending else None,
-        )
-        self.edit("body_colors")[:] = color_bodies(
-            self.count("body"), self.rows("joint_parent"), self.rows("joint_child")
-        )
+        names = ["tri_indices", "tet_indices", "spring_indices", *(["edge_indices"] if include_bending else [])]
+        edges = element_edges(*(self.rows(name) for name in names))
+        ratio = target_max_min_color_ratio if balance_colors else None
+        colors = color_graph(self.count("particle"), edges, ColoringAlgorithm(coloring_algorithm), ratio)
+        self.edit("particle_colors")[:] = colors
+        joints = element_edges(np.stack([self.rows("joint_parent"), self.rows("joint_child")], axis=1))
+        self.edit("body_colors")[:] = color_graph(self.count("body"), joints)
+
+    @property
+    def particle_color_groups(self) -> list[np.ndarray]:
+        """Particles of each colour."""
+        colors = self.rows("particle_colors")
+        return [np.flatnonzero(colors == color) for color in range(int(colors.max(initial=-1)) + 1)]
 
     def set_coloring(self, particle_color_groups: Any) -> None:
         """Give particles colours found elsewhere, as groups of indices."""
@@ -246,6 +265,22 @@ def mesh_indices(indices: Any, corners: int, count: int, call: str) -> np.ndarra
         wrong = array[(array < 0) | (array >= count)][0]
         raise BuildError(f"{call}: vertex {wrong} is not in 0 to {count - 1}")
     return array.reshape(-1, corners).astype(np.int64)
+
+
+SHARPEST = np.deg2rad(5.0)
+"""Angle below which a corner makes an element hard to simulate."""
+
+
+def warn_slivers(points: np.ndarray, triangles: np.ndarray, call: str, label: str | None) -> None:
+    """Warn of triangles with a corner sharper than `SHARPEST`."""
+    corners = points[triangles]
+    sides = np.roll(corners, -1, axis=1) - corners
+    lengths = np.maximum(np.linalg.norm(sides, axis=2), 1e-30)
+    cosines = -np.einsum("tij,tij->ti", sides, np.roll(sides, 1, axis=1)) / (lengths * np.roll(lengths, 1, axis=1))
+    sharp = np.arccos(np.clip(cosines, -1.0, 1.0)).min(axis=1, initial=np.pi) < SHARPEST
+    if sharp.any():
+        name = f" of {label!r}" if label else ""
+        warnings.warn(f"{call}: {int(sharp.sum())} triangles{name} have a corner under 5 degrees", stacklevel=3)
 
 
 def grid_tetrahedra(dim_x: int, dim_y: int, dim_z: int) -> np.ndarray:

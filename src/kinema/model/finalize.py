@@ -6,6 +6,7 @@ and custom attributes are gathered when somebody reads them: solvers read the la
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import numpy as np
 import warp as wp
 
 from ..errors import BuildError, WrongMoment
-from .derived import derive
+from .derived import derive, joint_ancestors
 from .device import DeviceGeometry, GaussianData, HeightfieldData, device_array
 from .enums import GeoType, JointType, ShapeFlags
 from .fields import FIELDS, STATE, WORLD_STARTS, Field, world_key
@@ -47,6 +48,10 @@ def finalize(builder: ModelBuilder, device: Any, *, requires_grad: bool, skip: s
             check_reference_ranges(source, "finalize()", source.counts)
         if "joints" not in skip:
             check_joints(source)
+        if "joint_ordering" not in skip:
+            check_joint_order(source)
+        if "shapes" not in skip:
+            check_gaps(source)
         derive(
             source,
             balance=builder.balance_inertia,
@@ -319,3 +324,23 @@ def check_joints(source: Template) -> None:
         raise BuildError(
             f"finalize(): {len(orphans)} joints are in no articulation, first {labels}; call add_articulation()"
         )
+
+
+def check_joint_order(source: Template) -> bool:
+    """Warn of joints that come before the joint their parent hangs on; whether there are none."""
+    parent, child, owner = (source.column(FIELDS[f"joint_{name}"]) for name in ("parent", "child", "articulation"))
+    early = np.flatnonzero((owner >= 0) & (joint_ancestors(parent, child, owner) > np.arange(len(owner))))
+    if len(early):
+        labels = source.column(FIELDS["joint_label"])[early[:5]].tolist()
+        warnings.warn(f"{len(early)} joints come before the joints of their parents, first {labels}", stacklevel=3)
+    return len(early) == 0
+
+
+def check_gaps(source: Template) -> None:
+    """Warn of colliding shapes whose gap is negative: contacts would be missed."""
+    flags, gap = source.column(FIELDS["shape_flags"]), source.column(FIELDS["shape_gap"])
+    collides = (flags & (ShapeFlags.COLLIDE_SHAPES | ShapeFlags.COLLIDE_PARTICLES)) != 0
+    wrong = np.flatnonzero(collides & (gap < 0.0))
+    if len(wrong):
+        labels = source.column(FIELDS["shape_label"])[wrong[:5]].tolist()
+        warnings.warn(f"{len(wrong)} shapes have a negative gap, first {labels}; contacts are missed", stacklevel=4)

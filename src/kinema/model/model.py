@@ -18,7 +18,7 @@ from . import bvh
 from .classes import WorldClass, group_worlds
 from .contacts import Contacts
 from .control import Control
-from .enums import Axis
+from .enums import Axis, ShapeFlags
 from .fields import ALIASES, CONTACT, CONTROL, FIELDS, MODEL, STATE, Field
 from .frequency import (
     COUNT_NAMES,
@@ -348,6 +348,12 @@ class Model:
             rows[world] = gravity_vector(gravity, self.up_axis)
         self.gravity.assign(rows)
 
+    def shape_collision_filter_mask(self, pairs: Any) -> np.ndarray:
+        """Whether each of some pairs of shapes, shape (n, 2), never collides."""
+        filters = np.sort(self._hidden["shape_filter_pairs"]().astype(np.int64), axis=1)
+        wanted = np.sort(np.asarray(pairs, dtype=np.int64).reshape(-1, 2), axis=1)
+        return np.isin(wanted @ [self.shape_count, 1], filters @ [self.shape_count, 1])
+
     # worlds
 
     def reference_kind(self, reference: str) -> str:
@@ -396,9 +402,11 @@ class Model:
 
     # bounding volumes
 
-    def bvh_build_shapes(self, state: Any, *, bvh_constructor: str | None = None) -> None:
-        """Build the BVH over visible shapes at a state, with one root per world."""
-        bvh.build_shapes(self, state, bvh_constructor)
+    def bvh_build_shapes(
+        self, state: Any, *, bvh_constructor: str | None = None, shape_flags: int = ShapeFlags.VISIBLE
+    ) -> None:
+        """Build the BVH over shapes with any of the flags at a state, with one root per world."""
+        bvh.build_shapes(self, state, bvh_constructor, int(shape_flags))
 
     def bvh_refit_shapes(self, state: Any) -> None:
         """Move the BVH over shapes to a state."""

@@ -412,11 +412,22 @@ class ShapeMethods(JointMethods):
 
     def add_shape_gaussian(
         self, body: int, *, xform: Any = None, gaussian: Any = None, scale: Any = None,
-        cfg: ShapeConfig | None = None, color: Any = None, opacity: float | None = None, label: str | None = None,
-        custom_attributes: dict[str, Any] | None = None,
+        cfg: ShapeConfig | None = None, collision_proxy: Any = None, color: Any = None, opacity: float | None = None,
+        label: str | None = None, custom_attributes: dict[str, Any] | None = None,
     ) -> int:  # fmt: skip
-        """Add a cloud of Gaussian splats, for display only."""
+        """Add a cloud of Gaussian splats, for display only.
+
+        `collision_proxy` is a mesh that collides in its place, or the name of a method of the cloud that makes one.
+        """
         cfg = (self.default_shape_cfg if cfg is None else cfg).copy()
+        if collision_proxy is not None and gaussian is not None:
+            mesh = gaussian.compute_proxy_mesh(method=collision_proxy) if isinstance(collision_proxy, str) else None
+            solid = cfg.copy()
+            solid.is_visible, solid.has_shape_collision = False, True
+            self.add_shape_convex_hull(
+                body, xform=xform, mesh=collision_proxy if mesh is None else mesh, scale=scale, cfg=solid,
+                label=f"{label or 'gaussian'}_collision_proxy",
+            )  # fmt: skip
         cfg.has_shape_collision = cfg.has_particle_collision = False
         cfg.density = 0.0
         return self._add_source(
