@@ -17,6 +17,8 @@ def solve_both(m, d, warm=False, solver=None):
     mujoco.mj_forward(m, d)
     harness = Harness(m, nworld=2)
     harness.inject(d)
+    for name in ("efc_J", "solver_H", "solver_fullM"):  # what lies outside the blocks must never be read
+        harness.layout.arrays[name].fill_(np.nan)
     if not warm:
         harness.write("qacc_warmstart", np.zeros(m.nv))
     harness.run(*assemble.stages(m), Stage(solver or newton(m.nv), lanes=True))
@@ -62,6 +64,20 @@ def test_conjugate_gradients_reach_the_same_acceleration(model, dm_control_asset
     harness = solve_both(m, d, solver=conjugate_gradient())
     check(m, d, harness)
     assert 3 < harness.read("solver_niter", 1) < 200
+
+
+def test_many_trees():
+    """A heap of free bodies: the Hessian is sparse, and elimination fills it in."""
+    heap = "".join(
+        f'<body pos="{0.15 * (i % 3)} {0.15 * (i // 3 % 3)} {0.1 + 0.15 * (i // 9)}"><freejoint/>'
+        f'<geom type="{("box", "sphere")[i % 2]}" size=".08 .08 .08"/></body>'
+        for i in range(40)
+    )
+    m = mujoco.MjModel.from_xml_string(f'<mujoco><worldbody><geom type="plane" size="9 9 9"/>{heap}</worldbody></mujoco>')
+    d = mujoco.MjData(m)
+    mujoco.mj_step(m, d, 60)
+    assert m.ntree == 40 and d.nefc > 200
+    check(m, d, solve_both(m, d))
 
 
 def test_worlds_do_not_touch_each_other(dm_control_assets, random_state):

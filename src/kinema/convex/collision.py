@@ -34,7 +34,11 @@ def capacity(source) -> dict[str, int]:
     rows = int(np.where(kind == CONNECT, 3, np.where(kind == WELD, 6, 1)).sum())
     rows += int((np.asarray(source.dof_frictionloss) > 0).sum() + (np.asarray(source.tendon_frictionloss) > 0).sum())
     rows += 2 * int((np.asarray(source.jnt_limited) > 0).sum() + (np.asarray(source.tendon_limited) > 0).sum())
-    return {"nconmax": nconmax, "nefcmax": rows + rows_per_contact * nconmax}
+    return {
+        "nconmax": nconmax,
+        "nefcmax": rows + rows_per_contact * nconmax,
+        "ntreeword": -(-int(source.ntree) // 32),
+    }
 
 
 class Collider:

@@ -103,7 +103,7 @@ class Actuation:
     moment_colind: data(dtype=int)
     act_dot: data()
     control: data("nu")  # what actuators make of ctrl: delayed, clamped
-    tendon_force: data("ntendon")  # sum over the actuators on each tendon, before its limit
+    tendon_force: data("ntendon")  # sum over the actuators on each tendon
     slope: data("nactuator")  # d force / d velocity, for implicit integrators
 
 
@@ -129,7 +129,11 @@ class Forces:
 
 @bundle("efc_")
 class Rows:
-    """Constraint rows; the first nefc[w] of nefcmax are in use. J is dense."""
+    """Constraint rows; the first nefc[w] of nefcmax are in use.
+
+    A row of J is stored in full length, but only its columns in the trees of the row are written: nothing outside them
+    may be read.
+    """
 
     ne: per_world(int)
     nf: per_world(int)
@@ -138,6 +142,7 @@ class Rows:
     dropped: per_world(int)  # rows that found no room
     type: data("nefcmax", dtype=int, rows=True)
     id: data("nefcmax", dtype=int, rows=True)
+    trees: data("nefcmax", dtype=wp.vec2i, rows=True)  # one tree and -1, two trees, or -1 and -1: any tree
     J: data("nefcmax", "nv", rows=True)
     pos: data("nefcmax", rows=True)
     margin: data("nefcmax", rows=True)
@@ -166,6 +171,7 @@ class Search:
     fullM: data("nv", "nv", rows=True)  # the mass matrix as a dense one
     H: data("nv", "nv", rows=True)
     cone: data(6, "nv", rows=True)
+    pattern: data("ntree", "ntreeword", dtype=int, rows=True)  # bit u of row t: trees t and u are coupled in H
     acc: data("nv", rows=True)
     Ma: data("nv", rows=True)
     Mv: data("nv", rows=True)

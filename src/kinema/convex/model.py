@@ -62,17 +62,11 @@ class Options:
     impratio: per_world(kind="param")
     tolerance: per_world(kind="param")
     ls_tolerance: per_world(kind="param")
-    noslip_tolerance: per_world(kind="param")
-    ccd_tolerance: per_world(kind="param")
     gravity: per_world(wp.vec3, kind="param")
     wind: per_world(wp.vec3, kind="param")
     magnetic: per_world(wp.vec3, kind="param")
     density: per_world(kind="param")
     viscosity: per_world(kind="param")
-    o_margin: per_world(kind="param")
-    o_solref: per_world(wp.vec2, kind="param")
-    o_solimp: per_world(vec5, kind="param")
-    o_friction: per_world(vec5, kind="param")
     meaninertia: per_world(kind="param")
 
 
@@ -154,6 +148,14 @@ class Dofs:
     mapD2M: index()
 
 
+@bundle("tree_")
+class Trees:
+    """Kinematic trees: each a range of dofs."""
+
+    dofadr: index()
+    dofnum: index()
+
+
 @bundle("geom_")
 class Geoms:
     type: index()
@@ -217,6 +219,8 @@ class Tendons:
     plasticadr: index()
     limited: index()
     actfrclimited: index()
+    treenum: index()
+    treeid: index(dtype=wp.vec2i)
     ten_J_rownnz: index()
     ten_J_rowadr: index()
     ten_J_colind: index()
@@ -337,6 +341,7 @@ class Model:
     body: Bodies
     jnt: Joints
     dof: Dofs
+    tree: Trees
     geom: Geoms
     site: Sites
     cam: Cameras

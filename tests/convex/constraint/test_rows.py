@@ -51,6 +51,13 @@ SCENE = """
 """
 
 
+def rows_of(m, harness, world):
+    """J with zeros where a row has no columns."""
+    trees = harness.read("efc_trees", world)
+    inside = (trees[:, :1] < 0) | (trees[:, :, None] == np.asarray(m.dof_treeid)).any(axis=1)
+    return np.where(inside, harness.read("efc_J", world), 0.0)
+
+
 def compare(m, d):
     harness = Harness(m, nworld=2)
     harness.inject(d)
@@ -62,7 +69,7 @@ def compare(m, d):
     n = d.nefc
     np.testing.assert_array_equal(harness.read("efc_type", world)[:n], d.efc_type)
     np.testing.assert_array_equal(harness.read("efc_id", world)[:n], d.efc_id)
-    np.testing.assert_allclose(harness.read("efc_J", world)[:n], dense_jacobian(m, d), atol=3e-6)
+    np.testing.assert_allclose(rows_of(m, harness, world)[:n], dense_jacobian(m, d), atol=3e-6)
     for name in ("pos", "margin", "frictionloss", "vel", "R", "D", "aref"):
         theirs = np.asarray(getattr(d, f"efc_{name}"))
         ours = harness.read(f"efc_{name}", world)[:n]

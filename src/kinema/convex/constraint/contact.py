@@ -21,9 +21,12 @@ from kinema.convex.constraint.row import (
     CONTACT_ELLIPTIC,
     CONTACT_FRICTIONLESS,
     CONTACT_PYRAMIDAL,
+    column,
+    column_count,
     holds,
     point_column,
     solref_floor,
+    tree_pair,
 )
 from kinema.convex.data import ContactRows, Contacts, Data, Rows
 from kinema.convex.model import Model
@@ -47,8 +50,9 @@ def contact_rows(m: Model, d: Data, w: int, lane: int):
         rows = dim
         if dim > 1 and m.opt.cone == PYRAMIDAL:
             rows = 2 * (dim - 1)
-        if d.con.exclude[w, c] != 0 or m.body.weldid[b1] == m.body.weldid[b2]:
-            rows = 0
+        trees = tree_pair(m.body.treeid[b1], m.body.treeid[b2])
+        if d.con.exclude[w, c] != 0 or m.body.weldid[b1] == m.body.weldid[b2] or trees[0] < 0:
+            rows = 0  # in the gap only, or nothing moves
         fits = rows > 0 and r + rows <= m.size.nefcmax
         if lane == 0:
             d.crow.address[w, c] = wp.where(fits, r, -1)
@@ -58,7 +62,8 @@ def contact_rows(m: Model, d: Data, w: int, lane: int):
             frame = d.con.frame[w, c]
             friction = d.con.friction[w, c]
             vel = wp.spatial_vector()
-            for i in range(lane, m.size.nv, lane_count()):
+            for q in range(lane, column_count(trees, m.tree.dofnum, m.size.nv), lane_count()):
+                i = column(trees, m.tree.dofadr, m.tree.dofnum, q)
                 body = m.dof.bodyid[i]
                 end = m.dof.bodyend[i]
                 sign = holds(b2, body, end) - holds(b1, body, end)
@@ -80,6 +85,8 @@ def contact_rows(m: Model, d: Data, w: int, lane: int):
                         d.efc.J[w, r + k, i] = axis[k]
             for k in range(dim):
                 vel[k] = lane_sum(vel[k])
+            for k in range(lane, rows, lane_count()):
+                d.efc.trees[w, r + k] = trees
             if lane == 0:
                 if m.size.flg_surfacevel != 0:
                     vel += surface_velocity(

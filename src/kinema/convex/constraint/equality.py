@@ -12,7 +12,18 @@ import warp as wp
 
 from kinema.convex.bundle import vec5
 from kinema.convex.constraint.impedance import impedance, safe_solimp, safe_solref
-from kinema.convex.constraint.row import EQUALITY, holds, point_column, put_reference, put_scalars, solref_floor
+from kinema.convex.constraint.row import (
+    ANY_TREE,
+    EQUALITY,
+    column,
+    column_count,
+    holds,
+    point_column,
+    put_reference,
+    put_scalars,
+    solref_floor,
+    tree_pair,
+)
 from kinema.convex.data import Data
 from kinema.convex.kinematics import BALL, FREE
 from kinema.convex.model import Model
@@ -107,21 +118,28 @@ def coupling_rows(m: Model, d: Data, w: int, lane: int):
             if two >= 0:
                 residual -= diff * (poly[1] + diff * (poly[2] + diff * (poly[3] + diff * poly[4])))
                 slope = poly[1] + diff * (2.0 * poly[2] + diff * (3.0 * poly[3] + diff * 4.0 * poly[4]))
-            for i in range(lane, m.size.nv, lane_count()):
-                column = float(0.0)
+            trees = ANY_TREE
+            if not tendon:
+                trees = wp.vec2i(m.dof.treeid[v1], -1)
+                if v2 >= 0:
+                    trees = tree_pair(m.dof.treeid[v1], m.dof.treeid[v2])
+            for q in range(lane, column_count(trees, m.tree.dofnum, m.size.nv), lane_count()):
+                i = column(trees, m.tree.dofadr, m.tree.dofnum, q)
+                entry = float(0.0)
                 if tendon:
-                    column = tendon_entry(m.tendon.ten_J_colind, d.ten.J, w, i, m.tendon.ten_J_rowadr[one],
+                    entry = tendon_entry(m.tendon.ten_J_colind, d.ten.J, w, i, m.tendon.ten_J_rowadr[one],
                                           m.tendon.ten_J_rownnz[one])  # fmt: skip
                     if two >= 0:
-                        column -= slope * tendon_entry(m.tendon.ten_J_colind, d.ten.J, w, i, m.tendon.ten_J_rowadr[two],
+                        entry -= slope * tendon_entry(m.tendon.ten_J_colind, d.ten.J, w, i, m.tendon.ten_J_rowadr[two],
                                                        m.tendon.ten_J_rownnz[two])  # fmt: skip
                 else:
                     if i == v1:
-                        column += 1.0
+                        entry += 1.0
                     if i == v2:
-                        column -= slope
-                d.efc.J[w, r, i] = column
+                        entry -= slope
+                d.efc.J[w, r, i] = entry
             if lane == 0:
+                d.efc.trees[w, r] = trees
                 what = vec5(residual, 0.0, 0.0, vel - slope * vel2, weight)
                 floor = solref_floor(m.opt, w)
                 put_scalars(d.efc, w, r, EQUALITY, e, what, m.eq.solref[w, e], m.eq.solimp[w, e], floor)
@@ -184,7 +202,9 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int):
             # columns of J, and the sums J v and Jdot v
             vel = wp.spatial_vector()
             acc = wp.spatial_vector()
-            for i in range(lane, m.size.nv, lane_count()):
+            trees = tree_pair(m.body.treeid[b1], m.body.treeid[b2])
+            for q in range(lane, column_count(trees, m.tree.dofnum, m.size.nv), lane_count()):
+                i = column(trees, m.tree.dofadr, m.tree.dofnum, q)
                 body = m.dof.bodyid[i]
                 beyond = m.dof.bodyend[i]
                 s1 = holds(b1, body, beyond)
@@ -213,6 +233,8 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int):
                 if weld:
                     for k in range(3):
                         d.efc.J[w, r + 3 + k, i] = rot[k]
+            for k in range(lane, size, lane_count()):
+                d.efc.trees[w, r + k] = trees
             for k in range(size):
                 vel[k] = lane_sum(vel[k])
                 acc[k] = lane_sum(acc[k])

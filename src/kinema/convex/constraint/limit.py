@@ -3,7 +3,7 @@
 import warp as wp
 
 from kinema.convex.bundle import vec5
-from kinema.convex.constraint.friction import tendon_columns
+from kinema.convex.constraint.friction import tendon_columns, tendon_trees
 from kinema.convex.constraint.row import LIMIT_JOINT, LIMIT_TENDON, put_scalars, solref_floor
 from kinema.convex.data import Data
 from kinema.convex.kinematics import BALL, HINGE, SLIDE, qpos_quat
@@ -26,6 +26,8 @@ def limit_rows(m: Model, d: Data, w: int, lane: int):
             a = m.jnt.qposadr[j]
             margin = m.jnt.margin[w, j]
             bounds = m.jnt.range[w, j]
+            tree = m.dof.treeid[v]
+            adr = m.tree.dofadr[tree]
             if kind == HINGE or kind == SLIDE:
                 value = d.state.qpos[w, a]
                 for s in range(2):
@@ -33,9 +35,10 @@ def limit_rows(m: Model, d: Data, w: int, lane: int):
                     dist = side * (bounds[s] - value)
                     if dist < margin:
                         if r < m.size.nefcmax:
-                            for i in range(lane, m.size.nv, lane_count()):
+                            for i in range(adr + lane, adr + m.tree.dofnum[tree], lane_count()):
                                 d.efc.J[w, r, i] = wp.where(i == v, -side, 0.0)
                             if lane == 0:
+                                d.efc.trees[w, r] = wp.vec2i(tree, -1)
                                 residual = vec5(dist, margin, 0.0, -side * d.state.qvel[w, v], m.dof.invweight0[w, v])
                                 put_scalars(d.efc, w, r, LIMIT_JOINT, j, residual, m.jnt.solref[w, j],
                                             m.jnt.solimp[w, j], floor)  # fmt: skip
@@ -47,13 +50,14 @@ def limit_rows(m: Model, d: Data, w: int, lane: int):
                 dist = wp.max(bounds[0], bounds[1]) - angle
                 if dist < margin:
                     if r < m.size.nefcmax:
-                        for i in range(lane, m.size.nv, lane_count()):
+                        for i in range(adr + lane, adr + m.tree.dofnum[tree], lane_count()):
                             k = i - v
                             column = float(0.0)
                             if k >= 0 and k < 3:
                                 column = -axis[k]
                             d.efc.J[w, r, i] = column
                         if lane == 0:
+                            d.efc.trees[w, r] = wp.vec2i(tree, -1)
                             vel = -(axis[0] * d.state.qvel[w, v] + axis[1] * d.state.qvel[w, v + 1]
                                     + axis[2] * d.state.qvel[w, v + 2])  # fmt: skip
                             residual = vec5(dist, margin, 0.0, vel, m.dof.invweight0[w, v])
@@ -74,6 +78,7 @@ def limit_rows(m: Model, d: Data, w: int, lane: int):
                         tendon_columns(d.efc.J, d.ten.J, m.tendon.ten_J_colind, w, lane, r,
                                m.tendon.ten_J_rowadr[t], m.tendon.ten_J_rownnz[t], -side)
                         if lane == 0:
+                            d.efc.trees[w, r] = tendon_trees(m.tendon.treenum[t], m.tendon.treeid[t])
                             residual = vec5(dist, margin, 0.0, -side * d.ten.velocity[w, t], m.tendon.invweight0[w, t])
                             put_scalars(d.efc, w, r, LIMIT_TENDON, t, residual, m.tendon.solref_lim[w, t],
                                         m.tendon.solimp_lim[w, t], floor)  # fmt: skip

@@ -9,7 +9,9 @@
 //   KN_NEWTON 1:  H x = -g,  H = M + J' (d2s/dr2) J = U'U
 //   KN_NEWTON 0:  x = -M^-1 g + beta x_last,  M = U'U,  beta by Hager and Zhang
 //
-// Matrices are row-major; U is upper triangular, so that every inner loop runs along a row.
+// Matrices are row-major; U is upper triangular, so that every inner loop runs along a row. Trees are the blocks of
+// sparsity: a row of J lives in the columns of one or two trees, M couples dofs of one tree, H those of trees that some
+// row couples, and those that elimination couples through them. What lies outside is neither cleared nor read.
 
 #if defined(__CUDA_ARCH__)
 #define KN_LANES 32
@@ -77,16 +79,61 @@ auto dot = [&](const float* p, const float* q, int n) -> float {  // by one lane
     for (; i < n; ++i) t += p[i] * q[i];
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])) + t;
 };
-auto gather = [&](const float* A, const float* p, float* out, int n) {  // out = A p, A: n rows of nv
-    KN_EACH(i, n) out[i] = dot(A + (size_t)i * nv, p, nv);
+const int ntree = m.size.ntree, nword = (ntree + 31) / 32;
+const int* tree_adr = m.tree.dofadr.data;
+const int* tree_num = m.tree.dofnum.data;
+const int* tree_of = m.dof.treeid.data;
+const int* trees = KN_ROW(int, d.efc.trees);
+unsigned* pattern = (unsigned*)KN_ROW(int, d.solver.pattern);
+
+// the columns of row k of J: one or two ranges, ascending
+auto ranges = [&](int k, int from[2], int to[2]) -> int {
+    int t = trees[2 * k], u = trees[2 * k + 1];
+    if (t < 0) { from[0] = 0; to[0] = nv; return 1; }
+    if (u >= 0 && u < t) { const int swap = t; t = u; u = swap; }
+    from[0] = tree_adr[t]; to[0] = from[0] + tree_num[t];
+    if (u < 0) return 1;
+    from[1] = tree_adr[u]; to[1] = from[1] + tree_num[u];
+    return 2;
+};
+auto rows_times = [&](const float* p, float* out) {  // out = J p
+    KN_EACH(k, nefc) {
+        int from[2], to[2];
+        const float* row = J + (size_t)k * nv;
+        float s = 0.0f;
+        for (int q = 0, n = ranges(k, from, to); q < n; ++q) s += dot(row + from[q], p + from[q], to[q] - from[q]);
+        out[k] = s;
+    }
     KN_SYNC();
+};
+auto mass_times = [&](const float* p, float* out) {  // out = M p
+    KN_EACH(i, nv) {
+        const int t = tree_of[i], from = tree_adr[t];
+        out[i] = dot(M + (size_t)i * nv + from, p + from, tree_num[t]);
+    }
+    KN_SYNC();
+};
+auto add_rows = [&](float* out, float sign) {  // out += sign J' force
+    for (int k = 0; k < nefc; ++k) {
+        const float f = sign * force[k];
+        if (f != 0.0f) {
+            int from[2], to[2];
+            const float* row = J + (size_t)k * nv;
+            for (int q = 0, n = ranges(k, from, to); q < n; ++q)
+                for (int i = from[q] + lane; i < to[q]; i += KN_LANES) out[i] += f * row[i];
+            KN_SYNC();
+        }
+    }
 };
 auto mu_of = [&](int c) -> float { return KN_AT(d.crow.mu, c); };
 auto dim_of = [&](int c) -> int { return *(int*)&KN_AT(d.con.dim, c); };
 auto friction_of = [&](int c) -> const float* { return &KN_AT(d.con.friction, c); };
 
-// M as a full matrix
-KN_EACH(i, nv * nv) M[i] = 0.0f;
+// the blocks of M
+KN_EACH(i, nv) {
+    const int t = tree_of[i];
+    for (int j = tree_adr[t]; j < tree_adr[t] + tree_num[t]; ++j) M[(size_t)i * nv + j] = 0.0f;
+}
 KN_SYNC();
 KN_EACH(i, nv) {
     const int adr = m.dof.M_rowadr.data[i], nnz = m.dof.M_rownnz.data[i];
@@ -152,7 +199,7 @@ float cost;
 {
     KN_EACH(i, nv) a[i] = KN_AT(d.frc.qacc_smooth, i);
     KN_SYNC();
-    gather(J, a, r, nefc);
+    rows_times(a, r);
     KN_EACH(i, nefc) r[i] -= aref[i];
     KN_SYNC();
     const float smooth = update();
@@ -161,11 +208,11 @@ float cost;
     if (warm) {
         KN_EACH(i, nv) a[i] = KN_AT(d.state.qacc_warmstart, i);
         KN_SYNC();
-        gather(M, a, Ma, nv);
+        mass_times(a, Ma);
         float gauss = 0.0f;
         KN_EACH(i, nv) gauss += 0.5f * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
         KN_SUM(gauss);
-        gather(J, a, r, nefc);
+        rows_times(a, r);
         KN_EACH(i, nefc) r[i] -= aref[i];
         KN_SYNC();
         cost = update() + gauss;
@@ -174,7 +221,7 @@ float cost;
     if (!keep) {
         KN_EACH(i, nv) { a[i] = KN_AT(d.frc.qacc_smooth, i); Ma[i] = KN_AT(d.frc.qfrc_smooth, i); }
         KN_SYNC();
-        gather(J, a, r, nefc);
+        rows_times(a, r);
         KN_EACH(i, nefc) r[i] -= aref[i];
         KN_SYNC();
         update();
@@ -247,48 +294,112 @@ auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve)
     return dc + alpha * (c1 + 0.5f * alpha * c2);
 };
 
-auto factor = [&]() {  // H = U'U in place
-    for (int k = 0; k < nv; ++k) {
-        float* row = H + (size_t)k * nv;
-        const float inv = 1.0f / sqrtf(wp::max(row[k], 1e-15f));
-        KN_SYNC();
-        for (int j = k + lane; j < nv; j += KN_LANES) row[j] *= inv;
-        KN_SYNC();
-        for (int i = k + 1; i < nv; ++i) {
-            const float f = row[i];
-            if (f != 0.0f) {
-                float* below = H + (size_t)i * nv;
-                for (int j = i + lane; j < nv; j += KN_LANES) below[j] -= f * row[j];
-            }
+// trees coupled in H: by a row, or by eliminating a tree that couples both
+if (lane == 0) {
+    for (int t = 0; t < ntree * nword; ++t) pattern[t] = 0u;
+#if KN_NEWTON
+    auto couple = [&](int t, int u) { pattern[t * nword + (u >> 5)] |= 1u << (u & 31); };
+    bool any = false;
+    for (int k = 0; k < nefc; ++k) {
+        const int t = trees[2 * k], u = trees[2 * k + 1];
+        if (t < 0) any = true;
+        else if (u >= 0) couple(t < u ? t : u, t < u ? u : t);
+    }
+    for (int t = 0; t < ntree; ++t) {
+        if (any) for (int u = t + 1; u < ntree; ++u) couple(t, u);
+        for (int u = t + 1; u < ntree; ++u)
+            if (pattern[t * nword + (u >> 5)] >> (u & 31) & 1u)
+                for (int q = u >> 5; q < nword; ++q)
+                    pattern[u * nword + q] |= pattern[t * nword + q] & (q == u >> 5 ? ~1u << (u & 31) : ~0u);
+    }
+#endif
+}
+KN_SYNC();
+
+// the columns of the rows of tree t in H and U: ascending ranges; many of them are bridged over zeros
+const int SEGMENTS = 32;
+auto segments = [&](int t, int from[SEGMENTS], int to[SEGMENTS]) -> int {
+    int n = 1;
+    from[0] = tree_adr[t]; to[0] = from[0] + tree_num[t];
+    for (int q = t >> 5; q < nword; ++q)
+        for (unsigned bits = pattern[t * nword + q]; bits; bits &= bits - 1) {
+            int low = 0;
+            while (!(bits >> low & 1u)) ++low;
+            const int u = 32 * q + low, start = tree_adr[u], end = start + tree_num[u];
+            if (start == to[n - 1] || n == SEGMENTS) to[n - 1] = end;
+            else { from[n] = start; to[n] = end; ++n; }
         }
-        KN_SYNC();
+    return n;
+};
+
+auto factor = [&]() {  // H = U'U in place
+    int from[SEGMENTS], to[SEGMENTS];
+    for (int t = 0; t < ntree; ++t) {
+        const int n = segments(t, from, to);
+        for (int k = tree_adr[t]; k < tree_adr[t] + tree_num[t]; ++k) {
+            float* row = H + (size_t)k * nv;
+            const float inv = 1.0f / sqrtf(wp::max(row[k], 1e-15f));
+            KN_SYNC();
+            for (int q = 0; q < n; ++q)
+                for (int j = (q ? from[q] : k) + lane; j < to[q]; j += KN_LANES) row[j] *= inv;
+            KN_SYNC();
+            for (int p = 0; p < n; ++p)
+                for (int i = p ? from[p] : k + 1; i < to[p]; ++i) {
+                    const float f = row[i];
+                    if (f != 0.0f) {
+                        float* below = H + (size_t)i * nv;
+                        for (int q = p; q < n; ++q)
+                            for (int j = (q == p ? i : from[q]) + lane; j < to[q]; j += KN_LANES) below[j] -= f * row[j];
+                    }
+                }
+            KN_SYNC();
+        }
     }
 };
 auto solve = [&](float* y) {  // y = (U'U)^-1 y
-    for (int k = 0; k < nv; ++k) {
-        const float* row = H + (size_t)k * nv;
-        const float yk = y[k] / row[k];
-        KN_SYNC();
-        if (lane == 0) y[k] = yk;
-        for (int j = k + 1 + lane; j < nv; j += KN_LANES) y[j] -= row[j] * yk;
-        KN_SYNC();
+    int from[SEGMENTS], to[SEGMENTS];
+    for (int t = 0; t < ntree; ++t) {
+        const int n = segments(t, from, to);
+        for (int k = tree_adr[t]; k < tree_adr[t] + tree_num[t]; ++k) {
+            const float* row = H + (size_t)k * nv;
+            const float yk = y[k] / row[k];
+            KN_SYNC();
+            if (lane == 0) y[k] = yk;
+            for (int q = 0; q < n; ++q)
+                for (int j = (q ? from[q] : k + 1) + lane; j < to[q]; j += KN_LANES) y[j] -= row[j] * yk;
+            KN_SYNC();
+        }
     }
-    for (int k = nv - 1; k >= 0; --k) {
-        const float* row = H + (size_t)k * nv;
-        float s = 0.0f;
-        for (int j = k + 1 + lane; j < nv; j += KN_LANES) s += row[j] * y[j];
-        KN_SUM(s);
-        if (lane == 0) y[k] = (y[k] - s) / row[k];
-        KN_SYNC();
+    for (int t = ntree - 1; t >= 0; --t) {
+        const int n = segments(t, from, to);
+        for (int k = tree_adr[t] + tree_num[t] - 1; k >= tree_adr[t]; --k) {
+            const float* row = H + (size_t)k * nv;
+            float s = 0.0f;
+            for (int q = 0; q < n; ++q)
+                for (int j = (q ? from[q] : k + 1) + lane; j < to[q]; j += KN_LANES) s += row[j] * y[j];
+            KN_SUM(s);
+            if (lane == 0) y[k] = (y[k] - s) / row[k];
+            KN_SYNC();
+        }
     }
+};
+auto start_hessian = [&]() {  // H = M, with room for what rows and elimination add
+    int from[SEGMENTS], to[SEGMENTS];
+    for (int t = 0; t < ntree; ++t) {
+        const int n = segments(t, from, to);
+        for (int k = tree_adr[t]; k < tree_adr[t] + tree_num[t]; ++k)
+            for (int q = 0; q < n; ++q)
+                for (int j = (q ? from[q] : k) + lane; j < to[q]; j += KN_LANES)
+                    H[(size_t)k * nv + j] = q || j >= tree_adr[t] + tree_num[t] ? 0.0f : M[(size_t)k * nv + j];
+    }
+    KN_SYNC();
 };
 
 #if !KN_NEWTON
 float* g_last = KN_ROW(float, d.solver.grad_last);
 float* z = KN_ROW(float, d.solver.Mgrad);
 float* z_last = KN_ROW(float, d.solver.Mgrad_last);
-KN_EACH(i, nv * nv) H[i] = M[i];
-KN_SYNC();
+start_hessian();
 factor();
 #endif
 
@@ -298,13 +409,7 @@ for (;; ++iter) {
     // gradient
     KN_EACH(i, nv) g[i] = Ma[i] - KN_AT(d.frc.qfrc_smooth, i);
     KN_SYNC();
-    for (int k = 0; k < nefc; ++k) {
-        const float f = force[k];
-        if (f != 0.0f) {
-            const float* row = J + (size_t)k * nv;
-            KN_EACH(i, nv) g[i] -= f * row[i];
-        }
-    }
+    add_rows(g, -1.0f);
     float gg = 0.0f;
     KN_EACH(i, nv) gg += g[i] * g[i];
     KN_SUM(gg);
@@ -313,21 +418,24 @@ for (;; ++iter) {
 
 #if KN_NEWTON
     // H = M + J' D J over active rows, and the Hessians of cones
-    KN_EACH(i, nv * nv) H[i] = M[i];
-    KN_SYNC();
-    auto rank_one = [&](const float* left, const float* right, float weight) {
-        for (int i = 0; i < nv; ++i) {
-            const float s = weight * left[i];
-            if (s != 0.0f) {
-                float* row = H + (size_t)i * nv;
-                for (int j = i + lane; j < nv; j += KN_LANES) row[j] += s * right[j];
+    start_hessian();
+    auto rank_one = [&](const float* left, const float* right, float weight, const int from[2], const int to[2], int n) {
+        for (int p = 0; p < n; ++p)
+            for (int i = from[p]; i < to[p]; ++i) {
+                const float s = weight * left[i];
+                if (s != 0.0f) {
+                    float* row = H + (size_t)i * nv;
+                    for (int q = p; q < n; ++q)
+                        for (int j = (q == p ? i : from[q]) + lane; j < to[q]; j += KN_LANES) row[j] += s * right[j];
+                }
             }
-        }
     };
     for (int k = 0; k < nefc; ++k) {
+        int from[2], to[2];
         const float* row = J + (size_t)k * nv;
         if (state[k] == QUADRATIC) {
-            rank_one(row, row, D[k]);
+            const int n = ranges(k, from, to);
+            rank_one(row, row, D[k], from, to, n);
         } else if (state[k] == CONE && (k == 0 || type[k - 1] != ELLIPTIC || id[k - 1] != id[k])) {
             const int c = id[k], dim = dim_of(c);
             const float mu = mu_of(c), *fri = friction_of(c);
@@ -336,9 +444,10 @@ for (;; ++iter) {
             for (int q = 1; q < dim; ++q) { s[q] = fri[q - 1]; U[q] = r[k + q] * s[q]; T += U[q] * U[q]; }
             T = sqrtf(T);
             const float N = U[0], Dm = D[k] / (mu * mu * (1.0f + mu * mu));
+            const int n = ranges(k, from, to);
             KN_SYNC();
             for (int p = 0; p < dim; ++p)  // cone = (local Hessian) J
-                KN_EACH(i, nv) {
+                for (int z = 0; z < n; ++z) for (int i = from[z] + lane; i < to[z]; i += KN_LANES) {
                     float sum = 0.0f;
                     for (int q = 0; q < dim; ++q) {
                         float h;
@@ -350,7 +459,7 @@ for (;; ++iter) {
                     cone[(size_t)p * nv + i] = sum;
                 }
             KN_SYNC();
-            for (int p = 0; p < dim; ++p) rank_one(row + (size_t)p * nv, cone + (size_t)p * nv, 1.0f);
+            for (int p = 0; p < dim; ++p) rank_one(row + (size_t)p * nv, cone + (size_t)p * nv, 1.0f, from, to, n);
         }
     }
     KN_SYNC();
@@ -379,8 +488,8 @@ for (;; ++iter) {
 #endif
 
     // exact line search: Newton on the slope, kept inside a bracket
-    gather(M, x, Mv, nv);
-    gather(J, x, v, nefc);
+    mass_times(x, Mv);
+    rows_times(x, v);
     float c1 = 0.0f, c2 = 0.0f, xx = 0.0f;
     KN_EACH(i, nv) {
         c1 += x[i] * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)); c2 += x[i] * Mv[i]; xx += x[i] * x[i];
@@ -415,10 +524,12 @@ for (;; ++iter) {
     if ((KN_NEWTON && !changed && fabsf(alpha - 1.0f) < 1e-3f) || -scale * gain < tolerance) { ++iter; break; }
 }
 
+KN_EACH(i, nv) x[i] = 0.0f;
+KN_SYNC();
+add_rows(x, 1.0f);
+KN_SYNC();
 KN_EACH(i, nv) {
-    float f = 0.0f;
-    for (int k = 0; k < nefc; ++k) f += J[(size_t)k * nv + i] * force[k];
-    KN_AT(d.frc.qfrc_constraint, i) = f;
+    KN_AT(d.frc.qfrc_constraint, i) = x[i];
     KN_AT(d.frc.qacc, i) = a[i];
 }
 if (lane == 0) KN_ROW(int, d.solver.niter)[0] = iter;

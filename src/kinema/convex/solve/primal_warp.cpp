@@ -60,8 +60,13 @@ __syncwarp();
 
 // rows
 const float* rows = KN_ROW(float, d.efc.J);
-for (int k = 0; k < nefc; ++k)
-    if (lane < N) J[k * N + lane] = own ? rows[k * nv + lane] : 0.0f;
+const int* trees = KN_ROW(int, d.efc.trees);
+const int tree = own ? m.dof.treeid.data[lane] : -2;
+for (int k = 0; k < nefc; ++k) {
+    const int t = trees[2 * k];
+    const bool in = own && (t < 0 || t == tree || trees[2 * k + 1] == tree);
+    if (lane < N) J[k * N + lane] = in ? rows[k * nv + lane] : 0.0f;
+}
 const float* aref = KN_ROW(float, d.efc.aref);
 const float* loss = KN_ROW(float, d.efc.frictionloss);
 const int* type = KN_ROW(int, d.efc.type);
