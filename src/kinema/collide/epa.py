@@ -326,7 +326,7 @@ def expand(pt: Polytope, m: Meshes, s1: Shape, s2: Shape, g: Gjk, tolerance: rea
     growing = bool(False)
     k = int(0)
     room = pt.p1.shape[0] - 5
-    for turn in range(iterations + 2):
+    for _turn in range(iterations + 2):
         for i in range(wanted):
             a, b, id, next = difference_support(m, s1, s2, dirs[i], warm)
             pt.p1[pt.nvert] = a

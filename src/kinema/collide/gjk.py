@@ -34,7 +34,7 @@ class Gjk:
 
 @wp.func
 def difference_support(m: Meshes, s1: Shape, s2: Shape, d: vec3r, warm: wp.vec2i):
-    """Support point of s1 - s2 along the unit direction d: its points on s1 and s2, their features, where to search next.
+    """Support point of s1 - s2 along the unit direction d: points on s1 and s2, their features, where to search next.
 
     One loop over both shapes: the support function is large, and compiled in place wherever it is called.
     """
