@@ -78,6 +78,12 @@ def next_activation(
 
 
 @wp.func
+def at_tendon_limit(total: float, limits: wp.vec2) -> bool:
+    """Whether forces that were scaled to a tendon's limit make up that limit, up to roundoff."""
+    return total <= limits[0] + 1e-5 * wp.abs(limits[0]) or total >= limits[1] - 1e-5 * wp.abs(limits[1])
+
+
+@wp.func
 def slew(setpoint: float, previous: float, most: float, period: float) -> float:
     """The setpoint, not farther than `most` from the previous one."""
     return wp.clamp(nearest(setpoint, previous, period), previous - most, previous + most)

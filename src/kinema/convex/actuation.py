@@ -6,8 +6,8 @@
     limits       of tendons (all actuators on one are scaled together), then of actuators
     joints       qfrc_actuator = moment' f + gravity compensation that actuators provide, clamped joint by joint
 
-Actuators come in families, one stage each, and a model runs those it has: simple ones (fixed and affine gains, muscles),
-dcmotor.py, pid.py, orientation.py. Those of plugins are left to the plugins.
+Actuators come in families, one stage each, and a model runs those it has: simple ones (fixed and affine gains,
+muscles), dcmotor.py, pid.py, orientation.py. Those of plugins are left to the plugins.
 """
 
 import numpy as np
@@ -19,6 +19,7 @@ from kinema.convex.activation import (
     FAMILY_ORIENTATION,
     FAMILY_SIMPLE,
     activation_rate,
+    at_tendon_limit,
     is_disabled,
     nearest,
     next_activation,
@@ -124,14 +125,19 @@ def simple_actuator(m: Model, d: Data, w: int, i: int):
 
 
 @wp.func
-def limit_tendon_forces(m: Model, d: Data, w: int):
-    """Scale the actuators on a tendon down together where their sum is beyond the tendon's limits."""
+def sum_tendon_forces(m: Model, d: Data, w: int):
+    """Sum the forces of the actuators on each tendon: before its limit, and again when all limits are applied."""
     for t in range(m.size.ntendon):
         d.act.tendon_force[w, t] = 0.0
     for i in range(m.size.nactuator):
         if m.actuator.trntype[i] == TENDON:
             t = m.actuator.trnid[i][0]
             d.act.tendon_force[w, t] = d.act.tendon_force[w, t] + d.act.force[w, m.actuator.outadr[i]]
+
+
+@wp.func
+def limit_tendon_forces(m: Model, d: Data, w: int):
+    """Scale the actuators on a tendon down together where their sum is beyond the tendon's limits."""
     for i in range(m.size.nactuator):
         if m.actuator.trntype[i] == TENDON:
             t = m.actuator.trnid[i][0]
@@ -237,9 +243,7 @@ def is_saturated(m: Model, d: Data, w: int, i: int) -> bool:
     target = m.actuator.trnid[i][0]
     if kind == TENDON:
         if m.tendon.actfrclimited[target] != 0:
-            limits = m.tendon.actfrcrange[w, target]
-            total = d.act.tendon_force[w, target]
-            held = total <= limits[0] or total >= limits[1]
+            held = at_tendon_limit(d.act.tendon_force[w, target], m.tendon.actfrcrange[w, target])
     elif kind == JOINT or kind == JOINT_IN_PARENT:
         if m.jnt.actfrclimited[target] != 0:
             limits = m.jnt.actfrcrange[w, target]
@@ -275,7 +279,7 @@ def force_slope(m: Model, d: Data, w: int, i: int):
             dyntype = m.actuator.dyntype[i]
             u = float(0.0)
             if dyntype == DYN_NONE:
-                u = d.state.ctrl[w, m.actuator.ctrladr[i]]
+                u = d.act.control[w, m.actuator.ctrladr[i]]
             else:
                 last = m.actuator.actadr[i] + m.actuator.actnum[i] - 1
                 u = d.state.act[w, last]
@@ -319,10 +323,13 @@ def stages(m) -> list[Stage]:
         recipe.append(Stage(history.delay_controls))
     recipe += [Stage(limit_controls), Stage(simple_actuator, over="nactuator")]
     recipe += [Stage(func, over="nactuator") for family, func in FAMILIES.items() if family in present]
-    if np.any(m.tendon_actfrclimited):
-        recipe.append(Stage(limit_tendon_forces))
+    tendons_limited = np.any(m.tendon_actfrclimited)
+    if tendons_limited:
+        recipe += [Stage(sum_tendon_forces), Stage(limit_tendon_forces)]
     if np.any(m.actuator_forcelimited):
         recipe.append(Stage(limit_forces))
+    if tendons_limited:
+        recipe.append(Stage(sum_tendon_forces))
     if 1 in present:
         recipe.append(Stage(dcmotor.mechanical_force, over="nactuator"))
     recipe.append(Stage(joint_forces))

@@ -16,7 +16,7 @@ bristle deflection, current.
 
 import warp as wp
 
-from kinema.convex.activation import FAMILY_DCMOTOR, is_disabled, slew
+from kinema.convex.activation import FAMILY_DCMOTOR, at_tendon_limit, is_disabled, slew
 from kinema.convex.bundle import vec10
 from kinema.convex.data import Data
 from kinema.convex.model import Model
@@ -277,8 +277,7 @@ def dcmotor_slope(m: Model, d: Data, w: int, i: int):
         if kind == TENDON:
             if m.tendon.actfrclimited[target] != 0:
                 limits = m.tendon.actfrcrange[w, target]
-                total = d.act.tendon_force[w, target]
-                held = held or total <= limits[0] or total >= limits[1]
+                held = held or at_tendon_limit(d.act.tendon_force[w, target], limits)
         if held:
             slope = 0.0
         slope -= dynprm[6]

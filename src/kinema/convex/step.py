@@ -93,8 +93,8 @@ def solver(m) -> Stage:
 def derivatives(m) -> list[Stage]:
     """qDeriv, for the integrators that are implicit in velocity."""
     recipe = [Stage(derivatives_of.clear_derivative), Stage(derivatives_of.passive_derivative)]
-    if m.nactuator:
-        recipe.append(Stage(actuator_slope.actuator_derivative))
+    if actuation.is_active(m):
+        recipe += [*actuation.slope_stages(m), Stage(actuator_slope.actuator_derivative)]
     has_fluid = m.opt.density or m.opt.viscosity
     if m.opt.integrator == IMPLICIT:
         recipe.append(Stage(derivatives_of.bias_and_fluid_derivative if has_fluid else derivatives_of.bias_derivative))
