@@ -12,7 +12,7 @@ Names are scoped: elements that arrive by <attach> or <replicate> carry a prefix
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,10 +55,14 @@ class Scope:
 
     def renamed(self, prefix: str, suffix: str, *, assets: bool) -> Scope:
         """This scope inside one more attachment; `assets` when the attachment crosses from another document."""
-        inside = replace(self, prefix=prefix + self.prefix, suffix=self.suffix + suffix)
-        if assets:
-            inside = replace(inside, asset_prefix=prefix + self.asset_prefix, asset_suffix=self.asset_suffix + suffix)
-        return inside
+        return Scope(
+            self.settings,
+            self.directory,
+            prefix + self.prefix,
+            self.suffix + suffix,
+            prefix + self.asset_prefix if assets else self.asset_prefix,
+            self.asset_suffix + suffix if assets else self.asset_suffix,
+        )
 
     def full_name(self, kind: str, name: str) -> str:
         """A name as written, with this scope's prefix and suffix; the empty name stays as it is."""
@@ -118,7 +122,9 @@ class Element:
         """The same element inside one more attachment."""
         resolved = {key: prefix + name + suffix for key, name in self.resolved.items()}
         scope = self.scope.renamed(prefix, suffix, assets=assets)
-        return replace(self, scope=scope, resolved=resolved)
+        return Element(
+            self.node, self.kind, scope, self.layers, self.default, self.body, self.frame, resolved, self.record
+        )
 
     def error(self, message: str, attribute: str | None = None) -> CompileError:
         """An error at this element, to raise; with `attribute`, its value as written is quoted."""
