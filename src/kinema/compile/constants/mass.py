@@ -39,6 +39,13 @@ class MassMatrix:
             out[..., block.dofs] = ((part @ half.swapaxes(-1, -2)) @ half).swapaxes(1, 2)
         return out
 
+    def dense(self, nv: int) -> Array:
+        """M of each configuration: (W, nv, nv)."""
+        out = np.zeros((self.matrices[0].shape[0] if self.matrices else 1, nv, nv))
+        for block, matrix in zip(self.blocks, self.matrices, strict=True):
+            out[:, block.dofs[:, :, None], block.dofs[:, None, :]] = matrix
+        return out
+
     def diagonal(self, nv: int) -> Array:
         out = np.zeros((self.matrices[0].shape[0] if self.matrices else 1, nv))
         for block, matrix in zip(self.blocks, self.matrices, strict=True):
@@ -74,13 +81,20 @@ def spatial_inertia(m, pose: Pose) -> Array:
     return inertia
 
 
-def mass_matrix(m, tree: Tree, pose: Pose, tendon_rows: Array) -> tuple[MassMatrix, Array]:
-    """M at a pose, and the diagonal without tendon armature (dof_M0). tendon_rows: (W, ntendon, nv)."""
+def mass_matrix(
+    m, tree: Tree, pose: Pose, tendon_rows: Array, inertia: Array | None = None
+) -> tuple[MassMatrix, Array]:
+    """M at a pose, and the diagonal without tendon armature (dof_M0).
+
+    Args:
+        tendon_rows: Jacobian rows of tendons, (W, ntendon, nv).
+        inertia: `spatial_inertia` at the pose, if known already.
+    """
     by_joint, by_tendon = actuator_armature(m)
     armature = np.asarray(m.dof_armature) + by_joint[np.asarray(m.dof_jntid)]
     tendon_armature = np.asarray(m.tendon_armature) + by_tendon
     heavy = np.flatnonzero(tendon_armature)
-    composite = tree.sum_up(spatial_inertia(m, pose))
+    composite = tree.sum_up(spatial_inertia(m, pose) if inertia is None else inertia)
     momentum = (composite[:, np.asarray(m.dof_bodyid)] @ pose.cdof[..., None])[..., 0]
     diagonal = armature + np.sum(momentum * pose.cdof, axis=-1)
 

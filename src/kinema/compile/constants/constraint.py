@@ -1,0 +1,230 @@
+"""Equality and limit constraints on the host, and the constrained acceleration, for many configurations at once.
+
+Each possible row is always there and carries a switch (a limit counts only within its margin):
+
+    pos, J, and from solref, solimp:  R = (1 - d)/d · weight,   aref = -b J q̇ - k d pos
+    q̈ = argmin ½ |q̈ - q̈₀|²_M + Σ ½ s(J q̈ - aref)² / R,   s(x) = x for equalities, min(x, 0) for limits
+
+solved by Newton's method with an exact line search over the piecewise quadratic, which ends when the set of active
+rows no longer changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinema.compile.constants import quaternion as quat
+from kinema.compile.constants.enums import MINVAL, Equality, Joint, Obj
+from kinema.compile.constants.kinematics import Pose, wrench_rows
+from kinema.compile.constants.tree import Tree
+
+Array = np.ndarray
+
+MIN_IMPEDANCE, MAX_IMPEDANCE = 0.0001, 0.9999
+
+
+@dataclass
+class Rows:
+    """Constraint rows: pos, size (the distance impedance depends on), weight, active (W, R), J (W, R, nv)."""
+
+    pos: Array
+    size: Array
+    active: Array
+    jacobian: Array
+    weight: Array  # (R,)
+    solref: Array  # (R, 2)
+    solimp: Array  # (R, 5)
+    margin: Array  # (R,)
+    equality: Array  # (R,) bool
+
+
+def constraint_rows(m, tree: Tree, pose: Pose, ten_length: Array, ten_rows: Array) -> Rows:
+    """All rows of a model at some poses."""
+    parts = [*_equalities(m, tree, pose, ten_length, ten_rows), *_joint_limits(m, pose)]
+    parts += _tendon_limits(m, ten_length, ten_rows)
+    worlds = len(pose.xpos)
+    if not parts:
+        none = np.zeros((worlds, 0))
+        return Rows(none, none, none.astype(bool), np.zeros((worlds, 0, m.nv)), np.zeros(0), np.zeros((0, 2)),
+                    np.zeros((0, 5)), np.zeros(0), np.zeros(0, dtype=bool))  # fmt: skip
+    pos, size, active, jacobian, weight, solref, solimp, margin, equality = zip(*parts, strict=True)
+    number = [p.shape[1] for p in pos]
+    spread = lambda values: np.repeat(np.array(values, dtype=float), number, axis=0)  # noqa: E731
+    return Rows(
+        np.concatenate(pos, axis=1), np.concatenate(size, axis=1), np.concatenate(active, axis=1),
+        np.concatenate(jacobian, axis=1), np.concatenate(weight), spread(solref), spread(solimp), spread(margin),
+        np.repeat(np.array(equality), number),
+    )  # fmt: skip
+
+
+def _part(pos: Array, jacobian: Array, weight, solref, solimp, *, margin: float = 0.0, limit: bool = False):
+    """One constraint of k rows: pos (W, k), jacobian (W, k, nv)."""
+    size = np.repeat(np.sqrt(np.sum(pos * pos, axis=1, keepdims=True)), pos.shape[1], axis=1)
+    if pos.shape[1] == 1:
+        size = pos
+    active = pos < margin if limit else np.ones_like(pos, dtype=bool)
+    return pos, size, active, jacobian, np.broadcast_to(weight, pos.shape[1:]), solref, solimp, margin, not limit
+
+
+def _equalities(m, tree: Tree, pose: Pose, ten_length: Array, ten_rows: Array) -> list:
+    parts = []
+    for i in np.flatnonzero(m.eq_active0):
+        kind, data, ref, imp = m.eq_type[i], m.eq_data[i], m.eq_solref[i], m.eq_solimp[i]
+        one, two = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
+        if kind in (Equality.CONNECT, Equality.WELD):
+            parts.append(_part(*_attach(m, tree, pose, i), ref, imp))
+        elif kind == Equality.JOINT:
+            qadr, dof = np.asarray(m.jnt_qposadr), np.asarray(m.jnt_dofadr)
+            value = lambda j: pose.qpos[:, qadr[j]] - m.qpos0[qadr[j]]  # noqa: B023, E731
+            row = lambda j: np.broadcast_to(np.eye(m.nv)[dof[j]], (len(pose.qpos), m.nv))  # noqa: B023, E731
+            weight = m.dof_invweight0[dof[one]] + (m.dof_invweight0[dof[two]] if two >= 0 else 0.0)
+            parts.append(_part(*_couple(data, one, two, value, row), weight, ref, imp))
+        elif kind == Equality.TENDON:
+            value = lambda t: ten_length[:, t] - m.tendon_length0[t]  # noqa: E731
+            weight = m.tendon_invweight0[one] + (m.tendon_invweight0[two] if two >= 0 else 0.0)
+            parts.append(_part(*_couple(data, one, two, value, lambda t: ten_rows[:, t]), weight, ref, imp))
+    return parts
+
+
+def _couple(data: Array, one: int, two: int, value, row) -> tuple[Array, Array]:
+    """y - c₀ - Σ c_k x^k and its row."""
+    if two < 0:
+        return (value(one) - data[0])[:, None], row(one)[:, None]
+    x = value(two)
+    polynomial = np.polynomial.Polynomial(data[:5])
+    jacobian = row(one) - polynomial.deriv()(x)[:, None] * row(two)
+    return (value(one) - polynomial(x))[:, None], jacobian[:, None]
+
+
+def _attach(m, tree: Tree, pose: Pose, i: int) -> tuple[Array, Array, Array]:
+    """pos, J and weights of a connect (3 rows) or weld (6 rows)."""
+    ids, data = (int(m.eq_obj1id[i]), int(m.eq_obj2id[i])), m.eq_data[i]
+    weld = m.eq_type[i] == Equality.WELD
+    if m.eq_objtype[i] == Obj.BODY:
+        bodies = ids
+        local = (data[3:6], data[:3]) if weld else (data[:3], data[3:6])
+        points = [pose.xpos[:, b] + pose.xmat[:, b] @ p for b, p in zip(bodies, local, strict=True)]
+        quats = [quat.multiply(pose.xquat[:, ids[0]], np.broadcast_to(data[6:10], pose.xquat[:, 0].shape)),
+                 pose.xquat[:, ids[1]]]  # fmt: skip
+    else:
+        bodies = tuple(int(m.site_bodyid[s]) for s in ids)
+        points = [pose.site_xpos[:, s] for s in ids]
+        quats = [quat.multiply(pose.xquat[:, b], m.site_quat[s]) for b, s in zip(bodies, ids, strict=True)]
+    eye = np.broadcast_to(np.eye(3), (len(pose.xpos), 3, 3))
+    rows = [wrench_rows(m, pose, tree, np.array([b] * 3), np.repeat(p[:, None], 3, axis=1), eye)
+            for b, p in zip(bodies, points, strict=True)]  # fmt: skip
+    weight = m.body_invweight0[bodies[0]] + m.body_invweight0[bodies[1]]
+    pos, jacobian = points[0] - points[1], rows[0] - rows[1]
+    if not weld:
+        return pos, jacobian, np.full(3, weight[0])
+    scale = data[10]
+    inverse = quat.conjugate(quats[1])
+    error = quat.multiply(inverse, quats[0])[..., 1:] * scale
+    turn = pose.cdof[:, :, :3] * (tree.moves[bodies[0]].astype(float) - tree.moves[bodies[1]])[:, None]  # (W, nv, 3)
+    axis = np.concatenate((np.zeros_like(turn[..., :1]), turn), axis=-1)
+    turned = quat.multiply(quat.multiply(inverse[:, None], axis), quats[0][:, None])[..., 1:]
+    rotation = 0.5 * scale * turned.swapaxes(1, 2)
+    return (np.concatenate((pos, error), axis=1), np.concatenate((jacobian, rotation), axis=1),
+            np.repeat(weight, 3))  # fmt: skip
+
+
+def _joint_limits(m, pose: Pose) -> list:
+    parts = []
+    worlds = len(pose.qpos)
+    for j in np.flatnonzero(m.jnt_limited):
+        q, dof, margin = int(m.jnt_qposadr[j]), int(m.jnt_dofadr[j]), float(m.jnt_margin[j])
+        given = (m.dof_invweight0[dof], m.jnt_solref[j], m.jnt_solimp[j])
+        if m.jnt_type[j] >= Joint.SLIDE:
+            for side in (-1, 1):
+                distance = side * (m.jnt_range[j, (side + 1) // 2] - pose.qpos[:, q])
+                row = np.zeros((worlds, 1, m.nv))
+                row[:, 0, dof] = -side
+                parts.append(_part(distance[:, None], row, *given, margin=margin, limit=True))
+        elif m.jnt_type[j] == Joint.BALL:
+            turn = quat.rotation_vector(quat.normalize(pose.qpos[:, q : q + 4]))
+            angle = np.sqrt(np.sum(turn * turn, axis=-1))
+            row = np.zeros((worlds, 1, m.nv))
+            row[:, 0, dof : dof + 3] = -turn / np.maximum(angle, MINVAL)[:, None]
+            distance = m.jnt_range[j].max() - angle
+            parts.append(_part(distance[:, None], row, *given, margin=margin, limit=True))
+    return parts
+
+
+def _tendon_limits(m, ten_length: Array, ten_rows: Array) -> list:
+    parts = []
+    for t in np.flatnonzero(m.tendon_limited):
+        for side in (-1, 1):
+            distance = side * (m.tendon_range[t, (side + 1) // 2] - ten_length[:, t])
+            given = (m.tendon_invweight0[t], m.tendon_solref_lim[t], m.tendon_solimp_lim[t])
+            parts.append(_part(distance[:, None], -side * ten_rows[:, t : t + 1], *given,
+                               margin=float(m.tendon_margin[t]), limit=True))  # fmt: skip
+    return parts
+
+
+def reference(rows: Rows, qvel: Array, step: float) -> tuple[Array, Array]:
+    """aref and 1/R of each row, zero where the row is off."""
+    ref, imp = rows.solref.copy(), rows.solimp.copy()
+    mixed = (ref[:, 0] > 0) != (ref[:, 1] > 0)
+    ref[mixed] = 0.02, 1.0
+    standard = ref[:, 0] > 0
+    ref[standard, 0] = np.maximum(ref[standard, 0], 2 * step)
+    imp[:, [0, 1, 3]] = np.clip(imp[:, [0, 1, 3]], MIN_IMPEDANCE, MAX_IMPEDANCE)
+    imp[:, 2], imp[:, 4] = np.maximum(imp[:, 2], 0.0), np.maximum(imp[:, 4], 1.0)
+    low, high, width, middle, power = imp.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x = np.abs(rows.size - rows.margin) / np.maximum(width, MINVAL)
+        y = np.where(x <= middle, x**power / middle ** (power - 1), 1 - (1 - x) ** power / (1 - middle) ** (power - 1))
+        y = np.where(power == 1, x, y)
+        d = np.where(x >= 1, high, np.where(x <= 0, low, low + y * (high - low)))
+        d = np.where((low == high) | (width <= MINVAL), 0.5 * (low + high), d)
+        stiff = np.where(standard, 1 / np.maximum(MINVAL, (high * ref[:, 0] * ref[:, 1]) ** 2), -ref[:, 0] / high**2)
+        damp = np.where(standard, 2 / np.maximum(MINVAL, high * ref[:, 0]), -ref[:, 1] / high)
+    velocity = (rows.jacobian @ qvel[..., None])[..., 0]
+    aref = -damp * velocity - stiff * d * (rows.pos - rows.margin)
+    inverse = 1.0 / np.maximum(MINVAL, (1 - d) * rows.weight / d)
+    return aref, np.where(rows.active, inverse, 0.0)
+
+
+def constrained_acceleration(matrix: Array, smooth: Array, rows: Rows, aref: Array, inverse: Array, *,
+                             start: Array | None = None, iterations: int = 50) -> Array:  # fmt: skip
+    """q̈ of the convex problem above: matrix M (W, nv, nv), smooth q̈₀ (W, nv)."""
+    if not rows.pos.shape[1]:
+        return smooth
+    used = inverse.any(axis=0)
+    J, aref, inverse, equality = rows.jacobian[:, used], aref[:, used], inverse[:, used], rows.equality[used]
+    x = smooth.copy() if start is None else start.copy()
+    for _ in range(iterations):
+        residual = (J @ x[..., None])[..., 0] - aref
+        weight = np.where(equality | (residual < 0), inverse, 0.0)
+        pull = (J.swapaxes(1, 2) @ (weight * residual)[..., None])[..., 0]
+        gradient = (matrix @ (x - smooth)[..., None])[..., 0] + pull
+        hessian = matrix + J.swapaxes(1, 2) @ (weight[..., None] * J)
+        direction = -np.linalg.solve(hessian, gradient[..., None])[..., 0]
+        along = (J @ direction[..., None])[..., 0]
+        length = _line_search(matrix, x - smooth, direction, residual, along, inverse, equality)
+        x = x + length[:, None] * direction
+        after = residual + length[:, None] * along
+        settled = np.where(equality | (after < 0), inverse, 0.0) == weight
+        if (settled.all(axis=1) & (np.abs(length - 1) < 1e-10)).all():
+            break
+    return x
+
+
+def _line_search(matrix: Array, offset: Array, direction: Array, residual: Array, along: Array, inverse: Array,
+                 equality: Array) -> Array:  # fmt: skip
+    """Exact minimiser of the cost along a direction: Newton on its piecewise linear derivative."""
+    moved = (matrix @ direction[..., None])[..., 0]
+    linear, quadratic = np.sum(moved * offset, axis=-1), np.sum(moved * direction, axis=-1)
+    length = np.ones(len(offset))
+    for _ in range(30):
+        value = residual + length[:, None] * along
+        weight = np.where(equality | (value < 0), inverse, 0.0)
+        slope = linear + length * quadratic + np.sum(weight * value * along, axis=-1)
+        curve = quadratic + np.sum(weight * along**2, axis=-1)
+        change = slope / np.maximum(curve, MINVAL)
+        length = length - change
+        if (np.abs(change) < 1e-12).all():
+            break
+    return length
