@@ -7,8 +7,9 @@ import zipfile
 
 import numpy as np
 import pytest
+import warp as wp
 
-from kinema.model import Model
+from kinema.model import CustomAttribute, Model, ModelBuilder
 
 from .rich import host, rich_model
 from .test_worlds import assert_equal_models
@@ -51,6 +52,29 @@ def test_a_model_without_state(tmp_path):
     rich_model(1).save(tmp_path / "m")
     model, state = Model.load(tmp_path / "m", "cpu")
     assert state is None and model.body_count == 3
+
+
+def test_templates_survive_without_their_hooks(tmp_path):
+    """A hook is code and cannot be saved, but what it makes of a world's rows can."""
+
+    def remap(values, offsets, columns):
+        return np.where(values >= 0, values + offsets["body"], values)
+
+    template = ModelBuilder()
+    template.add_custom_attribute(CustomAttribute("who", wp.int32, references=remap))
+    template.add_body(mass=1.0, inertia=np.eye(3))
+    template.add_custom_values_batch({"who": np.array([0, -1])})
+    b = ModelBuilder()
+    b.add_body(mass=1.0, inertia=np.eye(3))
+    b.replicate(template, 2)
+    model = b.finalize("cpu")
+    assert model.who.numpy().tolist() == [1, -1, 2, -1]
+    model.save(tmp_path / "first")
+    loaded, _ = Model.load(tmp_path / "first", "cpu")
+    assert loaded.who.numpy().tolist() == [1, -1, 2, -1]
+    assert loaded.world_classes[0].template["who"].tolist() == [0, -1]
+    loaded.save(tmp_path / "second")
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
 def test_other_files_are_refused(saved, tmp_path):

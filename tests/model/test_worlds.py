@@ -183,6 +183,16 @@ def test_worlds_do_not_touch_each_other():
     assert len(model._contact_pairs.blocks) == 1  # kept once, not per world
 
 
+def test_filter_pairs_may_be_appended():
+    b = ball()
+    b.add_shape_box(b.add_body(mass=1.0, inertia=np.eye(3)))
+    b.shape_collision_filter_pairs.append((1, 0))
+    b.shape_collision_filter_pairs.extend([(0, 1)])
+    model = b.finalize("cpu")
+    assert model.shape_collision_filter_pairs == {(0, 1)} and model.shape_contact_pair_count == 0
+    assert model.shape_collision_filter_mask([(1, 0), (0, 0)]).tolist() == [True, False]
+
+
 def test_classes_of_worlds_filled_by_adders():
     b = ModelBuilder()
     b.add_custom_attribute(CustomAttribute(name="heat", frequency=AttributeFrequency.BODY))

@@ -36,6 +36,10 @@ class WorldTemplate(Mapping):
             self._columns[key] = local_rows(self._model, self._model.fields[key], self._world)
         return self._columns[key]
 
+    def seed(self, columns: dict[str, np.ndarray]) -> None:
+        """Take columns that cannot be computed any more, after loading from a file."""
+        self._columns.update(columns)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._model.fields)
 
@@ -94,7 +98,7 @@ def local_block(model: Model, field: Field, worlds: np.ndarray) -> np.ndarray:
         rows = worlds if field.frequency == "world" else np.zeros(len(worlds), int)
         return np.stack([_host(model, field, row, row + 1) for row in rows])
     block = _take(model, field, field.frequency, worlds)
-    if field.references is None:
+    if field.references is None or block.size == 0:
         return block
     if field.references == "world":
         return np.zeros_like(block)
@@ -172,6 +176,8 @@ def group_worlds(model: Model, seeds: np.ndarray, direct: np.ndarray, touched: s
 
 
 def _split(classes: np.ndarray, values: np.ndarray) -> np.ndarray:
+    if (values == values[:1]).all():
+        return classes
     return np.unique(np.stack([classes, values], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
 
 

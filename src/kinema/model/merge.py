@@ -52,6 +52,22 @@ class Template:
         return rows
 
 
+class AllColumns(Mapping):
+    """Columns of a template by key, for hooks: every field of its table, defaults where nobody wrote."""
+
+    def __init__(self, template: Template):
+        self._template = template
+
+    def __getitem__(self, key: str) -> np.ndarray:
+        return self._template.column(self._template.table[key])
+
+    def __iter__(self):
+        return iter(self._template.table)
+
+    def __len__(self) -> int:
+        return len(self._template.table)
+
+
 @dataclass(slots=True)
 class Segment:
     """One copy of a template: into which world, where, under which label prefix."""
@@ -167,15 +183,17 @@ def _gather_single(field: Field, base: Template, layout: Layout, out: np.ndarray
 
 def write_block(field: Field, group: Group, block: np.ndarray) -> None:
     """Fill the block (copies, rows, ...) of one group."""
+    if block.size == 0:
+        return
     template = group.template
     source = template.column(field)
     if field.references is None:
         block[...] = source
     else:
         offsets = Offsets(template, group.starts, group.worlds, block.ndim)
-        block[...] = remap(field, source, offsets, template.columns, block.shape)
+        block[...] = remap(field, source, offsets, AllColumns(template), block.shape)
     if field.transform is not None and group.xforms is not None:
-        field.transform(block, group.xforms, template.columns)
+        field.transform(block, group.xforms, AllColumns(template))
     if field.prefixed and group.prefixes is not None:
         for copy, prefix in enumerate(group.prefixes):
             if prefix:

@@ -113,6 +113,7 @@ class Model:
         self._requested_state: set[str] = set()
         self._requested_contact: set[str] = set()
         self._world_xforms: np.ndarray | None = None
+        self._hooked: set[str] = set()  # fields whose remap hook was lost on the way through a file
         self._alone: dict[int, Segment] = {}  # worlds that are one copy of a template
         self._class_hints: tuple[np.ndarray, np.ndarray, set[str]] | None = None
         self._classes: list[WorldClass] | None = None

@@ -151,6 +151,8 @@ def save(path: str | Path, model: Model, state: State | None = None) -> None:
         elif value is not None:
             record["array"] = writer.add(value)
         fields.append(record)
+    # hooks are code: what only they can make local to a world is saved in that form too
+    hooked = {key for key, field in model.fields.items() if callable(field.references)} | model._hooked
     pairs = model._contact_pairs
     xforms = model._world_xforms
     document = {
@@ -164,6 +166,9 @@ def save(path: str | Path, model: Model, state: State | None = None) -> None:
         "starts": {kind: writer.add(model.kind_starts(kind)) for kind in model.kinds},
         "class_of": writer.add(model.world_class_of),
         "xforms": None if xforms is None else writer.add(xforms),
+        "hooked": [
+            {key: writer.add(group.template[key]) for key in sorted(hooked)} for group in model.world_classes
+        ],
         "sources": _sources(model, writer),
         "pairs": {
             "global": writer.add(pairs.global_pairs),
@@ -237,6 +242,9 @@ def _load_model(document: dict[str, Any], array: Callable[[int], np.ndarray], de
     model.mujoco.equality_constraint_count = len(model.mujoco.equality_constraint_type)
     model._class_of = array(document["class_of"])
     model._world_xforms = None if document["xforms"] is None else array(document["xforms"])
+    for group, columns in zip(model.world_classes, document["hooked"], strict=True):
+        group.template.seed({key: array(number) for key, number in columns.items()})
+        model._hooked |= columns.keys()
     blocks = [PairBlock(*(array(number) for number in block)) for block in document["pairs"]["blocks"]]
     model._contact_pairs = ContactPairs(array(document["pairs"]["global"]), blocks)
     for name, groups in document["colors"].items():

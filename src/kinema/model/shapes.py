@@ -112,6 +112,22 @@ class ShapeConfig:
         return copy.copy(self)
 
 
+class FilterPairs(list):
+    """Pairs of shapes of a builder; what is appended here is added there."""
+
+    def __init__(self, builder: ShapeMethods, pairs: list[tuple[int, int]]):
+        super().__init__(pairs)
+        self._builder = builder
+
+    def append(self, pair: Any) -> None:
+        self._builder.add_shape_collision_filter_pair(*pair)
+        super().append((min(pair), max(pair)))
+
+    def extend(self, pairs: Any) -> None:
+        for pair in pairs:
+            self.append(pair)
+
+
 _MATERIAL = ("ke", "kd", "kf", "ka", "mu", "restitution", "mu_torsional", "mu_rolling", "kh")
 
 
@@ -134,9 +150,9 @@ class ShapeMethods(JointMethods):
         return shapes
 
     @property
-    def shape_collision_filter_pairs(self) -> list[tuple[int, int]]:
-        """Pairs of shapes that never collide, lower index first."""
-        return [tuple(pair) for pair in self.rows("shape_filter_pairs").tolist()]
+    def shape_collision_filter_pairs(self) -> FilterPairs:
+        """Pairs of shapes that never collide, lower index first; appending to it adds a pair."""
+        return FilterPairs(self, [tuple(pair) for pair in self.rows("shape_filter_pairs").tolist()])
 
     def add_shape_collision_filter_pair(self, shape_a: int, shape_b: int) -> None:
         """Never let two shapes collide."""
