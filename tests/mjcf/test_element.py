@@ -1,5 +1,6 @@
 """The tree: children, finding, comparing, removing."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -223,3 +224,7 @@ def test_deep_trees_do_not_exhaust_the_stack(root):
     assert len(root.find_all("body")) == 3000
     assert root.to_xml_string().count("<body") == 3000
     root.resolve_references()
+    twin = copy.deepcopy(root)
+    assert twin.is_same_as(root)
+    twin.worldbody.body[0].remove()
+    assert twin.find_all("body") == [] and not twin.is_same_as(root)

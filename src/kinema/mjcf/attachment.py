@@ -173,6 +173,13 @@ def detach(model: Any) -> None:
     if parent is None:
         raise RuntimeError("Cannot `detach` a model that is not attached to some other model.")
     frame = parent.namescope.get("attachment_frame", model.model)
+    _unmerge(frame)
+    frame.remove()
+
+
+def _unmerge(frame: AttachmentFrame) -> None:
+    """Take the model of a frame out of all sections and name scopes."""
+    parent, model = frame.root, frame.attachment
     for mine, theirs in _sections(parent, model):
         _unshare(theirs)
         mine._attachments.pop(theirs.namescope, None)
@@ -181,7 +188,6 @@ def detach(model: Any) -> None:
     frame._attachments.clear()
     parent.namescope.remove("attachment_frame", model.model)
     parent.namescope.remove("attached_model", model.model)
-    frame.remove()
     model.namescope.parent = None
     parent.namescope.structure_changed()
 
@@ -231,17 +237,18 @@ class AttachmentFrame(ElementImpl):
     def prefixed_identifier(self, prefix_root: NameScope | None = None) -> str:
         return self.namescope.full_prefix(prefix_root) + self._attachment.model + PREFIX_SEPARATOR
 
+    def _path_name(self, values: dict[str, Any]) -> str | None:
+        return self._attachment.model + PREFIX_SEPARATOR
+
     def _is_kind(self, namespace: str) -> bool:
         return namespace == schema.ATTACHMENT_FRAME_NAMESPACE
 
-    def remove(self, affect_attachments: bool = False) -> None:
-        """Remove the frame; with `affect_attachments` the model is emptied of its bodies and detached."""
-        self._check_removable(affect_attachments)
+    def _end(self, affect_attachments: bool) -> None:
+        """With the frame the model goes: it is emptied of its bodies and detached."""
         if self._attachments:
             self._attachment.worldbody.remove(affect_attachments=True)
-            self._attachment.detach()
-        else:
-            super().remove(affect_attachments)
+            _unmerge(self)
+        super()._end(affect_attachments)
 
 
 class AttachmentFrameChild(ElementImpl):

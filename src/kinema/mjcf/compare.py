@@ -9,17 +9,26 @@ import numpy as np
 from kinema.mjcf.base import Element
 
 
-def same_element(mine: Any, theirs: Any) -> bool:
-    """Same kind, attributes and children; children in the same order within a tag, within tendons altogether."""
-    if theirs is None or theirs.spec is not mine.spec:
-        return False
-    if not same_attributes(mine, theirs):
-        return False
-    in_tendon = mine.parent is not None and mine.parent.tag == "tendon" and mine.parent.parent is mine.root
-    return _same_sequence(mine, theirs) if in_tendon else same_children(mine, theirs)
+def same(mine: Any, theirs: Any) -> bool:
+    """Same kind, attributes and children; children in the same order within a tag, within tendons altogether.
+
+    The name of a model does not count.
+    """
+    todo = [(mine, theirs)]
+    while todo:
+        a, b = todo.pop()
+        if b is None or b.spec is not a.spec:
+            return False
+        if a.tag != "mujoco" and not _same_attributes(a, b):
+            return False
+        pairs = _pairs(a, b)
+        if pairs is None:
+            return False
+        todo.extend(pairs)
+    return True
 
 
-def same_attributes(mine: Any, theirs: Any) -> bool:
+def _same_attributes(mine: Any, theirs: Any) -> bool:
     names = {*mine._ordered_names(), *theirs._ordered_names()}
     return all(_same_value(mine._get(name), theirs._get(name)) for name in names)
 
@@ -33,23 +42,21 @@ def _same_value(mine: Any, theirs: Any) -> bool:
     return mine == theirs
 
 
-def _same_sequence(mine: Any, theirs: Any) -> bool:
-    pairs = mine._present_children(), theirs._present_children()
-    return len(pairs[0]) == len(pairs[1]) and all(a.is_same_as(b) for a, b in zip(*pairs, strict=True))
-
-
-def same_children(mine: Any, theirs: Any) -> bool:
-    """Same children, whatever the order of different tags."""
-    own, other = _by_tag(mine._present_children()), _by_tag(theirs._present_children())
-    for tag in {*own, *other}:
+def _pairs(mine: Any, theirs: Any) -> list[tuple[Any, Any]] | None:
+    """The children that must say the same, pair by pair; None when they cannot be paired."""
+    own, other = mine._present_children(), theirs._present_children()
+    if mine.parent is not None and mine.parent.tag == "tendon" and mine.parent.parent is mine.root:
+        return list(zip(own, other, strict=True)) if len(own) == len(other) else None
+    pairs: list[tuple[Any, Any]] = []
+    groups, others = _by_tag(own), _by_tag(other)
+    for tag in {*groups, *others}:
         if tag in mine.spec.singletons:
-            if not mine._single(tag).is_same_as(theirs._single(tag)):
-                return False
-        elif len(own.get(tag, ())) != len(other.get(tag, ())):
-            return False
-        elif not all(a.is_same_as(b) for a, b in zip(own[tag], other[tag], strict=True)):
-            return False
-    return True
+            pairs.append((mine._single(tag), theirs._single(tag)))
+        elif len(groups.get(tag, ())) != len(others.get(tag, ())):
+            return None
+        else:
+            pairs.extend(zip(groups[tag], others[tag], strict=True))
+    return pairs
 
 
 def _by_tag(children: list[Any]) -> dict[str, list[Any]]:

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from kinema.mjcf import attachment, compare, copier, schema
+from kinema.mjcf import attachment, copier, schema
 from kinema.mjcf.asset import ModelAsset
 from kinema.mjcf.attachment import AttachableElement, AttachmentFrame, AttachmentFrameChild
 from kinema.mjcf.attribute import FileAttribute
@@ -150,9 +150,6 @@ class RootElement(ElementImpl):
         for model in self.attached_models():
             assets.update(model.get_assets())
         return assets
-
-    def is_same_as(self, other: Any) -> bool:
-        return other is not None and other.spec is self._spec and compare.same_children(self, other)
 
 
 SPECIAL_CLASSES += [

@@ -145,11 +145,13 @@ class AttributeHolder(base.Element):
         steps = []
         here: Any = self
         while here is not None and here._parent is not None:
-            values = given if here is self and given is not None else here._attributes
-            name = values.get("name") or (values.get("class") if here._spec.name == "default" else None)
+            name = here._path_name(given if here is self and given is not None else here._attributes)
             steps.append(f"{here._spec.name}[{name}]" if isinstance(name, str) else here._spec.name)
             here = here._parent
         return "/".join(reversed(steps))
+
+    def _path_name(self, values: dict[str, Any]) -> str | None:
+        return values.get("name") or (values.get("class") if self._spec.name == "default" else None)
 
     # ------------------------------------------------------------ identifiers
 

@@ -170,18 +170,24 @@ class ElementImpl(AttributeHolder):
     def remove(self, affect_attachments: bool = False) -> None:
         """Remove this element and all below it; a child of which there is always one is emptied instead."""
         self._check_removable(affect_attachments)
+        scope, parent = self.namescope, self._parent
+        for element in reversed(list(self.walk())):  # children first
+            element._end(affect_attachments)
+        if self._removed:
+            parent._list.remove(self)
+        scope.structure_changed()
+
+    def _end(self, affect_attachments: bool) -> None:
+        """Forget all values and children of an element whose children have ended; it may stay, empty."""
         if affect_attachments and self._attachments:
             for attachment in list(self._attachments.values()):
                 attachment.remove(affect_attachments=True)
-        for child in list(self._own_children()):
-            child.remove(affect_attachments)
         for name in list(self._attributes):
             self._force_clear(name)
+        self._list.clear()
         if self._spec.repeated or self._spec.on_demand:
-            self._parent._list.remove(self)
             put(self, "_parent", None)
             put(self, "_removed", True)
-        self.namescope.structure_changed()
 
     def _check_removable(self, affect_attachments: bool) -> None:
         todo: list[Any] = [] if affect_attachments else [self]
@@ -291,7 +297,7 @@ class ElementImpl(AttributeHolder):
 
         Elements of tendons must be in the same order altogether. References are compared by what they are written as.
         """
-        return compare.same_element(self, other)
+        return compare.same(self, other)
 
     # ------------------------------------------------------------ writing
 
