@@ -14,7 +14,7 @@ from kinema.convex.actuation import initial_control
 from kinema.convex.collision import Collider, capacity
 from kinema.convex.data import Data
 from kinema.convex.history import initial as initial_history
-from kinema.convex.layout import Layout
+from kinema.convex.layout import ALIASES, Layout
 from kinema.convex.model import Model
 from kinema.convex.stage import WARP_LANES, Stage, item_kernel, lane_kernel, runs, world_kernel
 from kinema.model.mujoco_fields import data_fields, model_fields
@@ -39,10 +39,10 @@ class Engine:
         self.collider = Collider(self.layout)
         self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
         self.d = self.layout.fill(Data)
-        self.stages = tuple(recipe.step(source, self.collider.stages))
+        self.recipes = {"step": tuple(recipe.step(source, self.collider.stages))}
         self.substeps = recipe.substeps(source)
-        self._graphs: dict[bool, wp.Graph] = {}
-        self._commands: list[wp.Launch] = []
+        self._graphs: dict[tuple[str, bool], wp.Graph] = {}
+        self._commands: dict[str, list[wp.Launch]] = {}
         self._pool: ThreadPoolExecutor | None = None
         self.reset()
 
@@ -70,7 +70,43 @@ class Engine:
             new[worlds] = value
         array.assign(np.ascontiguousarray(new).reshape(old.shape))
 
+    def expand(self, name: str) -> None:
+        """Let a parameter of the model differ per world; every world starts with the model's values."""
+        if name in self.layout.expanded:
+            return
+        shape = self._shape(name)
+        self.layout.expanded[name] = np.broadcast_to(self.read(name), shape)
+        self._refill(name)
+
+    def set_parameter(self, name: str, value) -> None:
+        """Write a parameter of the model: for all worlds alike, or world by world once it is expanded."""
+        array = self.array(name)
+        stored = getattr(array, "stored", None)
+        if stored is None:
+            self.write(name, value)
+        else:
+            old = stored.numpy()
+            stored.assign(np.broadcast_to(np.asarray(value, old.dtype), self._shape(name)[1:]).reshape(old.shape))
+        for twin, of in ALIASES.items():
+            if of == name:
+                self.set_parameter(twin, value)
+
+    def is_parameter(self, name: str) -> bool:
+        """Is this a number of the model that may be changed, and may differ per world?"""
+        return name in self.layout.parameters
+
+    def _refill(self, name: str) -> None:
+        """Make the array of a parameter anew, and everything that holds it."""
+        for twin in (name, *(twin for twin, of in ALIASES.items() if of == name)):
+            if twin != name:
+                self.layout.expanded[twin] = self.layout.expanded[name]
+            del self.layout.arrays[twin]
+        self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
+        self._commands.clear()
+        self._graphs.clear()
+
     def _shape(self, name: str) -> tuple[int, ...] | None:
+        name = ALIASES.get(name, name)
         field = data_fields().get(name) or model_fields().get(name)
         if field is None or field.group == "size":
             return None
@@ -99,43 +135,54 @@ class Engine:
 
     def forward(self) -> None:
         """Compute everything that follows from the state; nothing is advanced."""
-        self._run(1, advancing=False)
+        self._run("step", 1, advancing=False)
 
     def step(self, nstep: int = 1) -> None:
         """Advance every world by nstep time steps."""
-        self._run(nstep * self.substeps, advancing=True)
+        self._run("step", nstep * self.substeps, advancing=True)
 
-    def _run(self, count: int, advancing: bool) -> None:
-        """Run the recipe count times; a Runge-Kutta step counts four times."""
+    def inverse(self) -> None:
+        """Compute qfrc_inverse from qpos, qvel and qacc."""
+        if "inverse" not in self.recipes:
+            self.recipes["inverse"] = tuple(recipe.inverse_dynamics(self.source, self.collider.stages))
+        self._run("inverse", 1, advancing=True)
+
+    def _run(self, name: str, count: int, advancing: bool) -> None:
+        """Run a recipe count times; a Runge-Kutta step counts four times."""
         if self.device.is_cuda:
-            stages = tuple(s for s in self.stages if advancing or not s.advances)
-            if advancing not in self._graphs:
+            key = (name, advancing)
+            if key not in self._graphs:
+                stages = tuple(s for s in self.recipes[name] if advancing or not s.advances)
                 self._load(stages)  # capture must not load modules
                 with wp.ScopedCapture(device=self.device) as capture:
                     self._launch_stages(stages)
-                self._graphs[advancing] = capture.graph
+                self._graphs[key] = capture.graph
             for _ in range(count):
-                wp.capture_launch(self._graphs[advancing])
+                wp.capture_launch(self._graphs[key])
         else:
-            self._launch_worlds(count, advancing)
+            self._launch_worlds(name, count, advancing)
 
-    def _launch_worlds(self, count: int, advancing: bool) -> None:
+    def _launch_worlds(self, name: str, count: int, advancing: bool) -> None:
         """One kernel runs all stages of a world; threads share the worlds out in equal ranges."""
-        if not self._commands:
-            kernel = world_kernel(self.stages)
+        if name not in self._commands:
+            kernel = world_kernel(self.recipes[name])
             bounds = np.linspace(0, self.nworld, self.threads + 1).astype(int).tolist()
-            for first, last in zip(bounds[:-1], bounds[1:], strict=True):
-                inputs = [self.m, self.d, first, count, int(advancing)]
-                command = wp.launch(kernel, dim=last - first, inputs=inputs, device=self.device, record_cmd=True)
-                self._commands.append(command)
-        for command in self._commands:
+            self._commands[name] = [
+                wp.launch(
+                    kernel, dim=last - first, inputs=[self.m, self.d, first, count, int(advancing)],
+                    device=self.device, record_cmd=True,
+                )
+                for first, last in zip(bounds[:-1], bounds[1:], strict=True)
+            ]  # fmt: skip
+        commands = self._commands[name]
+        for command in commands:
             command.set_param_at_index(3, count)
             command.set_param_at_index(4, int(advancing))
-        if len(self._commands) == 1:
-            self._commands[0].launch()
+        if len(commands) == 1:
+            commands[0].launch()
             return
         self._pool = self._pool or ThreadPoolExecutor(self.threads)
-        list(self._pool.map(lambda command: command.launch(), self._commands))
+        list(self._pool.map(lambda command: command.launch(), commands))
 
     def _launches(self, stages: Sequence[Stage]) -> list[tuple]:
         """One kernel a stage, or a run of whole-world stages: (kernel, dim, inputs, block)."""

@@ -60,6 +60,8 @@ class Layout:
         device: Warp device.
         capacity: Sizes that are not the model's: nconmax, nefcmax, ...
         arrays: Every array made so far, by MuJoCo's name.
+        expanded: Values of the parameters that differ per world, [world, ...].
+        parameters: Names of the arrays that are parameters.
     """
 
     source: object
@@ -68,6 +70,7 @@ class Layout:
     capacity: Mapping[str, int]
     arrays: dict[str, wp.array] = field(default_factory=dict)
     expanded: dict[str, np.ndarray] = field(default_factory=dict)
+    parameters: set[str] = field(default_factory=set)
 
     def fill(self, struct, build: Mapping[str, object] | None = None):
         """An instance of a bundle, or of a struct of bundles, with every array in place."""
@@ -119,6 +122,7 @@ class Layout:
         return wp.array(values, dtype=what.dtype, device=self.device)
 
     def _param(self, what: Field) -> wp.array:
+        self.parameters.add(what.name)
         shape = (*self.extents(what), *_row(what.dtype))
         values = self.host(what.name).astype(np.float64 if what.dtype in (wp.float64, wp.vec2d) else np.float32)
         if what.name in self.expanded:

@@ -13,8 +13,10 @@ from kinema.convex import (
     camera,
     check,
     com,
+    energy,
     factor,
     fluid,
+    inverse,
     kinematics,
     mass,
     passive,
@@ -30,8 +32,11 @@ from kinema.convex.integrate import actuator_slope, advance, euler, implicit, rk
 from kinema.convex.integrate import derivatives as derivatives_of
 from kinema.convex.solve.primal import conjugate_gradient, newton
 from kinema.convex.stage import Stage
+from kinema.errors import BuildError
 
 DISABLE_CONSTRAINT = 1
+ENABLE_ENERGY, ENABLE_INVDISCRETE = 2, 8
+POTENTIAL, KINETIC = 43, 44  # of mjtSensor
 PGS, CG, NEWTON = range(3)
 EULER, RK4, IMPLICIT, IMPLICITFAST, DISCRETE = range(5)
 
@@ -106,6 +111,8 @@ def derivatives(m) -> list[Stage]:
 def integration(m) -> list[Stage]:
     """From acceleration to the next state."""
     kind = m.opt.integrator
+    if kind == DISCRETE:
+        raise BuildError("option integrator=\"discrete\" is not supported: use implicitfast, or Euler, implicit, RK4")
     choose = {
         EULER: [Stage(euler.euler)],
         RK4: [Stage(rk4.rk4)],
@@ -128,10 +135,33 @@ def step(m, collision: list[Stage]) -> list[Stage]:
         Stage(check.check_state, advances=True),
         *position(m, collision),
         *velocities(m),
+        *energies(m),
         *acceleration(m),
         *sensors.stages(m),
         *integration(m),
     ]
+
+
+def energies(m) -> list[Stage]:
+    """Energy, where the model asks for it or has a sensor of it."""
+    wanted = m.opt.enableflags & ENABLE_ENERGY or sensors.sensor_types(m) & {POTENTIAL, KINETIC}
+    return [Stage(energy.energy, once=True)] if wanted else []
+
+
+def inverse_dynamics(m, collision: list[Stage]) -> list[Stage]:
+    """mj_inverse."""
+    convert = [Stage(inverse.given_acceleration)]
+    if m.opt.enableflags & ENABLE_INVDISCRETE:
+        convert = {
+            EULER: [Stage(inverse.undo_euler)],
+            RK4: convert,  # has no discrete inverse
+            IMPLICIT: [*actuation.stages(m), *derivatives(m), Stage(inverse.undo_implicit)],
+            IMPLICITFAST: [*actuation.stages(m), *derivatives(m), Stage(inverse.undo_implicitfast)],
+        }[m.opt.integrator]
+    constraints = [Stage(inverse.no_constraint)]
+    if not m.opt.disableflags & DISABLE_CONSTRAINT:
+        constraints = [*assemble.stages(m), Stage(inverse.inverse_constraint)]
+    return [*position(m, collision), *velocities(m), *convert, *constraints, Stage(inverse.inverse_force)]
 
 
 def substeps(m) -> int:

@@ -1,0 +1,202 @@
+"""Inverse dynamics: the force that makes a given acceleration (mj_inverse).
+
+    qfrc_inverse = M qacc + qfrc_bias - qfrc_passive - J^T f(J qacc - aref)
+
+Constraint forces f follow from the acceleration row by row, for the constraint model is convex and soft: no solver is
+needed. With the enable flag `invdiscrete`, qacc is what the integrator made of it, (v' - v) / h, and is first turned
+back into the acceleration of continuous time: M a = (M - h qDeriv) qacc.
+"""
+
+import warp as wp
+
+from kinema.convex.constraint.row import (
+    CONTACT_ELLIPTIC,
+    EQUALITY,
+    FRICTION_DOF,
+    FRICTION_TENDON,
+)
+from kinema.convex.data import Data
+from kinema.convex.factor import solve_rows
+from kinema.convex.integrate.implicit import free_body_matrix, implicit_matrix, implicitfast_matrix
+from kinema.convex.kinematics import FREE
+from kinema.convex.model import Model
+from kinema.convex.passive import DISABLE_DAMPER, damping_slope, joint_damping
+
+DISABLE_EULERDAMP = wp.constant(1 << 15)
+
+
+@wp.func
+def mul_symmetric(
+    y: wp.array2d(dtype=float),
+    mat: wp.array2d(dtype=float),
+    x: wp.array2d(dtype=float),
+    rownnz: wp.array(dtype=int),
+    rowadr: wp.array(dtype=int),
+    colind: wp.array(dtype=int),
+    nv: int,
+    w: int,
+):
+    """y = mat x for a symmetric matrix kept as the rows of M."""
+    for i in range(nv):
+        y[w, i] = float(0.0)
+    for i in range(nv):
+        last = rowadr[i] + rownnz[i] - 1
+        sum = mat[w, last] * x[w, i]
+        for a in range(rowadr[i], last):
+            c = colind[a]
+            sum += mat[w, a] * x[w, c]
+            y[w, c] = y[w, c] + mat[w, a] * x[w, i]
+        y[w, i] = y[w, i] + sum
+
+
+@wp.func
+def given_acceleration(m: Model, d: Data, w: int):
+    """Take qacc as it is."""
+    for i in range(m.size.nv):
+        d.scratch.qacc_step[w, i] = d.frc.qacc[w, i]
+
+
+@wp.func
+def undo_euler(m: Model, d: Data, w: int):
+    """qacc_step: the acceleration before implicit damping."""
+    for i in range(m.size.nv):
+        d.scratch.qacc_step[w, i] = d.frc.qacc[w, i]
+    if (m.opt.disableflags & (DISABLE_EULERDAMP | DISABLE_DAMPER)) == 0:
+        mul_symmetric(
+            d.scratch.qacc_step, d.inertia.M, d.frc.qacc, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w
+        )
+        for i in range(m.size.nv):
+            b = joint_damping(m, w, i)
+            slope = damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
+            d.scratch.qacc_step[w, i] = d.scratch.qacc_step[w, i] + m.opt.timestep[w] * slope * d.frc.qacc[w, i]
+        divide_by_mass(m, d, w)
+
+
+@wp.func
+def undo_implicit(m: Model, d: Data, w: int):
+    """qacc_step: the acceleration before `implicit`."""
+    implicit_matrix(m, d, w)
+    for i in range(m.size.nv):
+        sum = float(0.0)
+        for a in range(m.dof.D_rowadr[i], m.dof.D_rowadr[i] + m.dof.D_rownnz[i]):
+            sum += d.inertia.qLU[w, a] * d.frc.qacc[w, m.dof.D_colind[a]]
+        d.scratch.qacc_step[w, i] = sum
+    divide_by_mass(m, d, w)
+
+
+@wp.func
+def undo_implicitfast(m: Model, d: Data, w: int):
+    """qacc_step: the acceleration before `implicitfast`."""
+    implicitfast_matrix(m, d, w)
+    mul_symmetric(
+        d.scratch.qacc_step, d.inertia.qH, d.frc.qacc, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w
+    )
+    for j in range(m.size.njnt):
+        if m.jnt.type[j] == FREE:
+            if m.body.alone[m.jnt.bodyid[j]] != 0:
+                first = m.jnt.dofadr[j]
+                acc = wp.spatial_vector()
+                for c in range(6):
+                    acc[c] = d.frc.qacc[w, first + c]
+                force = free_body_matrix(m, d, w, j) * acc
+                for c in range(6):
+                    d.scratch.qacc_step[w, first + c] = force[c]
+    divide_by_mass(m, d, w)
+
+
+@wp.func
+def divide_by_mass(m: Model, d: Data, w: int):
+    """qacc_step = M^-1 qacc_step."""
+    solve_rows(
+        d.scratch.qacc_step, d.inertia.qLD, d.inertia.qLDiagInv,
+        m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
+    )  # fmt: skip
+
+
+@wp.func
+def row_force(kind: int, jar: float, stiffness: float, frictionloss: float) -> float:
+    """Force of a row that stands alone, against its residual acceleration jar."""
+    force = -stiffness * jar
+    if kind == FRICTION_DOF or kind == FRICTION_TENDON:
+        force = wp.clamp(force, -frictionloss, frictionloss)
+    elif kind != EQUALITY and jar >= 0.0:
+        force = 0.0
+    return force
+
+
+@wp.func
+def cone_force(d: Data, w: int, r: int, c: int):
+    """Forces of an elliptic contact: efc.force holds the residuals of its rows from r on, and gets their forces."""
+    mu = d.crow.mu[w, c]
+    friction = d.con.friction[w, c]
+    normal = d.efc.force[w, r] * mu
+    slip2 = float(0.0)
+    dim = d.con.dim[w, c]
+    for k in range(1, dim):
+        u = d.efc.force[w, r + k] * friction[k - 1]
+        slip2 += u * u
+    slip = wp.sqrt(slip2)
+    if normal >= mu * slip or (slip <= 0.0 and normal >= 0.0):  # apart
+        for k in range(dim):
+            d.efc.force[w, r + k] = 0.0
+    elif mu * normal + slip <= 0.0 or (slip <= 0.0 and normal < 0.0):  # sticking
+        for k in range(dim):
+            d.efc.force[w, r + k] = -d.efc.D[w, r + k] * d.efc.force[w, r + k]
+    else:  # on the surface of the cone
+        stiffness = d.efc.D[w, r] / (mu * mu * (1.0 + mu * mu))
+        press = -stiffness * (normal - mu * slip) * mu
+        d.efc.force[w, r] = press
+        for k in range(1, dim):
+            u = d.efc.force[w, r + k] * friction[k - 1]
+            d.efc.force[w, r + k] = -press / slip * u * friction[k - 1]
+
+
+@wp.func
+def inverse_constraint(m: Model, d: Data, w: int):
+    """efc_force and qfrc_constraint from the acceleration (mj_invConstraint)."""
+    nefc = d.efc.nefc[w]
+    for i in range(m.size.nv):
+        d.frc.qfrc_constraint[w, i] = 0.0
+    for r in range(nefc):
+        jar = -d.efc.aref[w, r]
+        for i in range(m.size.nv):
+            jar += d.efc.J[w, r, i] * d.scratch.qacc_step[w, i]
+        d.efc.force[w, r] = jar
+    r = int(0)
+    while r < nefc:
+        kind = d.efc.type[w, r]
+        if kind == CONTACT_ELLIPTIC:
+            c = d.efc.id[w, r]
+            cone_force(d, w, r, c)
+            r += d.con.dim[w, c]
+        else:
+            d.efc.force[w, r] = row_force(kind, d.efc.force[w, r], d.efc.D[w, r], d.efc.frictionloss[w, r])
+            r += 1
+    for r in range(nefc):
+        force = d.efc.force[w, r]
+        if force != 0.0:
+            for i in range(m.size.nv):
+                d.frc.qfrc_constraint[w, i] = d.frc.qfrc_constraint[w, i] + d.efc.J[w, r, i] * force
+
+
+@wp.func
+def no_constraint(m: Model, d: Data, w: int):
+    """qfrc_constraint where there is none."""
+    for i in range(m.size.nv):
+        d.frc.qfrc_constraint[w, i] = 0.0
+
+
+@wp.func
+def inverse_force(m: Model, d: Data, w: int):
+    """qfrc_inverse."""
+    mul_symmetric(
+        d.frc.qfrc_inverse, d.inertia.M, d.scratch.qacc_step,
+        m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
+    )  # fmt: skip
+    for i in range(m.size.nv):
+        d.frc.qfrc_inverse[w, i] = (
+            d.frc.qfrc_inverse[w, i]
+            + d.frc.qfrc_bias[w, i]
+            - d.frc.qfrc_passive[w, i]
+            - d.frc.qfrc_constraint[w, i]
+        )
