@@ -8,17 +8,18 @@ How the asset section uses it, once for each mesh, then once for all:
         vertex=None, normal=None, texcoord=None, face=None,              # what the document gives itself, or
         builtin=None, params=(),                                         # builtin=
         scale=(1, 1, 1), refpos=(0, 0, 0), refquat=(1, 0, 0, 0), inertia="legacy", smoothnormal=False,
-        maxhullvert=-1, needhull=True)
+        maxhullvert=-1, needhull=True, needsdf=False)
     arrays = pack_meshes([mesh, ...], bvh_start=number_of_bvh_nodes_of_bodies)
 
 `mesh_asset` is `load_mesh` (or `builtin_mesh`) and `compile_mesh`, with the disk cache around them. `pack_meshes` gives
-every mesh_* field (mesh_pathadr excepted) and the meshes' part of bvh_*, to stand after the bodies' part.
+every mesh_* field (mesh_pathadr excepted), oct_*, and the meshes' part of bvh_*, to stand after the bodies' part.
 
 `needhull` is true where a colliding geom of type mesh (or sdf) or an explicit contact pair uses the mesh; a mesh
-without faces, or with inertia="convex", gets its hull anyway. A geom of type mesh composes its own pose with `mesh.pos,
-mesh.quat`; its mass is density * `mesh.volume` (the surface area for inertia="shell") and its inertia that of a box
-with half sizes `mesh.boxsz` and that mass. `mesh.aamm` is (min, max) of the processed vertices; `fit_primitive`,
-`mesh_aabb` and `mesh_rbound` derive from the mesh what geoms need.
+without faces, or with inertia="convex", gets its hull anyway. `needsdf` is true where a geom of type sdf without a
+plugin uses the mesh. A geom of type mesh composes its own pose with `mesh.pos, mesh.quat`; its mass is density *
+`mesh.volume` (the surface area for inertia="shell") and its inertia that of a box with half sizes `mesh.boxsz` and that
+mass. `mesh.aamm` is (min, max) of the processed vertices; `fit_primitive`, `mesh_aabb` and `mesh_rbound` derive from
+the mesh what geoms need.
 
 Errors are `CompileError` without a place (the caller adds the element), or `ResourceError` for files that do not
 decode.
@@ -36,6 +37,7 @@ import numpy as np
 
 from kinema.compile import mesh_cache
 from kinema.errors import CompileError
+from kinema.geometry import octree
 from kinema.geometry.builtin_mesh import builtin_inertia, builtin_mesh
 from kinema.geometry.bvh import BoundingVolumes, mesh_bvh
 from kinema.geometry.hull import DegenerateHull, graph_faces, hull_extrema, hull_faces, hull_graph, mirrored_graph
@@ -52,6 +54,7 @@ from kinema.geometry.inertia import (
 )
 from kinema.geometry.mesh import Float32, Float64, Int32, MeshData
 from kinema.geometry.normals import vertex_normals
+from kinema.geometry.octree import Octree
 from kinema.geometry.polygons import Polygons, mirrored, newell_normals, polygons
 from kinema.resources import Resource, decode
 
@@ -72,6 +75,7 @@ class CompiledMesh:
         boxsz: Half sizes of the box with the same inertia.
         aamm: (6,) minimum and maximum of the vertices.
         bvh: Hierarchy over the faces.
+        octree: Signed distances, empty unless asked for.
         shell: Whether mass sits on the surface.
     """
 
@@ -93,6 +97,7 @@ class CompiledMesh:
     boxsz: Float64
     aamm: Float64
     bvh: BoundingVolumes
+    octree: Octree
     shell: bool
 
 
@@ -114,6 +119,7 @@ def mesh_asset(
     smoothnormal: bool = False,
     maxhullvert: int = -1,
     needhull: bool = True,
+    needsdf: bool = False,
 ) -> CompiledMesh:
     """A mesh asset from its attributes, taken from the disk cache where the same one was processed before."""
     written = {"vertex": vertex, "normal": normal, "texcoord": texcoord, "face": face}
@@ -127,6 +133,7 @@ def mesh_asset(
         "smoothnormal": bool(smoothnormal),
         "maxhullvert": int(maxhullvert),
         "needhull": bool(needhull),
+        "needsdf": bool(needsdf),
     }
     if resource is None:
         data = builtin_mesh(builtin, params) if builtin is not None else load_mesh(name, **written)
@@ -148,7 +155,7 @@ def _to_arrays(mesh: CompiledMesh) -> dict[str, np.ndarray]:
     arrays = {}
     for item in fields(mesh):
         value = getattr(mesh, item.name)
-        if isinstance(value, (Polygons, BoundingVolumes)):
+        if isinstance(value, (Polygons, BoundingVolumes, Octree)):
             arrays |= {f"{item.name}.{inner.name}": getattr(value, inner.name) for inner in fields(value)}
         elif item.name != "name":
             arrays[item.name] = np.asarray(value)
@@ -159,6 +166,7 @@ def _from_arrays(name: str, arrays: dict[str, np.ndarray]) -> CompiledMesh:
     nested = {
         "poly": Polygons(**{item.name: arrays[f"poly.{item.name}"] for item in fields(Polygons)}),
         "bvh": BoundingVolumes(**{item.name: arrays[f"bvh.{item.name}"] for item in fields(BoundingVolumes)}),
+        "octree": Octree(**{item.name: arrays[f"octree.{item.name}"] for item in fields(Octree)}),
     }
     flat = {key: value for key, value in arrays.items() if "." not in key}
     flat["volume"], flat["shell"] = float(flat["volume"]), bool(flat["shell"])
@@ -261,6 +269,7 @@ def compile_mesh(
     smoothnormal: bool = False,
     maxhullvert: int = -1,
     needhull: bool = True,
+    needsdf: bool = False,
     reorient: bool = True,
 ) -> CompiledMesh:
     """Process one mesh as MuJoCo does.
@@ -270,6 +279,7 @@ def compile_mesh(
         data: What `load_mesh` or `builtin_mesh` gave.
         scale, refpos, refquat, inertia, smoothnormal, maxhullvert: The asset's attributes.
         needhull: Whether a convex hull is wanted; see the module's text.
+        needsdf: Whether an octree of signed distances is wanted.
         reorient: False leaves the mesh where it is (meshes made from signed distance functions).
 
     Raises:
@@ -322,6 +332,7 @@ def compile_mesh(
     normal = _rotated(normal.astype(np.float64), inverse).astype(np.float32)
     aamm = np.concatenate([vert.min(axis=0), vert.max(axis=0)])
     stored = vert.astype(np.float32)
+    bvh = mesh_bvh(vert, face)
     return CompiledMesh(
         name=name,
         vert=stored,
@@ -340,7 +351,8 @@ def compile_mesh(
         volume=volume,
         boxsz=boxsz,
         aamm=aamm,
-        bvh=mesh_bvh(vert, face),
+        bvh=bvh,
+        octree=octree.build(vert, face, aamm, bvh) if needsdf else octree.no_octree(),
         shell=inertia == "shell",
     )
 
@@ -485,7 +497,7 @@ def pack_meshes(meshes: Sequence[CompiledMesh], *, bvh_start: int = 0) -> dict[s
         bvh_start: How many bounding volumes come before (those of the bodies).
 
     Returns:
-        Every ``mesh_*`` field except ``mesh_pathadr``, and the meshes' part of ``bvh_*``.
+        Every ``mesh_*`` field except ``mesh_pathadr``, all of ``oct_*``, and the meshes' part of ``bvh_*``.
     """
     pack = _Packer()
     a = pack.arrays
@@ -517,7 +529,12 @@ def pack_meshes(meshes: Sequence[CompiledMesh], *, bvh_start: int = 0) -> dict[s
     a["mesh_polyadr"], a["mesh_polynum"] = _int(polyadr), _int([len(m.poly.num) for m in meshes])
     a["mesh_bvhadr"] = _int([bvh_start + adr if len(m.face) else -1 for m, adr in zip(meshes, bvhadr, strict=True)])
     a["mesh_bvhnum"] = _int([len(m.bvh.nodeid) for m in meshes])
-    a["mesh_octadr"], a["mesh_octnum"] = _int([-1] * len(meshes)), _int([0] * len(meshes))
+    octadr = pack.add("oct_child", [m.octree.child for m in meshes], (8,), np.int32)
+    pack.add("oct_depth", [m.octree.depth for m in meshes], (), np.int32)
+    pack.add("oct_aabb", [m.octree.aabb for m in meshes], (6,), np.float64)
+    pack.add("oct_coeff", [m.octree.coeff for m in meshes], (8,), np.float64)
+    a["mesh_octnum"] = _int([len(m.octree.depth) for m in meshes])
+    a["mesh_octadr"] = _int([adr if len(m.octree.depth) else -1 for m, adr in zip(meshes, octadr, strict=True)])
     a["mesh_extrema"] = np.array([m.extrema for m in meshes], np.int32).reshape(-1, 27)
     a["mesh_scale"] = np.array([m.scale for m in meshes], np.float64).reshape(-1, 3)
     a["mesh_pos"] = np.array([m.pos for m in meshes], np.float64).reshape(-1, 3)
