@@ -244,6 +244,40 @@ def orientation_transmission(m: Model, d: Data, w: int, i: int):
 
 
 @wp.func
+def adhesion_transmission(m: Model, d: Data, w: int, i: int):
+    """Actuators that press the contacts of a body together; needs the contacts, not their constraint rows."""
+    if m.actuator.trntype[i] == BODY:
+        adr = begin_row(m, d, w, i, 0)
+        target = m.actuator.trnid[i][0]
+        for k in range(m.size.nv):
+            d.act.moment[w, adr + k] = 0.0
+            d.act.moment_colind[w, adr + k] = k
+        count = int(0)
+        for c in range(d.con.ncon[w]):
+            geoms = d.con.geom[w, c]
+            body0 = m.geom.bodyid[geoms[0]]
+            body1 = m.geom.bodyid[geoms[1]]
+            on_target = body0 == target or body1 == target
+            if on_target and d.con.exclude[w, c] <= 1 and m.body.weldid[body0] != m.body.weldid[body1]:
+                count += 1
+                frame = d.con.frame[w, c]
+                normal = wp.vec3(frame[0, 0], frame[0, 1], frame[0, 2])
+                for side in range(2):
+                    body = wp.where(side == 0, body0, body1)
+                    pull = wp.where(side == 0, 1.0, -1.0) * normal  # against the separating direction
+                    offset = d.con.pos[w, c] - d.inertia.subtree_com[w, m.body.rootid[body]]
+                    dof = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, body)
+                    while dof >= 0:
+                        entry = wp.dot(point_motion(d.inertia.cdof[w, dof], offset), pull)
+                        d.act.moment[w, adr + dof] = d.act.moment[w, adr + dof] + entry
+                        dof = m.dof.parentid[dof]
+        if count > 1:
+            for k in range(m.size.nv):
+                d.act.moment[w, adr + k] = d.act.moment[w, adr + k] / float(count)
+        d.act.length[w, m.actuator.outadr[i]] = 0.0
+
+
+@wp.func
 def actuator_velocity(m: Model, d: Data, w: int, i: int):
     """Rates of the lengths of actuator i."""
     for out in range(m.actuator.outadr[i], m.actuator.outadr[i] + m.actuator.outnum[i]):
@@ -261,6 +295,7 @@ KINDS = {
     "crank": (crank_transmission, (2,)),
     "tendon": (tendon_transmission, (3,)),
     "site": (site_transmission, (4,)),
+    "adhesion": (adhesion_transmission, (5,)),
     "orientation": (orientation_transmission, (6,)),
 }
 """The stage of each kind of transmission, and the values of mjtTrn it serves."""
