@@ -1,8 +1,8 @@
 """ModelBuilder: collects the rows of a model and makes the model of them.
 
 The work is done in the files named after it: rows and columns (`rows.py`, `columns.py`), custom attributes
-(`attributes.py`), worlds and merging (`worlds.py`, `merge.py`), and the adders (`bodies.py`, `joints.py`, `shapes.py`,
-`particles.py`, `deformables.py`).
+(`attributes.py`), worlds and merging (`worlds.py`, `merge.py`), and the adders (`bodies.py`, `joints.py`,
+`constraints.py`, `shapes.py`, `particles.py`, `deformables.py`).
 """
 
 from __future__ import annotations

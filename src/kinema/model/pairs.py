@@ -1,8 +1,8 @@
 """Which shapes may touch: pairs per kind of world, expanded only when somebody asks.
 
-Two shapes may touch if both collide with shapes, they belong to different bodies (one of which moves), their groups
-meet, they share a world or one of them is global, and no filter forbids the pair. Identical worlds have identical
-pairs up to an offset, so pairs are found and kept once per kind of world.
+Two shapes may touch if both collide with shapes, they belong to different bodies (all static shapes to the same one,
+-1), their groups meet, they share a world or one of them is global, and no filter forbids the pair. Identical worlds
+have identical pairs up to an offset, so pairs are found and kept once per kind of world.
 
 Groups: 0 meets nothing; a > 0 meets a and every negative group; a < 0 meets all but a (and 0).
 """
@@ -70,7 +70,7 @@ class Shapes:
     def meet(self, i: np.ndarray, other: Shapes, j: np.ndarray) -> np.ndarray:
         """Whether shape i of this set may touch shape j of the other, filters aside."""
         a, b = self.body[i], other.body[j]
-        return (a != b) & ((a >= 0) | (b >= 0)) & groups_meet(self.group[i], other.group[j])
+        return (a != b) & groups_meet(self.group[i], other.group[j])
 
 
 def _colliding(columns: dict[str, np.ndarray], rows: np.ndarray) -> Shapes:

@@ -16,10 +16,10 @@ import numpy as np
 
 from ..errors import BuildError, WrongKind
 from .bodies import vector
+from .constraints import ConstraintMethods
 from .enums import GeoType, ShapeFlags
 from .frequency import FILTER_PAIR
 from .inertia import add_mass, shape_mass
-from .joints import JointMethods
 from .transform import IDENTITY, quat_between
 from .worlds import pose
 
@@ -131,7 +131,7 @@ class FilterPairs(list):
 _MATERIAL = ("ke", "kd", "kf", "ka", "mu", "restitution", "mu_torsional", "mu_rolling", "kh")
 
 
-class ShapeMethods(JointMethods):
+class ShapeMethods(ConstraintMethods):
     """The builder's methods that add shapes, sites and collision filters."""
 
     @property
