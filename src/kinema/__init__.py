@@ -13,6 +13,7 @@ _PUBLIC = {
         ),
         "kinema.model",
     ),
+    "Simulation": "kinema.simulation",
 }  # fmt: skip
 
 

@@ -95,3 +95,21 @@ YIELDING = """
   </worldbody>
 </mujoco>
 """
+
+RESTING = """
+<mujoco>
+  <option timestep="0.002" cone="{cone}" integrator="{integrator}"/>
+  <worldbody>
+    <geom type="plane" size="1 1 .1"/>
+    <body pos="0 0 .099">
+      <freejoint/>
+      <geom size=".1" friction="0.8 0.02 0.01" condim="6"/>
+      <body pos=".15 0 0">
+        <joint name="h" axis="0 1 0" range="-0.1 0.1" limited="true" frictionloss="0.3" damping="0.2"/>
+        <geom type="capsule" fromto="0 0 0 .2 0 0" size=".04" condim="3"/>
+      </body>
+    </body>
+  </worldbody>
+  <equality><joint joint1="h" polycoef="0.05 0 0 0 0"/></equality>
+</mujoco>
+"""
