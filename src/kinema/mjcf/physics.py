@@ -1,7 +1,7 @@
-"""The door to simulating a document, opened by the simulation layer.
+"""The door to simulating a document.
 
-`Physics` keeps the name that programs written for PyMJCF import. The document layer stands below the simulation, so the
-class that does the work registers itself here.
+`Physics` keeps the name and the first call that programs written for PyMJCF use. The document layer stands below the
+simulation, so until the simulation opens the door it says so.
 """
 
 from __future__ import annotations
