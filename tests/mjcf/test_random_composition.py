@@ -4,7 +4,9 @@ import copy
 import random
 
 import mujoco
+import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from kinema import mjcf
 
@@ -44,6 +46,20 @@ def check(model):
         assert frame.root is model and frame.full_identifier.endswith(f"{attached.model}/")
         assert model.enter_scope(attached.model) is attached
         assert attached.option.timestep == model.option.timestep
+
+
+def check_angles(model):
+    """Every body is turned as its own model means it, or the nearest model above that says so."""
+    m = mujoco.MjModel.from_xml_string(model.to_xml_string())
+    for body in model.find_all("body"):
+        if getattr(body, "euler", None) is None:
+            continue
+        owner = body.root
+        while owner is not None and owner.compiler.angle is None:
+            owner = owner.parent_model
+        scale = 1 if owner is not None and owner.compiler.angle == "radian" else np.pi / 180
+        expected = Rotation.from_euler("XYZ", np.array(body.euler) * scale).as_quat(scalar_first=True)
+        np.testing.assert_allclose(m.body(body.full_identifier).quat, expected, atol=1e-12)
 
 
 def step(models, chance, number):
@@ -91,6 +107,8 @@ def test_random_operations(seed):
             assert any(reason in str(error) for reason in expected), error
             refused += 1
         check(chance.choice(models).root_model)
+        if number % 10 == 9:
+            check_angles(chance.choice(models).root_model)
     assert refused < 55
     for model in models:
         if model.parent_model is not None:
