@@ -16,6 +16,11 @@ from tests.compile.mesh_oracle import public_files
 OBJ = b"v 0 0 0\nv 1 0 0\nv 0 2 0\nv 0 0 3\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 
 
+@pytest.fixture(autouse=True)
+def forget():
+    mesh_module._recent.clear()
+
+
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("KINEMA_CACHE_DIR", str(tmp_path))
@@ -47,9 +52,27 @@ def same(a, b) -> bool:
 
 
 def test_second_time_comes_from_disk_and_is_the_same(cache, counted):
-    first, second = asset(), asset()
+    first = asset()
+    mesh_module._recent.clear()
+    second = asset()
     assert counted == ["m"] and len(list(cache.iterdir())) == 1
     assert same(first, second) and type(second.volume) is float and type(second.shell) is bool
+
+
+def test_the_same_process_does_not_even_look_at_the_disk(cache, counted, monkeypatch):
+    first = asset()
+    monkeypatch.setattr(mesh_cache, "load", lambda key: pytest.fail("the disk was asked"))
+    second = asset(name="other")
+    assert counted == ["m"] and second.name == "other" and (first.vert == second.vert).all()
+
+
+def test_memory_is_bounded():
+    recent = mesh_cache.Recent(limit=10)
+    for key in "abc":
+        recent.put(key, key, 4)
+    assert recent.get("a") is None and recent.get("b") == "b" and recent.get("c") == "c"
+    recent.put("huge", "huge", 11)
+    assert recent.get("huge") is None and recent.get("c") is None
 
 
 def test_the_key_covers_content_and_parameters(cache, counted):
@@ -79,7 +102,9 @@ def test_damaged_entries_are_made_again(cache, counted, damage):
     data = entry.read_bytes()
     middle = len(data) // 2
     entry.write_bytes(data[:middle] + b"wrong" + data[middle + 5 :] if damage is None else damage)
+    mesh_module._recent.clear()
     assert same(first, asset()) and len(counted) == 2
+    mesh_module._recent.clear()
     asset()
     assert len(counted) == 2  # and stored again
 
@@ -87,7 +112,9 @@ def test_damaged_entries_are_made_again(cache, counted, damage):
 def test_no_cache_where_the_folder_cannot_be_made(tmp_path, monkeypatch, counted):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("KINEMA_CACHE_DIR", str(tmp_path / "file"))
-    assert same(asset(), asset()) and len(counted) == 2
+    first = asset()
+    mesh_module._recent.clear()
+    assert same(first, asset()) and len(counted) == 2
 
 
 def test_empty_variable_turns_it_off(monkeypatch, counted):

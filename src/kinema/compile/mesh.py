@@ -31,7 +31,7 @@ centring and rotation to the inertial frame; bounding volumes. Positions are flo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
@@ -141,13 +141,25 @@ def mesh_asset(
         return compile_mesh(name, data, **options)
     source = (resource.data, content_type or resource.media_type or resource.extension)
     given = [None if value is None else np.asarray(value, np.float64) for value in written.values()]
-    key = mesh_cache.key(*source, *given, *options.values())
-    arrays = mesh_cache.load(key)
-    if arrays is not None:
-        return _from_arrays(name, arrays)
-    mesh = compile_mesh(name, load_mesh(name, resource=resource, content_type=content_type, **written), **options)
-    mesh_cache.store(key, _to_arrays(mesh))
-    return mesh
+    # the same bytes in the same process: Python hashes a bytes object once, and finds it again by identity
+    short = (*source, *(None if array is None else array.tobytes() for array in given), *options.values())
+    mesh = _recent.get(short)
+    if mesh is None:
+        key = mesh_cache.key(*source, *given, *options.values())
+        arrays = mesh_cache.load(key)
+        if arrays is None:
+            mesh = compile_mesh(
+                name, load_mesh(name, resource=resource, content_type=content_type, **written), **options
+            )
+            arrays = _to_arrays(mesh)
+            mesh_cache.store(key, arrays)
+        else:
+            mesh = _from_arrays(name, arrays)
+        _recent.put(short, mesh, len(resource.data) + sum(array.nbytes for array in arrays.values()))
+    return replace(mesh, name=name)
+
+
+_recent: mesh_cache.Recent[CompiledMesh] = mesh_cache.Recent()
 
 
 def _to_arrays(mesh: CompiledMesh) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Processed meshes kept on disk, by the hash of everything they depend on.
+"""Processed meshes kept on disk and in memory, by everything they depend on.
 
 One file a mesh under ``$KINEMA_CACHE_DIR`` (default ``~/.cache/kinema``), in the folder ``mesh``: a JSON line that
 names the arrays with dtype and shape, then their bytes. The key covers the content of the asset, every parameter, and
@@ -11,10 +11,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tempfile
+import threading
+import zlib
+from collections import OrderedDict
+from collections.abc import Hashable
 from functools import cache
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 import scipy
@@ -22,7 +28,45 @@ import scipy
 _MAGIC = "kinema-arrays"
 _ALIGN = 16
 
+MEMORY_BYTES = 256 << 20
+
 Arrays = dict[str, np.ndarray]
+T = TypeVar("T")
+
+
+class Recent(Generic[T]):
+    """Results kept in this process, the least recently used forgotten first; off where the cache is off."""
+
+    def __init__(self, limit: int = MEMORY_BYTES):
+        self._limit, self._total = limit, 0
+        self._entries: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> T | None:
+        """What was put under the key, if it is still there."""
+        if folder() is None:
+            return None
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None:
+                return None
+            self._entries.move_to_end(key)
+            return entry[0]
+
+    def put(self, key: Hashable, value: T, size: int) -> None:
+        """Keep a value of about ``size`` bytes."""
+        with self._lock:
+            old = self._entries.pop(key, None)
+            self._total += size - (old[1] if old else 0)
+            self._entries[key] = (value, size)
+            while self._total > self._limit and self._entries:
+                self._total -= self._entries.popitem(last=False)[1][1]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._entries.clear()
+            self._total = 0
 
 
 def folder() -> Path | None:
@@ -96,7 +140,9 @@ def store(name: str, arrays: Arrays) -> bool:
 def _packed(arrays: Arrays) -> bytes:
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     bodies = [array.tobytes() for array in contiguous.values()]
-    check = hashlib.blake2b(b"".join(bodies), digest_size=8).hexdigest()
+    check = 0
+    for body in bodies:
+        check = zlib.crc32(body, check)
     table = [[name, array.dtype.str, list(array.shape)] for name, array in contiguous.items()]
     head = json.dumps({"format": _MAGIC, "check": check, "arrays": table}).encode()
     head += b" " * (-(len(head) + 1) % _ALIGN) + b"\n"
@@ -109,14 +155,14 @@ def _unpacked(data: bytes) -> Arrays:
     if head["format"] != _MAGIC:
         raise ValueError("not an array file")
     arrays: Arrays = {}
-    digest = hashlib.blake2b(digest_size=8)
+    check = 0
     offset = end
     for name, dtype, shape in head["arrays"]:
-        count = int(np.prod(shape, dtype=np.int64))
+        count = math.prod(shape)
         array = np.frombuffer(data, np.dtype(dtype), count, offset).reshape(shape)
-        digest.update(memoryview(data)[offset : offset + array.nbytes])
+        check = zlib.crc32(memoryview(data)[offset : offset + array.nbytes], check)
         arrays[name] = array
         offset += array.nbytes + (-array.nbytes % _ALIGN)
-    if digest.hexdigest() != head["check"]:
+    if check != head["check"]:
         raise ValueError("damaged array file")
     return arrays
