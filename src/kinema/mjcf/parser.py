@@ -12,7 +12,7 @@ import zipfile
 from typing import Any
 
 from kinema.errors import BadValue, DocumentError, UnknownAttribute, UnknownElement, did_you_mean
-from kinema.mjcf import debugging, files
+from kinema.mjcf import debugging, files, schema
 from kinema.mjcf.constants import PREFIX_SEPARATOR, PREFIX_SEPARATOR_ESCAPE
 from kinema.mjcf.element import RootElement
 from kinema.mjcf.source import Node, expand_includes, read_xml
@@ -157,8 +157,7 @@ def _child(node: Node, parent: Any, escape_separators: bool) -> Any:
     try:
         spec = parent._spec.children.get(node.tag)
         if spec is None:
-            hint = did_you_mean(node.tag, parent._spec.children)
-            raise UnknownElement(f"<{node.tag}> is not a valid child of <{parent._spec.name}>{hint}")
+            raise UnknownElement(schema.unknown_child(node.tag, parent._spec))
         attributes = dict(node.attributes)
         if escape_separators:
             attributes = {name: _escape(name, value) for name, value in attributes.items()}

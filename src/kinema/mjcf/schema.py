@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from importlib import resources
 
+from kinema.errors import did_you_mean
+
 NUMERIC = ("float", "int")
 ATTACHMENT_FRAME_NAMESPACE = "attachment_frame"
 
@@ -105,6 +107,9 @@ class _Block:
     namespace: str | None = None
 
 
+# Elements of earlier versions of MuJoCo, and what to use instead.
+GONE: dict[str, str] = {}
+
 _SHAPE = re.compile(r"(float|int|chars)\[(\d*)(?:\.\.(\d+))?\]")
 _NAMED = re.compile(r"(flags|ref|names|file|dir)<([^>]*)>")
 
@@ -141,7 +146,9 @@ def _read(text: str) -> dict[str, _Block]:
         words = line.split("#", 1)[0].split()
         if not words:
             continue
-        if not line.startswith(" "):
+        if words[0] == "gone":
+            GONE[words[1]] = " ".join(words[2:])
+        elif not line.startswith(" "):
             block = _Block()
             if words[0] == "group":
                 groups[words[1]] = block
@@ -214,6 +221,12 @@ def root() -> ElementSpec:
     """The spec of <mujoco>, from which all others are reached through `children`."""
     text = resources.files(__package__).joinpath("mjcf.schema").read_text(encoding="utf-8")
     return _Builder(_read(text)).element("mujoco", "!", frozenset())
+
+
+def unknown_child(tag: str, spec: ElementSpec) -> str:
+    """What to say about a child that a spec does not have: the likely name, or what replaced it."""
+    message = f"<{tag}> is not a valid child of <{spec.name}>"
+    return f"{message}; {GONE[tag]}" if tag in GONE else message + did_you_mean(tag, spec.children)
 
 
 def walk(spec: ElementSpec | None = None) -> Iterator[tuple[tuple[str, ...], ElementSpec]]:

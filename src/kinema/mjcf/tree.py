@@ -128,8 +128,7 @@ class ElementImpl(AttributeHolder):
     def _check_child(self, tag: str) -> ElementSpec:
         child_spec = self._spec.children.get(tag)
         if child_spec is None:
-            hint = did_you_mean(tag, self._spec.children)
-            raise placed(UnknownChild(f"<{tag}> is not a valid child of <{self._spec.name}>{hint}"), self)
+            raise placed(UnknownChild(schema.unknown_child(tag, self._spec)), self)
         return child_spec
 
     def add(self, element_name: str, **kwargs: Any) -> Any:

@@ -50,8 +50,7 @@ def _check_children(node: Node, spec: ElementSpec) -> list[tuple[Node, ElementSp
     for child in node.children:
         child_spec = spec.children.get(child.tag)
         if child_spec is None:
-            where = f"<{child.tag}> is not a valid child of <{node.tag}>"
-            raise _problem(UnknownElement, child, where + did_you_mean(child.tag, spec.children))
+            raise _problem(UnknownElement, child, schema.unknown_child(child.tag, spec))
         count[child.tag] = count.get(child.tag, 0) + 1
         if count[child.tag] > 1 and child_spec.cardinality in "?!":
             message = f"<{node.tag}> may hold only one <{child.tag}>, this is number {count[child.tag]}"
