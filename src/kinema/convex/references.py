@@ -14,6 +14,7 @@ from warp._src import codegen
 
 _structs: set[str] = set()
 _generate_func = codegen.codegen_func
+_generate_snippet = codegen.codegen_snippet
 _generate_kernel = codegen.codegen_kernel
 
 
@@ -21,11 +22,16 @@ def pass_by_reference(*structs) -> None:
     """From now on pass these `wp.struct`s by reference."""
     _structs.update(struct.native_name for struct in structs)
     codegen.codegen_func = _func
+    codegen.codegen_snippet = _snippet
     codegen.codegen_kernel = _kernel
 
 
 def _func(*args, **kwargs) -> str:
     return _parameters(_generate_func(*args, **kwargs))
+
+
+def _snippet(*args, **kwargs) -> str:
+    return _parameters(_generate_snippet(*args, **kwargs))
 
 
 def _kernel(kernel, device, *args, **kwargs) -> str:
