@@ -82,7 +82,7 @@ def version() -> str:
     """What the results depend on besides their input: the code that makes them, and the libraries it calls."""
     digest = hashlib.blake2b(digest_size=16)
     here = Path(__file__)
-    for path in sorted([*(here.parents[1] / "geometry").glob("*.py"), here, here.with_name("mesh.py")]):
+    for path in sorted([*(here.parents[1] / "geometry").glob("*.py"), *here.parent.glob("mesh*.py")]):
         digest.update(path.read_bytes())
     return f"{_MAGIC} {digest.hexdigest()} numpy {np.__version__} scipy {scipy.__version__}"
 
