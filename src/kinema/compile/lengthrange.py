@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kinema.compile.constants.constraint import constrained_acceleration, constraint_rows, reference
-from kinema.compile.constants.dynamics import bias_forces, integrate_positions
+from kinema.compile.constants.dynamics import bias_forces, body_motion, integrate_positions
 from kinema.compile.constants.enums import MINVAL, Bias, Gain, Transmission
 from kinema.compile.constants.kinematics import forward_kinematics
 from kinema.compile.constants.mass import mass_matrix, spatial_inertia
@@ -139,8 +139,9 @@ def _pull(m, tree: Tree, cut: Segments, qpos: Array, qvel: Array, warm: Array, o
     if options.maxforce > 0:
         size = np.sqrt(np.sum(force**2, axis=1))
         force *= np.where(size > options.maxforce, options.maxforce / np.maximum(MINVAL, size), 1.0)[:, None]
-    bias = bias_forces(m, tree, pose, inertia, qvel)
+    motion = body_motion(m, tree, pose, qvel)
+    bias = bias_forces(m, tree, pose, inertia, motion)
     smooth = mass.solve((force - bias)[:, None])[:, 0]
-    rows = constraint_rows(m, tree, pose, ten_length, ten_rows)
+    rows = constraint_rows(m, tree, pose, motion, ten_length, ten_rows)
     aref, inverse = reference(rows, qvel, step)
     return length, constrained_acceleration(mass.dense(m.nv), smooth, rows, aref, inverse, start=warm)

@@ -2,7 +2,7 @@
 
 Each possible row is always there and carries a switch (a limit counts only within its margin):
 
-    pos, J, and from solref, solimp:  R = (1 - d)/d · weight,   aref = -b J q̇ - k d pos
+    pos, J, and from solref, solimp:  R = (1 - d)/d · weight,   aref = -b J q̇ - k d pos  (- J̇ q̇ for connect and weld)
     q̈ = argmin ½ |q̈ - q̈₀|²_M + Σ ½ s(J q̈ - aref)² / R,   s(x) = x for equalities, min(x, 0) for limits
 
 solved by Newton's method with an exact line search over the piecewise quadratic, which ends when the set of active
@@ -38,43 +38,52 @@ class Rows:
     solimp: Array  # (R, 5)
     margin: Array  # (R,)
     equality: Array  # (R,) bool
+    drift: Array  # (W, R): J̇ q̇ where MuJoCo accounts for it
 
 
-def constraint_rows(m, tree: Tree, pose: Pose, ten_length: Array, ten_rows: Array) -> Rows:
+Motion = tuple[Array, Array]
+"""Spatial velocities and accelerations of bodies, as `dynamics.body_motion` gives them."""
+
+
+def constraint_rows(m, tree: Tree, pose: Pose, motion: Motion, ten_length: Array, ten_rows: Array) -> Rows:
     """All rows of a model at some poses."""
-    parts = [*_equalities(m, tree, pose, ten_length, ten_rows), *_joint_limits(m, pose)]
+    parts = [*_equalities(m, tree, pose, motion, ten_length, ten_rows), *_joint_limits(m, pose)]
     parts += _tendon_limits(m, ten_length, ten_rows)
     worlds = len(pose.xpos)
     if not parts:
         none = np.zeros((worlds, 0))
         return Rows(none, none, none.astype(bool), np.zeros((worlds, 0, m.nv)), np.zeros(0), np.zeros((0, 2)),
-                    np.zeros((0, 5)), np.zeros(0), np.zeros(0, dtype=bool))  # fmt: skip
-    pos, size, active, jacobian, weight, solref, solimp, margin, equality = zip(*parts, strict=True)
+                    np.zeros((0, 5)), np.zeros(0), np.zeros(0, dtype=bool), none)  # fmt: skip
+    pos, size, active, jacobian, weight, solref, solimp, margin, equality, drift = zip(*parts, strict=True)
     number = [p.shape[1] for p in pos]
     spread = lambda values: np.repeat(np.array(values, dtype=float), number, axis=0)  # noqa: E731
     return Rows(
         np.concatenate(pos, axis=1), np.concatenate(size, axis=1), np.concatenate(active, axis=1),
         np.concatenate(jacobian, axis=1), np.concatenate(weight), spread(solref), spread(solimp), spread(margin),
-        np.repeat(np.array(equality), number),
+        np.repeat(np.array(equality), number), np.concatenate(drift, axis=1),
     )  # fmt: skip
 
 
-def _part(pos: Array, jacobian: Array, weight, solref, solimp, *, margin: float = 0.0, limit: bool = False):
+def _part(pos: Array, jacobian: Array, weight, solref, solimp, *, margin: float = 0.0, limit: bool = False,
+          drift: Array | None = None) -> tuple:  # fmt: skip
     """One constraint of k rows: pos (W, k), jacobian (W, k, nv)."""
     size = np.repeat(np.sqrt(np.sum(pos * pos, axis=1, keepdims=True)), pos.shape[1], axis=1)
     if pos.shape[1] == 1:
         size = pos
     active = pos < margin if limit else np.ones_like(pos, dtype=bool)
-    return pos, size, active, jacobian, np.broadcast_to(weight, pos.shape[1:]), solref, solimp, margin, not limit
+    drift = np.zeros_like(pos) if drift is None else drift
+    weight = np.broadcast_to(weight, pos.shape[1:])
+    return pos, size, active, jacobian, weight, solref, solimp, margin, not limit, drift
 
 
-def _equalities(m, tree: Tree, pose: Pose, ten_length: Array, ten_rows: Array) -> list:
+def _equalities(m, tree: Tree, pose: Pose, motion: Motion, ten_length: Array, ten_rows: Array) -> list:
     parts = []
     for i in np.flatnonzero(m.eq_active0):
         kind, data, ref, imp = m.eq_type[i], m.eq_data[i], m.eq_solref[i], m.eq_solimp[i]
         one, two = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
         if kind in (Equality.CONNECT, Equality.WELD):
-            parts.append(_part(*_attach(m, tree, pose, i), ref, imp))
+            pos, jacobian, weight, drift = _attach(m, tree, pose, motion, i)
+            parts.append(_part(pos, jacobian, weight, ref, imp, drift=drift))
         elif kind == Equality.JOINT:
             qadr, dof = np.asarray(m.jnt_qposadr), np.asarray(m.jnt_dofadr)
             value = lambda j: pose.qpos[:, qadr[j]] - m.qpos0[qadr[j]]  # noqa: B023, E731
@@ -98,8 +107,8 @@ def _couple(data: Array, one: int, two: int, value, row) -> tuple[Array, Array]:
     return (value(one) - polynomial(x))[:, None], jacobian[:, None]
 
 
-def _attach(m, tree: Tree, pose: Pose, i: int) -> tuple[Array, Array, Array]:
-    """pos, J and weights of a connect (3 rows) or weld (6 rows)."""
+def _attach(m, tree: Tree, pose: Pose, motion: Motion, i: int) -> tuple[Array, Array, Array, Array]:
+    """pos, J, weights and J̇ q̇ of a connect (3 rows) or weld (6 rows)."""
     ids, data = (int(m.eq_obj1id[i]), int(m.eq_obj2id[i])), m.eq_data[i]
     weld = m.eq_type[i] == Equality.WELD
     if m.eq_objtype[i] == Obj.BODY:
@@ -117,8 +126,9 @@ def _attach(m, tree: Tree, pose: Pose, i: int) -> tuple[Array, Array, Array]:
             for b, p in zip(bodies, points, strict=True)]  # fmt: skip
     weight = m.body_invweight0[bodies[0]] + m.body_invweight0[bodies[1]]
     pos, jacobian = points[0] - points[1], rows[0] - rows[1]
+    drift = _point_drift(m, pose, motion, bodies[0], points[0]) - _point_drift(m, pose, motion, bodies[1], points[1])
     if not weld:
-        return pos, jacobian, np.full(3, weight[0])
+        return pos, jacobian, np.full(3, weight[0]), drift
     scale = data[10]
     inverse = quat.conjugate(quats[1])
     error = quat.multiply(inverse, quats[0])[..., 1:] * scale
@@ -126,8 +136,29 @@ def _attach(m, tree: Tree, pose: Pose, i: int) -> tuple[Array, Array, Array]:
     axis = np.concatenate((np.zeros_like(turn[..., :1]), turn), axis=-1)
     turned = quat.multiply(quat.multiply(inverse[:, None], axis), quats[0][:, None])[..., 1:]
     rotation = 0.5 * scale * turned.swapaxes(1, 2)
+    turning = 0.5 * scale * _turn_drift(motion, bodies, inverse, quats[0])
     return (np.concatenate((pos, error), axis=1), np.concatenate((jacobian, rotation), axis=1),
-            np.repeat(weight, 3))  # fmt: skip
+            np.repeat(weight, 3), np.concatenate((drift, turning), axis=1))  # fmt: skip
+
+
+def _point_drift(m, pose: Pose, motion: Motion, body: int, point: Array) -> Array:
+    """Acceleration of a point of a body when q̈ = 0."""
+    velocity, acceleration = (array[:, body] for array in motion)
+    lever = point - pose.subtree_com[:, m.body_rootid[body]]
+    turn = velocity[:, :3]
+    speed = velocity[:, 3:] + quat.cross(turn, lever)
+    return acceleration[:, 3:] + quat.cross(acceleration[:, :3], lever) + quat.cross(turn, speed)
+
+
+def _turn_drift(motion: Motion, bodies: tuple[int, int], inverse: Array, q0: Array) -> Array:
+    """Rate of the vector part of q₁⁻¹ (ω₀ - ω₁) q₀ when q̈ = 0, with q̇ = ½ ω q."""
+    pure = lambda v: np.concatenate((np.zeros_like(v[..., :1]), v), axis=-1)  # noqa: E731
+    velocity, acceleration = motion
+    first, second = (pure(velocity[:, b, :3]) for b in bodies)
+    change = pure(acceleration[:, bodies[0], :3] - acceleration[:, bodies[1], :3])
+    between = first - second
+    inner = change + 0.5 * (quat.multiply(between, first) - quat.multiply(second, between))
+    return quat.multiply(quat.multiply(inverse, inner), q0)[..., 1:]
 
 
 def _joint_limits(m, pose: Pose) -> list:
@@ -182,7 +213,7 @@ def reference(rows: Rows, qvel: Array, step: float) -> tuple[Array, Array]:
         stiff = np.where(standard, 1 / np.maximum(MINVAL, (high * ref[:, 0] * ref[:, 1]) ** 2), -ref[:, 0] / high**2)
         damp = np.where(standard, 2 / np.maximum(MINVAL, high * ref[:, 0]), -ref[:, 1] / high)
     velocity = (rows.jacobian @ qvel[..., None])[..., 0]
-    aref = -damp * velocity - stiff * d * (rows.pos - rows.margin)
+    aref = -damp * velocity - stiff * d * (rows.pos - rows.margin) - rows.drift
     inverse = 1.0 / np.maximum(MINVAL, (1 - d) * rows.weight / d)
     return aref, np.where(rows.active, inverse, 0.0)
 

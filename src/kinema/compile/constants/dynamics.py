@@ -31,8 +31,8 @@ def cross_force(v: Array, f: Array) -> Array:
     return np.concatenate((angular, quat.cross(v[..., :3], f[..., 3:])), axis=-1)
 
 
-def bias_forces(m, tree: Tree, pose: Pose, inertia: Array, qvel: Array) -> Array:
-    """C(q, q̇) of each dof: (W, nv). `inertia` is mass.spatial_inertia at the pose."""
+def body_motion(m, tree: Tree, pose: Pose, qvel: Array) -> tuple[Array, Array]:
+    """Spatial velocities of bodies, and their accelerations when q̈ = 0: two arrays (W, nbody, 6)."""
     worlds = len(qvel)
     velocity, acceleration = np.zeros((worlds, m.nbody, 6)), np.zeros((worlds, m.nbody, 6))
     moved = pose.cdof * qvel[..., None]
@@ -53,6 +53,12 @@ def bias_forces(m, tree: Tree, pose: Pose, inertia: Array, qvel: Array) -> Array
                 gained[:, has] += cross_motion(before[:, has], moved[:, dofs])
                 after[:, has] += moved[:, dofs]
             velocity[:, owners], acceleration[:, owners] = after, gained
+    return velocity, acceleration
+
+
+def bias_forces(m, tree: Tree, pose: Pose, inertia: Array, motion: tuple[Array, Array]) -> Array:
+    """C(q, q̇) of each dof: (W, nv), from `mass.spatial_inertia` and `body_motion` at the pose."""
+    velocity, acceleration = motion
     momentum = (inertia @ velocity[..., None])[..., 0]
     force = (inertia @ acceleration[..., None])[..., 0] + cross_force(velocity, momentum)
     total = tree.sum_up(force)
