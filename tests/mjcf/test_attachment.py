@@ -290,6 +290,19 @@ def test_bodies_of_flexes_are_prefixed():
     assert compiled(parent).nflex == 1
 
 
+def test_several_materials_of_a_flex_are_prefixed():
+    child = mjcf.from_xml_string(
+        '<mujoco model="child"><asset><material name="m"/><material name="n"/></asset><worldbody>'
+        '<flexcomp name="f" type="grid" dim="2" count="2 2 1" spacing=".1 .1 .1" material="m n"/></worldbody></mujoco>'
+    )
+    parent = mjcf.RootElement(model="parent")
+    parent.attach(child)
+    assert 'material="child/m child/n"' in parent.to_xml_string()
+    assert compiled(parent).flex_matid.tolist() == [0, 1]
+    child.find("flexcomp", "f").material = child.find("material", "n")
+    assert compiled(parent).flex_matid.tolist() == [1, 1]
+
+
 def test_prefixes_of_attached_files_are_scoped():
     inner = '<mujoco><worldbody><body name="leg"><geom size="1"/></body></worldbody></mujoco>'
     text = (

@@ -188,6 +188,8 @@ def reference_text(element: Any, name: str, prefix_root: NameScope | None) -> st
         return WORLD
     if spec.namespace == "default" and value == MAIN_CLASS and element.root.has_main_class:
         return element.root.default.prefixed_identifier(prefix_root)
+    if spec.max is None:
+        return names_text(element, value, prefix_root)
     return element.namescope.full_prefix(prefix_root) + value
 
 

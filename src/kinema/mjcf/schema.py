@@ -111,7 +111,7 @@ class _Block:
 GONE: dict[str, str] = {}
 
 _SHAPE = re.compile(r"(float|int|chars)\[(\d*)(?:\.\.(\d+))?\]")
-_NAMED = re.compile(r"(flags|ref|names|file|dir)<([^>]*)>")
+_NAMED = re.compile(r"(flags|ref|names|file|dir)<([^>]*)>(\+?)")
 
 
 def _attribute(name: str, text: str, flags: list[str]) -> AttributeSpec:
@@ -126,10 +126,10 @@ def _attribute(name: str, text: str, flags: list[str]) -> AttributeSpec:
         most = int(high) if high else (int(low) if low else None)
         return AttributeSpec(name, kind, array=kind != "chars", min=least, max=most, **facts)
     if named := _NAMED.fullmatch(text):
-        kind, inside = named.groups()
+        kind, inside, several = named.groups()
         if kind == "flags":
             return AttributeSpec(name, kind, keywords=tuple(inside.split("|")), max=None, **facts)
-        return AttributeSpec(name, kind, namespace=inside or None, **facts)
+        return AttributeSpec(name, kind, namespace=inside or None, max=None if several else 1, **facts)
     if text == "bool" or "|" in text:
         words = ("false", "true") if text == "bool" else tuple(text.split("|"))
         return AttributeSpec(name, "keyword", keywords=words, keyword_map={w.lower(): w for w in words}, **facts)
