@@ -156,8 +156,16 @@ class Element:
             raise self.error(f"{self.tag} needs {attribute!r}")
         return value
 
+    def _words(self, attribute: str) -> str | None:
+        """Text of a numeric attribute; one that is blank counts as unset."""
+        for layer in reversed(self.layers):
+            text = layer.get(attribute)
+            if text is not None and text.strip():
+                return text
+        return None
+
     def number(self, attribute: str, default: Any = 0.0) -> Any:
-        text = self.text(attribute, None)
+        text = self._words(attribute)
         if text is None:
             return default
         values = self._parse(attribute, text, float)
@@ -166,7 +174,7 @@ class Element:
         return values[0]
 
     def integer(self, attribute: str, default: Any = 0) -> Any:
-        text = self.text(attribute, None)
+        text = self._words(attribute)
         if text is None:
             return default
         values = self._parse(attribute, text, int)
@@ -195,7 +203,7 @@ class Element:
         value = None if default is None else np.array(default, dtype=np.float64 if dtype is float else np.int64)
         for layer in self.layers:
             text = layer.get(attribute)
-            if text is None:
+            if text is None or not text.strip():
                 continue
             given = self._parse(attribute, text, dtype)
             limit = length if length is not None else at_most

@@ -20,7 +20,7 @@ def read_orientation(e: Element) -> list[float]:
         raise e.error("zero quaternion is not allowed", "quat")
     form = "quat"
     for layer in e.layers:
-        here = [name for name in ("quat", *ALTERNATIVES) if name in layer]
+        here = [name for name in ("quat", *ALTERNATIVES) if layer.get(name, "").strip()]
         if len(here) > 1:
             raise e.error(f"multiple orientation specifiers are not allowed ({', '.join(here)})")
         form = here[0] if here else form

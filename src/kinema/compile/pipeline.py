@@ -48,6 +48,7 @@ from kinema.compile.statistic import INITIAL, override_statistic
 from kinema.compile.tendon import compile_tendon
 from kinema.compile.tree import Spec, number_tree
 from kinema.compile.visual import read_visual
+from kinema.errors import CompileError
 
 
 def compile_model(source, *, assets: Mapping[str, bytes] | None = None) -> HostModel:
@@ -135,7 +136,10 @@ def _total_mass(c: Compilation) -> None:
 def _constants(c: Compilation) -> None:
     """Everything that needs the dynamics at qpos0."""
     c.statistic.update(INITIAL)
-    found = derived_constants(c.view())
+    try:
+        found = derived_constants(c.view())
+    except np.linalg.LinAlgError as error:
+        raise CompileError(f"the inertia matrix at qpos0 cannot be factorized: {error}", file=c.root.file) from error
     c.statistic.update(vars(found.pop("stat")))
     c.arrays.update(found)
     _spring_damper(c)
