@@ -22,6 +22,12 @@ SCENE = """
       <freejoint/>
       <geom name="fg" size=".1 .2 .3" type="box" condim="6"/>
       <site name="f0" pos=".1 .05 .2" euler="10 20 30"/>
+      <site name="under" type="box" size=".11 .21 .02" pos="0 0 -.25"/>
+      <site name="corner" type="box" size=".04 .04 .04" pos=".1 .2 -.3"/>
+      <site name="round" type="sphere" size=".1" pos=".1 .2 -.3"/>
+      <site name="tube" type="capsule" size=".03 .3" pos=".1 0 -.3" euler="90 0 0"/>
+      <site name="egg" type="ellipsoid" size=".1 .3 .05" pos="0 0 -.2"/>
+      <site name="can" type="cylinder" size=".16 .02" pos="0 .1 -.1"/>
       <camera name="cam2" pos="0 0 .5" euler="10 20 30" mode="targetbody" target="arm" resolution="100 50"
               focal=".02 .03" sensorsize=".03 .02"/>
     </body>
@@ -46,10 +52,10 @@ SCENE = """
     <connect body1="fore" body2="fore2" anchor=".1 0 0"/>
     <weld body1="arm" body2="world" torquescale=".3"/>
     <weld site1="r1" site2="w0"/>
-    <tendon tendon1="t2" tendon2="t1" polycoef="0 1 .5 .1 0"/>
+    <tendon tendon1="t2" tendon2="t1" polycoef="0 1 .5 .1 0" solref="-100 -10"/>
   </equality>
   <tendon>
-    <spatial name="t1" range="0 .2" stiffness="3" damping="2" armature=".2" frictionloss=".3">
+    <spatial name="t1" range="0 .2" solreflimit="-100 -10" stiffness="3" damping="2" armature=".2" frictionloss=".3">
       <site site="w0"/><site site="f0"/><pulley divisor="2"/><site site="f0"/><site site="a0"/>
     </spatial>
     <spatial name="around" stiffness="3"><site site="f0"/><geom geom="g1" sidesite="r0"/><site site="r1"/></spatial>
@@ -81,6 +87,8 @@ SCENE = """
     <subtreecom body="arm"/><subtreelinvel body="arm"/><subtreeangmom body="free"/>
     <insidesite site="zone" objtype="body" objname="free"/><insidesite site="zone" objtype="site" objname="r0"/>
     <clock/>
+    <touch site="under"/><touch site="corner"/><touch site="round"/><touch site="tube"/><touch site="egg"/>
+    <touch site="can"/>
     <contact geom1="fg" data="found force torque dist pos normal tangent" num="4"/>
     <contact body2="free" data="found force torque dist pos normal tangent linvel angvel" num="3" reduce="mindist"/>
     <contact subtree1="arm" data="found force dist" num="3" reduce="maxforce"/>
@@ -113,6 +121,7 @@ def pushed(m, seed: int) -> mujoco.MjData:
     d.qvel[:] = rng.normal(size=m.nv) * 0.3
     d.ctrl[:] = rng.normal(size=m.nu)
     d.xfrc_applied[1:] = rng.normal(size=(m.nbody - 1, 6))
+    d.xfrc_applied[m.body("free").id, 2] = -2000  # onto the ground
     d.time = 0.3
     mujoco.mj_forward(m, d)
     return d

@@ -7,7 +7,7 @@ everything they read is there. Readings are then cut off and, where sensors have
 import numpy as np
 
 from kinema.convex import loads, velocity
-from kinema.convex.sensors import camera, contact, frame, joint, limit, reading, subtree, zone
+from kinema.convex.sensors import camera, contact, frame, joint, limit, reading, subtree, touch, zone
 from kinema.convex.stage import Stage
 
 FAMILIES = {
@@ -24,6 +24,7 @@ FAMILIES = {
     "camera": (camera.projection_sensor, {8}),
     "zone": (zone.inside_sensor, {38}),
     "contact": (contact.contact_sensor, {42}),
+    "touch": (touch.touch_sensor, {0}),
 }
 """The stage of each family, and the values of mjtSensor it serves."""
 
