@@ -92,19 +92,19 @@ class MeshFacts:
 
 def compile_meshes(c: Compilation) -> None:
     """Process every mesh asset; leaves `MeshFacts` by id in `c.scratch["meshes"]`."""
-    hulls = _meshes_with_hull(c)
+    hulls, distances = _meshes_with_hull(c), _meshes_with_distance(c)
     facts = []
     for index, e in enumerate(c.elements["mesh"]):
         if not e.name:
             raise e.error("mesh needs a name or a file")
-        mesh = _at(e, lambda e=e, index=index: _compile_one(c, e, index in hulls))
+        mesh = _at(e, lambda e=e, index=index: _compile_one(c, e, index in hulls, index in distances))
         facts.append(
             MeshFacts(mesh, mesh.pos.tolist(), mesh.quat.tolist(), mesh.aamm.tolist(), mesh.volume, mesh.boxsz.tolist())
         )
     c.scratch["meshes"] = facts
 
 
-def _compile_one(c: Compilation, e: Element, needhull: bool) -> CompiledMesh:
+def _compile_one(c: Compilation, e: Element, needhull: bool, needsdf: bool) -> CompiledMesh:
     if any(e.children("plugin")):
         raise e.error("a mesh made by a plugin is not supported yet")
     written = {name: e.vector(name) for name in ("vertex", "normal", "texcoord")}
@@ -123,6 +123,7 @@ def _compile_one(c: Compilation, e: Element, needhull: bool) -> CompiledMesh:
         smoothnormal=e.flag("smoothnormal", False),
         maxhullvert=e.integer("maxhullvert", -1),
         needhull=needhull,
+        needsdf=needsdf,
     )
 
 
@@ -148,6 +149,11 @@ def _meshes_with_hull(c: Compilation) -> set[int]:
         if e.integer("contype", 1) or e.integer("conaffinity", 1) or (e.name and e.name in in_pair):
             needed.add(c.reference(e, "mesh"))
     return needed
+
+
+def _meshes_with_distance(c: Compilation) -> set[int]:
+    """Ids of meshes that a geom of type sdf uses: they get an octree of signed distances."""
+    return {c.reference(e, "mesh") for e in c.elements["geom"] if e.keyword("type", GEOM_TYPES, SPHERE) == SDF}
 
 
 def fill_meshes(c: Compilation) -> None:
