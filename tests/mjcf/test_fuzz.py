@@ -1,9 +1,10 @@
 """Ten thousand broken documents: nothing but documented exceptions, and never a hang.
 
 Real files are cut, spliced and scrambled by a seeded mutator, half of them as text and half as trees that stay well
-formed. Each result is read, validated, made a document, and written again when it could be read.
+formed. Each result is read, validated and made a document; where that works, it is written, copied and attached.
 """
 
+import copy
 import pathlib
 import random
 import time
@@ -119,7 +120,7 @@ def compose():
     return root
 
 
-def exercise(text: str) -> str:
+def exercise(text: str, chance: random.Random) -> str:
     """Read, validate and write one input; says how far it came."""
 
     def open_file(name, relative_to):
@@ -135,6 +136,11 @@ def exercise(text: str) -> str:
         model = mjcf.from_xml_string(text)
         written = model.to_xml_string()
         mjcf.from_xml_string(written, escape_separators=True)
+        arena = mjcf.RootElement(model="arena")
+        arena.compiler.eulerseq = chance.choice([None, "zyx"])
+        arena.worldbody.add("body", name="hinged").add("joint", name="j")
+        arena.attach(copy.deepcopy(model) if chance.random() < 0.5 else model)
+        arena.to_xml_string()
         return f"{reached}, written"
     except DOCUMENTED as error:
         assert str(error)
@@ -150,7 +156,7 @@ def test_mutated_documents(seeds, batch):
         text = mutate(seed, chance) if number % 2 else mutate_tree(seed, chance)
         start = time.perf_counter()
         try:
-            outcome = exercise(text)
+            outcome = exercise(text, chance)
         except Exception as error:
             raise AssertionError(f"batch {batch}, input {number}: {type(error).__name__}: {error}\n{text}") from error
         assert time.perf_counter() - start < 5, f"batch {batch}, input {number} took too long\n{text}"

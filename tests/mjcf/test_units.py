@@ -118,6 +118,19 @@ def test_what_cannot_be_said_in_another_sequence_is_an_error():
         parent.to_xml_string()
 
 
+@pytest.mark.parametrize("sequence", ["abc", "xy", "xyzx"])
+def test_nonsense_sequences_are_an_error(sequence):
+    parent = mjcf.RootElement(model="parent")
+    parent.compiler.eulerseq = "zyx"
+    parent.worldbody.add("body", euler=[1, 2, 3])
+    child = mjcf.RootElement(model="child")
+    child.worldbody.add("body", euler=[1, 2, 3])
+    parent.attach(child)
+    child.compiler.eulerseq = sequence
+    with pytest.raises(ValueError, match="three of x, y, z"):
+        parent.to_xml_string()
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("sequence", ["xyz", "zyx", "XYZ", "xYz", "zxz"])
 def test_quaternions_are_mujocos(seed, sequence):

@@ -34,6 +34,8 @@ def rotate(q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 def from_euler(angles: np.ndarray, sequence: str) -> np.ndarray:
     """The quaternion of three angles in radians about the axes of a sequence."""
+    if len(sequence) != 3 or not set(sequence.lower()) <= set("xyz"):
+        raise BadValue(f"an euler sequence is three of x, y, z, X, Y, Z: got {sequence!r}")
     q = _IDENTITY
     for angle, axis in zip(angles, sequence, strict=True):
         turn = np.zeros(4)
