@@ -27,10 +27,11 @@ class Geoms:
 class Pairs:
     """Geom pairs that may collide, in the order of MuJoCo's contacts, and the parameters of their contacts."""
 
-    geom: wp.array(dtype=wp.vec2i)  # (npair,) geom 1 and 2, the type of 1 not above that of 2
-    function: wp.array(dtype=int)  # (npair,) code of the pair function, see table.py
+    count: wp.array(dtype=int)  # (nworld,) number of pairs
+    geom: wp.array2d(dtype=wp.vec2i)  # (nworld, npair) geom 1 and 2, the type of 1 not above that of 2
+    function: wp.array2d(dtype=int)  # (nworld, npair) code of the pair function, see table.py
     slot: wp.array(dtype=int)  # (npair + 1,) first contact slot of the pair; the last entry is the number of slots
-    condim: wp.array(dtype=int)  # (npair,)
+    condim: wp.array2d(dtype=int)  # (nworld, npair)
     margin: wp.array2d(dtype=float)  # (nworld, npair) [m]
     gap: wp.array2d(dtype=float)  # (nworld, npair) [m]
     friction: wp.array2d(dtype=vec5)  # (nworld, npair) slide, slide, spin, roll, roll
@@ -76,14 +77,58 @@ class HeightFields:
 
 
 @wp.struct
+class GeomParameters:
+    """The geoms' contact parameters, for mixing on the device when worlds differ. Indexed [world, geom]."""
+
+    condim: wp.array(dtype=int)
+    priority: wp.array(dtype=int)
+    solmix: wp.array2d(dtype=float)
+    friction: wp.array2d(dtype=wp.vec3)
+    solref: wp.array2d(dtype=wp.vec2)
+    solimp: wp.array2d(dtype=vec5)
+    margin: wp.array2d(dtype=float)
+    gap: wp.array2d(dtype=float)
+    adhesion: wp.array2d(dtype=float)
+
+
+@wp.struct
+class Sweep:
+    """What the broad phase needs of the model, and its sorted list."""
+
+    width: float  # size of a cell [m], not below the diameter of any geom with its margin
+    active: wp.array(dtype=int)  # (nactive,) geoms that take part
+    bits: wp.array(dtype=wp.vec2i)  # (ngeom,) contype, conaffinity
+    body: wp.array(dtype=int)  # (ngeom,)
+    weld: wp.array(dtype=int)  # (nbody,) weld group
+    weldparent: wp.array(dtype=int)  # (nbody,) weld group of the parent of the weld group; -1: no parent filter
+    moves: wp.array(dtype=int)  # (nbody,) whether the weld group has degrees of freedom
+    tree: wp.array(dtype=int)  # (nbody,) whether MuJoCo orders the body's geoms by type: 1 always, 0 if the other does
+    bodyadr: wp.array(dtype=int)  # (nbody + 1,) first active geom of each body
+    exclude: wp.array(dtype=wp.int64)  # sorted signatures of excluded body pairs
+    listed: wp.array(dtype=wp.int64)  # sorted signatures of geom pairs that are special or explicit
+    table: wp.array2d(dtype=int)  # (9, 9) pair functions
+    special: Pairs  # pairs known in advance, by body
+    specialadr: wp.array(dtype=int)  # (nbody + 1,)
+    specialkey: wp.array(dtype=wp.int64)
+    parameters: GeomParameters
+    margin: wp.array(dtype=float)  # (ngeom,) margin + gap
+    order: wp.array2d(dtype=int)  # (nworld, nactive) active geoms, sorted
+    cell: wp.array2d(dtype=wp.int64)  # (nworld, nactive) their cells
+    count: wp.array2d(dtype=int)  # (nworld, nbody) pairs of each body, then where they begin
+    key: wp.array2d(dtype=wp.int64)  # (nworld, capacity) key of each pair
+    source: wp.array2d(dtype=int)  # (nworld, capacity) index of a special pair, or -1
+
+
+@wp.struct
 class Settings:
-    """Options of the iterative algorithms (mjOption)."""
+    """Options of the iterative algorithms (mjOption), and the broad phase of scenes of many geoms."""
 
     ccd_iterations: int
     ccd_tolerance: float
     multiccd: int
     sdf_iterations: int
     sdf_initpoints: int
+    sweep: Sweep
 
 
 @wp.struct

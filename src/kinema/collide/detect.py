@@ -15,11 +15,17 @@ from typing import NamedTuple
 import numpy as np
 import warp as wp
 
+from kinema.collide import upload
 from kinema.collide.bound import boxes_apart, spheres_apart
+from kinema.collide.broad import count_pairs, place_pairs, sort_geoms, sweep_world, write_pairs
 from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Pairs, Settings, Touch
 from kinema.collide.convex import convex_pair
+from kinema.collide.filter import geom_pairs
 from kinema.collide.hfield import hfield_pair
 from kinema.collide.primitive import primitive_pair
+from kinema.collide.sweep import MANY, colliding
+from kinema.collide.sweep import bundle as sweep_bundle
+from kinema.collide.sweep import plan as sweep_plan
 from kinema.collide.table import FAMILIES, PairFunction, function_mask
 
 OVERFLOW_CONTACTS = 1  # bit of Contacts.status
@@ -42,24 +48,25 @@ class Build(NamedTuple):
     epa: int  # iterations of EPA there is room for
     polygon: int  # vertices of the largest polygon of a mesh
     degree: int  # polygons at one vertex of a mesh
+    sweep: bool  # whether the pairs of a world are found by sweeping
 
     @staticmethod
-    def of(m, mask: int) -> "Build":
+    def of(m, mask: int, sweep: bool = False) -> "Build":
         """The build for a model, sizes rounded up so that models share kernels."""
 
         def bucket(n: int, least: int) -> int:
             return max(least, 1 << (int(n) - 1).bit_length())
 
         if not mask & ~PRIMITIVES:
-            return Build(mask, 0, 0, 0)
+            return Build(mask, 0, 0, 0, sweep)
         polygon, degree = int(np.max(m.mesh_polyvertnum, initial=0)), int(np.max(m.mesh_polymapnum, initial=0))
         epa = 36 if m.opt.ccd_iterations <= 36 else bucket(m.opt.ccd_iterations, 64)
-        return Build(mask, epa, bucket(polygon, 16), bucket(degree, 8))
+        return Build(mask, epa, bucket(polygon, 16), bucket(degree, 8), sweep)
 
     def only(self, mask: int) -> "Build":
         """The same for some of the functions."""
         mask &= self.mask
-        return self._replace(mask=mask) if mask & ~PRIMITIVES else Build(mask, 0, 0, 0)
+        return self._replace(mask=mask) if mask & ~PRIMITIVES else Build(mask, 0, 0, 0, self.sweep)
 
 
 @cache
@@ -83,12 +90,12 @@ def pair_function(build: Build):
         base: int,
     ) -> int:
         """Write the contacts of one pair of world w from slot ``base`` on; return their number."""
-        g1 = pairs.geom[pair][0]
-        g2 = pairs.geom[pair][1]
+        g1 = pairs.geom[w, pair][0]
+        g2 = pairs.geom[w, pair][1]
         margin = pairs.margin[w, pair] + pairs.gap[w, pair]
         if spheres_apart(geoms, w, g1, g2, margin):
             return 0
-        function = pairs.function[pair]
+        function = pairs.function[w, pair]
         n = int(0)
         if wp.static(mask & PRIMITIVES != 0):
             n += collide_primitive(w, g1, g2, function, margin, geoms, meshes, touch, base)
@@ -116,11 +123,11 @@ def finish_contact(contacts: Contacts, pairs: Pairs, w: int, k: int, pair: int):
     contacts.solreffriction[w, k] = pairs.solreffriction[w, pair]
     contacts.solimp[w, k] = pairs.solimp[w, pair]
     contacts.adhesion[w, k] = adhesion
-    contacts.geom[w, k] = pairs.geom[pair]
+    contacts.geom[w, k] = pairs.geom[w, pair]
     contacts.pair[w, k] = pair
     # within the gap only: no rows, except that adhesion pulls along the normal
     contacts.exclude[w, k] = wp.where(beyond and adhesion == 0.0, 1, 0)
-    contacts.dim[w, k] = wp.where(beyond and adhesion != 0.0, 1, pairs.condim[pair])
+    contacts.dim[w, k] = wp.where(beyond and adhesion != 0.0, 1, pairs.condim[w, pair])
 
 
 @wp.func
@@ -151,8 +158,10 @@ def world_function(build: Build):
         touch.dist = contacts.dist
         touch.pos = contacts.pos
         touch.frame = contacts.frame
+        if wp.static(build.sweep):
+            sweep_world(geoms, settings.sweep, pairs, contacts.status, w)
         found = int(0)
-        for pair in range(pairs.geom.shape[0]):
+        for pair in range(pairs.count[w]):
             n = collide_pair(w, pair, geoms, meshes, hfields, pairs, settings, touch, found)
             for k in range(found, wp.min(found + n, contacts.dist.shape[1])):
                 finish_contact(contacts, pairs, w, k, pair)
@@ -180,6 +189,7 @@ def world_kernel(build: Build):
 def pair_kernel(build: Build):
     """One thread a pair of a world: CUDA's shape of execution. Contacts go to the pair's slots."""
     collide_pair = pair_function(build)
+    mask = build.mask
 
     @wp.kernel(module="unique", enable_backward=False)
     def detect_pairs(
@@ -194,7 +204,8 @@ def pair_kernel(build: Build):
     ):
         k, w = wp.tid()
         pair = selected[k]
-        count[w, pair] = collide_pair(w, pair, geoms, meshes, hfields, pairs, settings, touch, pairs.slot[pair])
+        if pair < pairs.count[w] and (mask >> pairs.function[w, pair]) & 1 != 0:
+            count[w, pair] = collide_pair(w, pair, geoms, meshes, hfields, pairs, settings, touch, pairs.slot[pair])
 
     return detect_pairs
 
@@ -204,7 +215,7 @@ def place_contacts(count: wp.array2d(dtype=int), pairs: Pairs, start: wp.array2d
     """One thread a world: where the contacts of each pair begin."""
     w = wp.tid()
     found = int(0)
-    for pair in range(pairs.geom.shape[0]):
+    for pair in range(pairs.count[w]):
         n = count[w, pair]
         start[w, pair] = found
         found += n
@@ -217,9 +228,9 @@ def gather_contacts(
 ):
     """One thread a pair of a world: move its contacts from slots to their place."""
     pair, w = wp.tid()
-    n = count[w, pair]
-    if n == 0:
+    if pair >= pairs.count[w]:
         return
+    n = count[w, pair]
     slot = pairs.slot[pair]
     first = start[w, pair]
     for i in range(n):
@@ -236,7 +247,8 @@ class Detector:
 
     ``model`` is any object with mjModel's attributes. ``geom_xpos`` and ``geom_xmat`` are the arrays of poses that the
     engine writes, (nworld, ngeom); allocated when not given. ``contacts`` holds the result. ``thread_per_pair``
-    chooses the shape of execution (by default: on CUDA). ``detect()`` only launches kernels and allocates nothing.
+    chooses the shape of execution (by default: on CUDA), ``sweep`` the broad phase: a fixed list of all pairs, or a
+    search for near ones (by default: for many geoms). ``detect()`` only launches kernels and allocates nothing.
     """
 
     def __init__(
@@ -248,24 +260,31 @@ class Detector:
         geom_xpos: wp.array | None = None,
         geom_xmat: wp.array | None = None,
         status: wp.array | None = None,
-        contacts=None,
+        contacts: "Contacts | None" = None,
         thread_per_pair: bool | None = None,
+        sweep: bool | None = None,
         device: str | None = None,
     ):
-        from kinema.collide import upload  # host-side construction of the bundles
-
         self.device = wp.get_device(device)
         self.nworld = nworld
-        self.host = upload.host_pairs(model)
-        self.mask = function_mask(self.host.function)
-        self.build = Build.of(model, self.mask)
+        sweep = len(colliding(model)) > MANY if sweep is None else sweep
+        plan = sweep_plan(model) if sweep else None
+        self.host = plan.special if plan else geom_pairs(model)
+        self.mask = plan.mask if plan else function_mask(self.host.function)
+        self.build = Build.of(model, self.mask, sweep)
         with wp.ScopedDevice(self.device):
             self.geoms = upload.geoms(model, nworld, geom_xpos, geom_xmat)
             self.meshes = upload.meshes(model)
             self.hfields = upload.height_fields(model)
             self.settings = upload.settings(model)
-            self.pairs = upload.pairs(self.host, nworld)
-            self.capacity = capacity or upload.estimate_capacity(self.host)
+            if plan:
+                self.settings.sweep, self.pairs = sweep_bundle(model, plan, nworld)
+                self.slots = np.full(plan.capacity, plan.slots)
+                self.capacity = capacity or 8 * len(plan.active)
+            else:
+                self.pairs = upload.pairs(self.host, nworld)
+                self.slots = self.host.slots
+                self.capacity = capacity or upload.estimate_capacity(self.host)
             self.contacts = contacts if contacts is not None else upload.contacts(nworld, self.capacity, status)
             self.thread_per_pair = self.device.is_cuda if thread_per_pair is None else thread_per_pair
             if self.thread_per_pair:
@@ -273,17 +292,17 @@ class Detector:
 
     def _allocate_slots(self):
         """Slots and counts for the thread-per-pair shape, worlds interleaved."""
-        from kinema.collide import upload
-
-        npair, nslot = len(self.host.function), int(self.host.slots.sum())
-        self.touch = upload.touch(self.nworld, nslot)
+        npair = len(self.slots)
+        self.touch = upload.touch(self.nworld, int(self.slots.sum()))
         self.count = upload.interleaved(self.nworld, npair, int)
         self.start = upload.interleaved(self.nworld, npair, int)
         self.launches = []
         for family in FAMILIES:
             build = self.build.only(family_mask(family))
             if build.mask:
-                chosen = np.flatnonzero((1 << self.host.function.astype(np.int64)) & build.mask)
+                chosen = np.arange(npair)
+                if not self.build.sweep:
+                    chosen = np.flatnonzero((1 << self.host.function.astype(np.int64)) & build.mask)
                 self.launches.append((pair_kernel(build), wp.array(chosen.astype(np.int32))))
 
     @property
@@ -296,13 +315,22 @@ class Detector:
         inputs = [self.geoms, self.meshes, self.hfields, self.pairs, self.settings]
         if not self.thread_per_pair:
             return [(world_kernel(self.build), self.nworld, [*inputs, self.contacts], 256)]
-        launches = [
-            (kernel, (len(chosen), self.nworld), [chosen, *inputs, self.touch, self.count], 128)
-            for kernel, chosen in self.launches
-        ]
-        launches.append((place_contacts, self.nworld, [self.count, self.pairs, self.start, self.contacts], 32))
+        n, npair = self.nworld, len(self.slots)
+        launches = []
+        if self.build.sweep:
+            sweep = self.settings.sweep
+            nbody = sweep.weld.shape[0]
+            launches += [
+                (sort_geoms, n, [self.geoms, sweep], 32),
+                (count_pairs, (nbody, n), [self.geoms, sweep, self.pairs], 128),
+                (place_pairs, n, [sweep, self.pairs, self.contacts.status], 32),
+                (write_pairs, (nbody, n), [self.geoms, sweep, self.pairs], 128),
+            ]
+        for kernel, chosen in self.launches:
+            launches.append((kernel, (len(chosen), n), [chosen, *inputs, self.touch, self.count], 128))
+        launches.append((place_contacts, n, [self.count, self.pairs, self.start, self.contacts], 32))
         gather = [self.count, self.start, self.touch, self.pairs, self.contacts]
-        launches.append((gather_contacts, (len(self.host.function), self.nworld), gather, 128))
+        launches.append((gather_contacts, (npair, n), gather, 128))
         return launches
 
     def detect(self) -> None:

@@ -33,6 +33,7 @@ class GeomPairs(NamedTuple):
     explicit: np.ndarray  # (npair,) index of the explicit pair, or -1
     function: np.ndarray  # (npair,) PairFunction
     slots: np.ndarray  # (npair,) largest number of contacts
+    key: np.ndarray  # (npair, 4) what the order is by: bodies, then geoms (-1 and index for explicit pairs)
     parameters: PairParameters
 
 
@@ -50,8 +51,11 @@ def bodies_may_collide(m, body1: np.ndarray, body2: np.ndarray) -> np.ndarray:
     return ok
 
 
-def implicit_pairs(m) -> np.ndarray:
-    """(n, 2) geoms of pairs that collide by the filter, the geom of the lower body first; explicit pairs left out."""
+def implicit_pairs(m, special: np.ndarray | None = None) -> np.ndarray:
+    """(n, 2) geoms of pairs that collide by the filter, the geom of the lower body first; explicit pairs left out.
+
+    With a mask of special geoms only pairs with at least one of them.
+    """
     contype, conaffinity = np.asarray(m.geom_contype), np.asarray(m.geom_conaffinity)
     body = np.asarray(m.geom_bodyid)
     active = np.flatnonzero((contype != 0) | (conaffinity != 0))
@@ -59,6 +63,8 @@ def implicit_pairs(m) -> np.ndarray:
     # row by row keeps memory linear in the number of geoms
     for k, g in enumerate(active):
         other = active[k + 1 :]
+        if special is not None and not special[g]:
+            other = other[special[other]]
         bits = (contype[g] & conaffinity[other]) | (contype[other] & conaffinity[g])
         other = other[bits != 0]
         other = other[bodies_may_collide(m, np.full(len(other), body[g]), body[other])]
@@ -94,10 +100,13 @@ def order_keys(m, pairs: np.ndarray) -> np.ndarray:
     return np.concatenate([body, geoms], axis=1)
 
 
-def geom_pairs(m) -> GeomPairs:
-    """All pairs that may collide, with the parameters of their contacts, in contact order."""
+def geom_pairs(m, special: np.ndarray | None = None) -> GeomPairs:
+    """All pairs that may collide, with the parameters of their contacts, in contact order.
+
+    With a mask of special geoms only explicit pairs and pairs with at least one of these geoms.
+    """
     off = int(m.opt.disableflags) & (DISABLE_CONSTRAINT | DISABLE_CONTACT)
-    implicit = np.zeros((0, 2), int) if off else implicit_pairs(m)
+    implicit = np.zeros((0, 2), int) if off else implicit_pairs(m, special)
     nexplicit = 0 if off else int(m.npair)
     index = np.arange(nexplicit)
     explicit = np.stack([m.pair_geom1[index], m.pair_geom2[index]], axis=1).astype(int).reshape(-1, 2)
@@ -113,6 +122,7 @@ def geom_pairs(m) -> GeomPairs:
     function = PAIR_FUNCTION[types[:, 0], types[:, 1]]
     keep = function != 0
     geom, explicit_id, types, function = geom[keep], explicit_id[keep], types[keep], function[keep]
+    key = keys[order][keep]
 
     forced = explicit_id >= 0
     mixed = mix_parameters(m, geom[:, 0], geom[:, 1])
@@ -127,4 +137,4 @@ def geom_pairs(m) -> GeomPairs:
         max_contacts(a, b, multiccd=multiccd, sdf_initpoints=int(m.opt.sdf_initpoints)) for a, b in kinds.tolist()
     ]
     slots = np.array(counts, np.int32)[inverse.reshape(-1)] if len(types) else np.zeros(0, np.int32)
-    return GeomPairs(geom.astype(np.int32), explicit_id.astype(np.int32), function, slots, parameters)
+    return GeomPairs(geom.astype(np.int32), explicit_id.astype(np.int32), function, slots, key, parameters)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import warp as wp
 
-from kinema.collide.bundles import Pairs, vec5
+from kinema.collide.bundles import GeomParameters, Pairs, vec5
 
 MINVAL = 1e-15
 ENABLE_OVERRIDE = 1 << 0  # mjENBL_OVERRIDE
@@ -100,21 +100,6 @@ def override_parameters(m, p: PairParameters) -> PairParameters:
     )
 
 
-@wp.struct
-class GeomParameters:
-    """The geoms' contact parameters, for mixing on the device when worlds differ. Indexed [world, geom]."""
-
-    condim: wp.array(dtype=int)
-    priority: wp.array(dtype=int)
-    solmix: wp.array2d(dtype=float)
-    friction: wp.array2d(dtype=wp.vec3)
-    solref: wp.array2d(dtype=wp.vec2)
-    solimp: wp.array2d(dtype=vec5)
-    margin: wp.array2d(dtype=float)
-    gap: wp.array2d(dtype=float)
-    adhesion: wp.array2d(dtype=float)
-
-
 @wp.func
 def weight_of_first(mix1: float, mix2: float) -> float:
     """Weight of the first geom in averages, from the two solmix."""
@@ -168,8 +153,8 @@ def mix_pairs(g: GeomParameters, implicit: wp.array(dtype=int), pairs: Pairs):
     """Recompute the parameters of the pairs listed in ``implicit`` after geom parameters of some worlds changed."""
     k, w = wp.tid()
     p = implicit[k]
-    g1 = pairs.geom[p][0]
-    g2 = pairs.geom[p][1]
+    g1 = pairs.geom[w, p][0]
+    g2 = pairs.geom[w, p][1]
     friction, solref, solimp, adhesion = mixed_parameters(g, w, g1, g2)
     pairs.friction[w, p] = friction
     pairs.solref[w, p] = solref

@@ -3,10 +3,23 @@
 import numpy as np
 import warp as wp
 
-from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Pairs, Settings, Touch, vec5
-from kinema.collide.filter import DISABLE_MULTICCD, GeomPairs, geom_pairs
+from kinema.collide.bundles import (
+    Contacts,
+    GeomParameters,
+    Geoms,
+    HeightFields,
+    Meshes,
+    Pairs,
+    Settings,
+    Touch,
+    vec5,
+)
+from kinema.collide.filter import DISABLE_MULTICCD, GeomPairs
 
-host_pairs = geom_pairs
+PAIR_DTYPE = {
+    "geom": wp.vec2i, "function": int, "condim": int, "margin": float, "gap": float, "friction": vec5,
+    "solref": wp.vec2, "solreffriction": wp.vec2, "solimp": vec5, "adhesion": float,
+}  # fmt: skip
 
 
 def interleaved(nworld: int, n: int, dtype) -> wp.array:
@@ -87,17 +100,33 @@ def pairs(host: GeomPairs, nworld: int) -> Pairs:
     """Pairs and their parameters, one row for all worlds."""
     p = host.parameters
     b = Pairs()
-    b.geom = wp.array(host.geom.reshape(-1, 2), dtype=wp.vec2i)
-    b.function = wp.array(host.function, dtype=int)
+    b.count = wp.full(nworld, len(host.function), dtype=int)
     b.slot = wp.array(np.concatenate([[0], np.cumsum(host.slots)]).astype(np.int32), dtype=int)
-    b.condim = wp.array(np.asarray(p.condim, np.int32), dtype=int)
-    b.margin = shared(p.margin, nworld, float)
-    b.gap = shared(p.gap, nworld, float)
-    b.friction = shared(p.friction, nworld, vec5)
-    b.solref = shared(p.solref, nworld, wp.vec2)
-    b.solreffriction = shared(p.solreffriction, nworld, wp.vec2)
-    b.solimp = shared(p.solimp, nworld, vec5)
-    b.adhesion = shared(p.adhesion, nworld, float)
+    rows = {"geom": host.geom.reshape(-1, 2), "function": host.function, **p._asdict()}
+    for name, dtype in PAIR_DTYPE.items():
+        setattr(b, name, shared(rows[name], nworld, dtype))
+    return b
+
+
+def swept_pairs(capacity: int, slots: int, nworld: int) -> Pairs:
+    """Room for ``capacity`` pairs a world that the broad phase fills in, each with the same number of contact slots."""
+    b = Pairs()
+    b.count = wp.zeros(nworld, dtype=int)
+    b.slot = wp.array(np.arange(capacity + 1, dtype=np.int32) * slots, dtype=int)
+    for name, dtype in PAIR_DTYPE.items():
+        setattr(b, name, interleaved(nworld, capacity, dtype))
+    return b
+
+
+def geom_parameters(m, nworld: int) -> GeomParameters:
+    """Contact parameters of the geoms, one row for all worlds."""
+    b = GeomParameters()
+    b.condim = one_d(m.geom_condim)
+    b.priority = one_d(m.geom_priority)
+    rows = {"solmix": float, "friction": wp.vec3, "solref": wp.vec2, "solimp": vec5, "margin": float, "gap": float}
+    for name, dtype in rows.items():
+        setattr(b, name, shared(getattr(m, f"geom_{name}"), nworld, dtype))
+    b.adhesion = shared(getattr(m, "geom_adhesion", np.zeros(m.ngeom)), nworld, float)
     return b
 
 
