@@ -164,7 +164,7 @@ def check(m, ours, d, rtol: float):
 
 def test_every_type_agrees_with_mujoco(scene):
     served = set().union(*(types for _, types in sensors.FAMILIES.values()))
-    assert served - set(scene.sensor_type.tolist()) == {43, 44}  # the energies have their own test
+    assert served - set(scene.sensor_type.tolist()) == {7, 43, 44}  # rays and energies have their own tests
     for seed in range(3):
         d = pushed(scene, seed)
         assert d.ncon > 3 and d.nl > 1

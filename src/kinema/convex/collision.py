@@ -11,9 +11,11 @@ import warp as wp
 
 from kinema.collide.detect import Detector, world_function
 from kinema.collide.filter import geom_pairs
+from kinema.collide.ray import RayScene
 from kinema.collide.upload import estimate_capacity
 from kinema.convex.data import Contacts, Data, Poses, State
 from kinema.convex.model import Collision, Model
+from kinema.convex.sensors import RANGEFINDER, distance, sensor_types
 from kinema.convex.stage import Stage
 
 CONNECT, WELD = 0, 1
@@ -52,6 +54,8 @@ class Collider:
             geom_xpos=layout.arrays["geom_xpos"], geom_xmat=layout.arrays["geom_xmat"], contacts=self.contacts,
         )  # fmt: skip
         self.active = detects(layout.source) and self.detector.mask != 0
+        self.source, self.nworld, self.device = layout.source, layout.nworld, layout.device
+        self.rays = RayScene(self.source, device=self.device) if RANGEFINDER in sensor_types(self.source) else None
 
     @property
     def bundle(self) -> Collision:
@@ -59,6 +63,10 @@ class Collider:
         collision = Collision()
         for name in ("geoms", "meshes", "hfields", "pairs", "settings"):
             setattr(collision, name, getattr(self.detector, name))
+        if self.rays:
+            collision.rays = self.rays.targets
+        if sensor_types(self.source) & distance.TYPES:
+            collision.probes = distance.probes(self.source, self.nworld, self.device)
         return collision
 
     @property

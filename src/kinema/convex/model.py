@@ -10,6 +10,7 @@ Names follow mjModel; `m` is any object with mjModel's attributes until `layout.
 import warp as wp
 
 from kinema.collide import bundles
+from kinema.collide.ray import RayTargets
 from kinema.convex.bundle import bundle, index, param, per_world, vec5, vec10, vec12
 
 
@@ -185,6 +186,7 @@ class Cameras:
     mode: index()
     bodyid: index()
     targetbodyid: index()
+    projection: index()
     pos: param(dtype=wp.vec3)
     quat: param(dtype=wp.vec4)
     poscom0: param(dtype=wp.vec3)
@@ -322,14 +324,26 @@ class Sensors:
 
 
 @wp.struct
+class Probes:
+    """Geom pairs whose distance sensors measure, and room for the contacts found on the way: sensors/distance.py."""
+
+    adr: wp.array(dtype=int)  # (nsensor + 1,) first pair of each sensor
+    geom: wp.array(dtype=wp.vec2i)
+    function: wp.array(dtype=int)
+    touch: bundles.Touch
+
+
+@wp.struct
 class Collision:
-    """Inputs of the narrow phase."""
+    """Inputs of the narrow phase, and of sensors that cast rays or measure distances."""
 
     geoms: bundles.Geoms
     meshes: bundles.Meshes
     hfields: bundles.HeightFields
     pairs: bundles.Pairs
     settings: bundles.Settings
+    rays: RayTargets
+    probes: Probes
 
 
 @wp.struct

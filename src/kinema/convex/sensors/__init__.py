@@ -7,9 +7,22 @@ everything they read is there. Readings are then cut off and, where sensors have
 import numpy as np
 
 from kinema.convex import loads, velocity
-from kinema.convex.sensors import camera, contact, frame, joint, limit, reading, subtree, touch, zone
+from kinema.convex.sensors import (
+    camera,
+    contact,
+    distance,
+    frame,
+    joint,
+    limit,
+    rangefinder,
+    reading,
+    subtree,
+    touch,
+    zone,
+)
 from kinema.convex.stage import Stage
 
+RANGEFINDER = 7  # mjtSensor
 FAMILIES = {
     "joint": (joint.joint_sensor, {9, 10, 16, 18, 19}),
     "tendon": (joint.tendon_sensor, {11, 12, 17}),
@@ -18,13 +31,14 @@ FAMILIES = {
     "frame velocity": (frame.frame_velocity, {2, 3, 31, 32}),
     "frame acceleration": (frame.frame_acceleration, {1, 33, 34}),
     "interaction": (frame.interaction, {4, 5}),
-    "limit": (limit.limit_sensor, set(range(20, 26))),
+    "limit": (limit.limit_sensor, {20, 21, 22, 23, 24, 25}),
     "subtree": (subtree.subtree_sensor, {35, 36, 37}),
     "global": (subtree.global_sensor, {43, 44, 45}),
     "camera": (camera.projection_sensor, {8}),
     "zone": (zone.inside_sensor, {38}),
     "contact": (contact.contact_sensor, {42}),
     "touch": (touch.touch_sensor, {0}),
+    "range": (rangefinder.range_sensor, {RANGEFINDER}),
 }
 """The stage of each family, and the values of mjtSensor it serves."""
 
@@ -49,6 +63,8 @@ def stages(m) -> list[Stage]:
     if types & {4, 5}:
         recipe += load_stages(m)
     recipe += [Stage(func, over="nsensor") for func, served in FAMILIES.values() if types & served]
+    if types & distance.TYPES:
+        recipe.append(distance.stage(m))
     if np.any(m.sensor_cutoff):
         recipe.append(Stage(reading.cut_off, over="nsensor"))
     if has_history(m):

@@ -1,0 +1,103 @@
+"""Distance sensors: smallest distance between the geoms of two bodies, or two geoms, and the segment that spans it.
+
+Beyond the cutoff the distance is the cutoff, the segment and its direction are 0.
+"""
+
+from functools import cache
+
+import numpy as np
+import warp as wp
+
+from kinema.collide.bundles import Touch
+from kinema.collide.detect import Build
+from kinema.collide.distance import distance_function
+from kinema.collide.table import PAIR_FUNCTION, function_mask
+from kinema.convex.data import Data
+from kinema.convex.model import Model, Probes
+from kinema.convex.sensors.frames import put3
+from kinema.convex.sensors.types import GEOMDIST, GEOMFROMTO, GEOMNORMAL
+from kinema.convex.stage import Stage
+
+TYPES = {39, 40, 41}
+OBJ_BODY = 1  # mjtObj
+SLOTS = 64  # contacts a pair function may write
+
+
+@cache
+def distance_stage(mask: int, epa: int) -> Stage:
+    """The stage that measures distances by the pair functions in the mask."""
+    geom_distance = distance_function(mask, epa)
+
+    @wp.func
+    def distance_sensors(m: Model, d: Data, w: int):
+        for i in range(m.size.nsensor):
+            kind = m.sensor.type[i]
+            if kind == GEOMDIST or kind == GEOMNORMAL or kind == GEOMFROMTO:
+                cutoff = m.sensor.cutoff[w, i]
+                dist = float(cutoff)
+                start = wp.vec3(0.0)
+                stop = wp.vec3(0.0)
+                for k in range(m.collision.probes.adr[i], m.collision.probes.adr[i + 1]):
+                    t, a, b = geom_distance(
+                        w, m.collision.probes.geom[k], m.collision.probes.function[k], cutoff, m.collision.geoms,
+                        m.collision.meshes, m.collision.hfields, m.collision.settings, m.collision.probes.touch, 0,
+                    )  # fmt: skip
+                    if t < dist:
+                        dist = t
+                        start = a
+                        stop = b
+                adr = m.sensor.adr[i]
+                if kind == GEOMDIST:
+                    d.sensor.sensordata[w, adr] = dist
+                elif kind == GEOMNORMAL:
+                    along = stop - start
+                    if wp.dot(along, along) > 0.0:
+                        along = wp.normalize(along)
+                    put3(d.sensor.sensordata, w, adr, along)
+                else:
+                    put3(d.sensor.sensordata, w, adr, start)
+                    put3(d.sensor.sensordata, w, adr + 3, stop)
+
+    return Stage(distance_sensors)
+
+
+def _geoms(m, objtype: int, obj: int) -> range:
+    """The geoms a sensor measures from or to."""
+    if objtype == OBJ_BODY:
+        return range(int(m.body_geomadr[obj]), int(m.body_geomadr[obj] + m.body_geomnum[obj]))
+    return range(obj, obj + 1)
+
+
+def _pairs(m) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """First pair of each sensor, geoms of each pair, and the function that measures it."""
+    first, geoms = [0], []
+    for i in range(m.nsensor):
+        if int(m.sensor_type[i]) in TYPES:
+            ones = _geoms(m, int(m.sensor_objtype[i]), int(m.sensor_objid[i]))
+            twos = _geoms(m, int(m.sensor_reftype[i]), int(m.sensor_refid[i]))
+            geoms += [(a, b) for a in ones for b in twos]
+        first.append(len(geoms))
+    geoms = np.array(geoms, dtype=np.int32).reshape(-1, 2)
+    types = np.sort(np.asarray(m.geom_type)[geoms], axis=1)
+    return np.array(first, dtype=np.int32), geoms, PAIR_FUNCTION[types[:, 0], types[:, 1]]
+
+
+def stage(m) -> Stage:
+    """The stage for the pairs a model measures."""
+    mask = function_mask(_pairs(m)[2])
+    return distance_stage(mask, Build.of(m, mask).epa)
+
+
+def probes(m, nworld: int, device) -> Probes:
+    """The pairs a model measures, on the device."""
+    first, geoms, function = _pairs(m)
+    result = Probes()
+    result.adr = wp.array(first, dtype=int, device=device)
+    result.geom = wp.array(geoms, dtype=wp.vec2i, device=device)
+    result.function = wp.array(function, dtype=int, device=device)
+    touch = Touch()
+    touch.dist = wp.zeros((nworld, SLOTS), dtype=float, device=device)
+    touch.pos = wp.zeros((nworld, SLOTS), dtype=wp.vec3, device=device)
+    touch.frame = wp.zeros((nworld, SLOTS), dtype=wp.mat33, device=device)
+    result.touch = touch
+    return result
