@@ -2,6 +2,7 @@
 
 import io
 import pathlib
+import random
 import time
 import zipfile
 
@@ -10,7 +11,15 @@ import mujoco
 import pytest
 
 from kinema import mjcf
-from kinema.errors import BadValue, DocumentError, MissingFile, SyntaxProblem, UnknownAttribute, UnknownElement
+from kinema.errors import (
+    BadValue,
+    DocumentError,
+    KinemaError,
+    MissingFile,
+    SyntaxProblem,
+    UnknownAttribute,
+    UnknownElement,
+)
 
 ASSETS = pathlib.Path(dm_control.__file__).parent / "mjcf" / "test_assets"
 
@@ -221,6 +230,28 @@ def test_files_of_included_files(tree, tmp_path):
         (tmp_path / place).unlink()
 
 
+def test_models_that_hold_models(tree):
+    inner = '<worldbody><body name="leg"><geom size="1"/></body></worldbody>'
+    use = '<worldbody><body><attach model="m" body="{}" prefix="x_"/></body></worldbody>'
+    main = tree(
+        main='<asset><model name="m" file="sub/a.xml"/></asset>' + use.format("mid"),
+        sub__a='<asset><model name="m" file="b.xml"/></asset>'
+        + '<worldbody><body name="mid"><attach model="m" body="leg" prefix="y_"/></body></worldbody>',
+        sub__b=inner,
+    )
+    model = mjcf.from_path(main)
+    m = mujoco.MjModel.from_xml_string(model.to_xml_string(), model.get_assets())
+    assert m.body("x_y_leg").id > 0 and len(model.get_assets()) == 2
+    assert mujoco.MjModel.from_xml_path(str(main)).nbody == m.nbody
+
+
+def test_a_model_may_not_hold_itself(tree):
+    holds = '<asset><model name="m" file="{}.xml"/></asset>'
+    main = tree(main=holds.format("a"), a=holds.format("main"))
+    with pytest.raises(BadValue, match="model file '(a|main).xml' holds itself"):
+        mjcf.from_path(main)
+
+
 # ---------------------------------------------------------------- zip files
 
 
@@ -243,6 +274,28 @@ def test_zip(tmp_path):
         mjcf.from_zip(path)
     path.write_text("plain")
     with pytest.raises(ValueError, match="is not a zip file"):
+        mjcf.from_zip(path)
+
+
+def test_broken_zip_files(tmp_path, monkeypatch):
+    path = tmp_path / "model.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("model.xml", "<mujoco>" + "<worldbody/>" * 50 + "</mujoco>")
+    whole = path.read_bytes()
+    assert mjcf.from_zip(path).model == "unnamed_model"
+    chance = random.Random(0)
+    for _ in range(300):
+        data = bytearray(whole)
+        for _ in range(chance.randint(1, 4)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        path.write_bytes(data)
+        try:
+            mjcf.from_zip(path)
+        except KinemaError as error:
+            assert str(error)
+    monkeypatch.setattr("kinema.mjcf.parser.MAX_ZIP_BYTES", 100)
+    path.write_bytes(whole)
+    with pytest.raises(BadValue, match="more than the limit"):
         mjcf.from_zip(path)
 
 

@@ -5,6 +5,7 @@ In the written document a file is `name-sha1.ext`, so equal files are one and di
 
 from __future__ import annotations
 
+import contextvars
 import hashlib
 import os
 from typing import TYPE_CHECKING
@@ -17,6 +18,9 @@ from kinema.mjcf.constants import MAX_VFS_FILENAME_LENGTH, WORLD
 if TYPE_CHECKING:
     from kinema.mjcf.base import Element
     from kinema.mjcf.namescope import NameScope
+
+# Contents of the model files being read, outermost first: a model may not hold itself.
+_models_being_read: contextvars.ContextVar[tuple[bytes, ...]] = contextvars.ContextVar("models", default=())
 
 MESH_EXTENSIONS = (".stl", ".msh", ".obj")
 
@@ -139,7 +143,14 @@ class ModelAsset(BaseAsset):
 
         super().__init__(extension, prefix)
         self.raw = contents
-        self.document = parser.from_xml_string(contents, model_dir=folder, assets=assets, escape_separators=True)
+        above = _models_being_read.get()
+        if contents in above:
+            raise BadValue(f"model file {prefix + extension!r} holds itself")
+        token = _models_being_read.set((*above, contents))
+        try:
+            self.document = parser.from_xml_string(contents, model_dir=folder, assets=assets, escape_separators=True)
+        finally:
+            _models_being_read.reset(token)
 
     @property
     def contents(self) -> bytes:  # type: ignore[override]

@@ -13,21 +13,26 @@ from kinema.errors import MissingFile, ResourceError
 from kinema.resources import Resource
 
 
+def is_uri(name: str) -> bool:
+    """Whether a provider serves a name by its scheme."""
+    return ":" in name and resources.find_provider(name) is not None
+
+
 def stands_alone(name: str) -> bool:
     """Whether a name means the same wherever it is written."""
-    return os.path.isabs(name) or resources.find_provider(name) is not None
+    return os.path.isabs(name) or is_uri(name)
 
 
 def folder_of(name: str) -> str:
     """The folder of a resource."""
-    return resources.getdir(name) if resources.find_provider(name) is not None else os.path.dirname(name)
+    return resources.getdir(name) if is_uri(name) else os.path.dirname(name)
 
 
 def join(folder: str, name: str) -> str:
     """A name inside a folder."""
     if not folder or stands_alone(name):
         return name
-    if resources.find_provider(folder) is None:
+    if not is_uri(folder):
         return os.path.normpath(os.path.join(folder, name))
     inside = folder if folder.endswith(("/", ":")) else folder + "/"
     return inside + name

@@ -7,8 +7,11 @@ Errors keep their type and say the file, the line and the path of the element th
 from __future__ import annotations
 
 import io
+import lzma
 import os
+import struct
 import zipfile
+import zlib
 from typing import Any
 
 from kinema.errors import BadValue, DocumentError, UnknownAttribute, UnknownElement, did_you_mean
@@ -16,6 +19,12 @@ from kinema.mjcf import debugging, files, schema
 from kinema.mjcf.constants import PREFIX_SEPARATOR, PREFIX_SEPARATOR_ESCAPE
 from kinema.mjcf.element import RootElement
 from kinema.mjcf.source import Node, expand_includes, read_xml
+
+MAX_ZIP_BYTES = 2 * 2**30
+
+# What the zipfile module raises for archives that are broken, encrypted or of an unknown kind.
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, ArithmeticError, EOFError, OSError)
+_UNREADABLE += (RuntimeError, ValueError)
 
 # Attributes whose slashes are paths or free text rather than scopes.
 _UNESCAPED = frozenset(
@@ -86,23 +95,34 @@ def from_zip(
         escape_separators: As for `from_xml_string`.
         resolve_references: As for `from_xml_string`.
     """
+    contents = _unzipped(path)
+    names = [name for name in contents if name.endswith(".xml")]
+    if not names:
+        raise BadValue(f"No XML file found in {path}.")
+    main = names[0] if len(names) == 1 else next((name for name in names if name == model_file), None)
+    if main is None:
+        raise BadValue(f"Multiple XML files found in {path}, but none named {model_file}.")
+    tree = read_xml(contents.pop(main), file=f"{os.fspath(path)}/{main}")
+    folder = os.path.dirname(main)
+    assets = {os.path.relpath(name, folder) if folder else name: data for name, data in contents.items()}
+    return _document(tree, escape_separators, "", resolve_references, assets)
+
+
+def _unzipped(path: str | os.PathLike) -> dict[str, bytes]:
+    """The files of an archive, by name."""
     data = files.read(os.fspath(path)).data
     if not zipfile.is_zipfile(io.BytesIO(data)):
         raise BadValue(f"File {path} is not a zip file.")
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        names = [name for name in archive.namelist() if name.endswith(".xml")]
-        if not names:
-            raise BadValue(f"No XML file found in {path}.")
-        main = names[0] if len(names) == 1 else next((name for name in names if name == model_file), None)
-        if main is None:
-            raise BadValue(f"Multiple XML files found in {path}, but none named {model_file}.")
-        folder = os.path.dirname(main)
-        assets = {}
-        for name in archive.namelist():
-            if not name.endswith("/") and name != main:
-                assets[os.path.relpath(name, folder) if folder else name] = archive.read(name)
-        tree = read_xml(archive.read(main), file=f"{os.fspath(path)}/{main}")
-    return _document(tree, escape_separators, "", resolve_references, assets)
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+            if size > MAX_ZIP_BYTES:
+                raise BadValue(f"File {path} holds {size} bytes, more than the limit of {MAX_ZIP_BYTES}.")
+            return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
+    except BadValue:
+        raise
+    except _UNREADABLE as error:
+        raise BadValue(f"File {path} is not a zip file that can be read: {error}") from error
 
 
 # ---------------------------------------------------------------- the tree

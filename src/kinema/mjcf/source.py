@@ -81,6 +81,19 @@ def read_xml(text: str | bytes, *, file: str | None = None) -> Node:
             root.append(node)
         stack.append(node)
 
+    def start_cdata() -> None:
+        parts.clear()
+        parser.CharacterDataHandler = parts.append
+
+    def end_cdata() -> None:
+        parser.CharacterDataHandler = None
+        if stack[-1].tag == "text":  # a custom text may hold its data this way instead of in an attribute
+            if "data" in stack[-1].attributes:
+                refuse("text takes its data once: as an attribute or as one CDATA section")
+            stack[-1].attributes["data"] = "".join(parts)
+
+    parts: list[str] = []
+    parser.StartCdataSectionHandler, parser.EndCdataSectionHandler = start_cdata, end_cdata
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: stack.pop()
     parser.EntityDeclHandler = lambda name, *_: refuse(f"entity declaration {name!r} is not allowed")

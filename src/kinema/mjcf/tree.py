@@ -155,7 +155,10 @@ class ElementImpl(AttributeHolder):
         child_spec = self._check_child(tag)
         if not child_spec.repeated and not (child_spec.on_demand and self.get_children(tag) is None):
             raise placed(BadValue(f"A <{tag}> child already exists, please access it directly."), self)
-        with debugging.freeze_current_stack_trace():
+        if debugging.debug_mode():
+            with debugging.freeze_current_stack_trace():
+                child = make_element(child_spec, self, attributes, source)
+        else:
             child = make_element(child_spec, self, attributes, source)
         if position is None:
             self._list.append(child)
