@@ -23,6 +23,7 @@ from kinema.resources.provider import (
     unregister_provider,
 )
 from kinema.resources.reading import Resource, clear_cache, getdir, read, resolve
+from kinema.resources.uri import join
 
 __all__ = [
     "Decoder",
@@ -36,6 +37,7 @@ __all__ = [
     "find_decoder",
     "find_provider",
     "getdir",
+    "join",
     "memory",
     "provider",
     "read",
