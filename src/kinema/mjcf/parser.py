@@ -23,8 +23,10 @@ from kinema.mjcf.source import Node, expand_includes, read_xml
 MAX_ZIP_BYTES = 2 * 2**30
 
 # What the zipfile module raises for archives that are broken, encrypted or of an unknown kind.
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, ArithmeticError, EOFError, OSError)
-_UNREADABLE += (RuntimeError, ValueError)
+_UNREADABLE: tuple[type[Exception], ...] = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(ArithmeticError, EOFError, OSError, RuntimeError, ValueError),
+)
 
 # Attributes whose slashes are paths or free text rather than scopes.
 _UNESCAPED = frozenset(
