@@ -44,7 +44,7 @@ def asset_path(e: Element, attribute: str = "file") -> str:
     folder = (settings.texturedir if e.kind == "texture" else settings.meshdir).replace("\\", "/")
     path = posixpath.join(folder, name) if folder else name
     if e.scope.directory and not _absolute(path):
-        path = posixpath.join(e.scope.directory, path)
+        path = resources.join(e.scope.directory, path)  # a bare scheme's colon takes no slash
     if _has_provider(path):
         return path
     written_in = resources.getdir(e.node.file) if e.node.file else ""
@@ -234,6 +234,8 @@ def _compile_texture(c: Compilation, e: Element) -> CompiledTexture:
     layout = e.text("gridlayout", "............")
     if e.given("gridlayout") and len(layout) != gridsize[0] * gridsize[1]:
         raise e.error("gridlayout must have as many letters as the grid has squares", "gridlayout")
+    if not e.flag("embed", True):
+        raise e.error("a texture kept by reference (embed='false') is not supported yet", "embed")
     separate = [read_asset(c, e, name) if e.text(name, "") else None for name in CUBE_FILES]
     return compile_texture(
         e.name,

@@ -244,7 +244,7 @@ def fill_bodies(c: Compilation) -> None:
     a["body_inertia"] = np.array([r.inertial.inertia for r in records], dtype=np.float64)
     a["body_gravcomp"] = np.array([b.element.number("gravcomp", 0.0) for b in bodies], dtype=np.float64)
     a["body_user"] = c.user_data("body", "nuser_body")
-    c.sizes["ngravcomp"] = int(np.count_nonzero(a["body_gravcomp"]))
+    c.sizes["ngravcomp"] = int(np.count_nonzero(a["body_gravcomp"] > 0))
     c.sizes["flg_gravcomp"] = int(c.sizes["ngravcomp"] > 0)
     contype, conaffinity, margin = [], [], []
     for body in bodies:

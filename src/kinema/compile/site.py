@@ -32,15 +32,13 @@ def compile_site(c: Compilation, e: Element) -> Site:
         raise e.error("height fields, planes and SDFs are not allowed in a site", "type")
     size = e.vector("size", (0.005, 0.005, 0.005), at_most=3).tolist()
     mesh = c.reference(e, "mesh")
-    if kind == MESH and mesh < 0:
-        raise e.error("a mesh site needs 'mesh', the name of a mesh asset")
+    if (kind == MESH) != (mesh >= 0):
+        raise e.error("a mesh site needs 'mesh', the name of a mesh asset, and no other site may have it")
     pos, quat, size = read_pose(e, kind, size)
     if kind == MESH:
         asset = c.scratch["meshes"][mesh]
         low, high = asset.aamm[:3], asset.aamm[3:]
         size = [max(abs(float(a)), abs(float(b))) for a, b in zip(low, high, strict=True)]
-    else:
-        mesh = -1
     pos, quat = apply_frame(e.frame, pos, quat)
     check_size(e, kind, size)
     return Site(kind, size, pos, pose.normalize(quat)[0], mesh)

@@ -70,7 +70,9 @@ def _demote_by_tendons(c: Compilation) -> None:
         start = a["tendon_adr"][tendon]
         for wrap in range(start, start + a["tendon_num"][tendon]):
             kind, target = a["wrap_type"][wrap], a["wrap_objid"][wrap]
-            if kind == 3:  # site
+            if kind == 1:  # joint
+                a["body_simple"][a["jnt_bodyid"][target]] = 0
+            elif kind == 3:  # site
                 a["body_simple"][a["site_bodyid"][target]] = 0
             elif kind in (4, 5):  # sphere, cylinder
                 a["body_simple"][a["geom_bodyid"][target]] = 0
