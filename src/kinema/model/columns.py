@@ -104,6 +104,12 @@ class Column:
             self.data[self.size : count] = self.field.fill
         return self.data[:count]
 
+    def grow(self, count: int) -> np.ndarray:
+        """Take `count` rows as written and return them, for the caller to write those that are new."""
+        self._reserve(count, keep=max(self.size, min(count, len(self.data))))
+        self.size = count
+        return self.data[:count]
+
     def is_set(self, row: int) -> bool:
         """Whether somebody wrote the row."""
         return row < self.size and (self.gaps is None or not self.gaps[row])
@@ -116,10 +122,11 @@ class Column:
         """Take `rows` as the whole content."""
         self.data, self.size, self.gaps = rows, len(rows), None
 
-    def _reserve(self, count: int) -> None:
+    def _reserve(self, count: int, keep: int | None = None) -> None:
         if count > len(self.data):
             grown = np.empty((max(count, 2 * len(self.data), 8), *self.field.row_shape), self.field.numpy_dtype)
-            grown[: self.size] = self.data[: self.size]
+            keep = self.size if keep is None else keep
+            grown[:keep] = self.data[:keep]
             self.data = grown
 
     def _mark(self, start: int, end: int, unset: bool) -> None:

@@ -182,7 +182,6 @@ class JointMethods(BodyMethods):
         for name, rows in prepared.items():
             start = self.commit(name, counts[name], rows)
             self.commit_custom(name, start, values[name])
-        self._note_joint(joint, parent, child)
         if filtered:
             self._filter_between(parent, child)
         return joint
@@ -234,25 +233,8 @@ class JointMethods(BodyMethods):
                 )
                 return
 
-    # the joints of bodies, kept for filter pairs and for the check above
-
     def _joints_of(self, body: int) -> list[int]:
-        known = self._joints_by_body
-        if known is None or known[0] != self.count("joint"):
-            by_body: dict[int, list[int]] = {}
-            ends = np.stack([self.rows("joint_parent"), self.rows("joint_child")], axis=1)
-            for joint, (parent, child) in enumerate(ends.tolist()):
-                by_body.setdefault(parent, []).append(joint)
-                by_body.setdefault(child, []).append(joint)
-            self._joints_by_body = known = [self.count("joint"), by_body]
-        return known[1].get(body, [])
-
-    def _note_joint(self, joint: int, parent: int, child: int) -> None:
-        known = self._joints_by_body
-        if known is not None and known[0] == joint:
-            known[1].setdefault(parent, []).append(joint)
-            known[1].setdefault(child, []).append(joint)
-            known[0] = joint + 1
+        return self.rows_by("joint", "joint_parent", "joint_child").get(body, [])
 
     # joint types
 

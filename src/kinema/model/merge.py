@@ -154,6 +154,12 @@ def gather(field: Field, base: Template, layout: Layout) -> np.ndarray:
     count = base.counts.get(field.frequency, 0)
     if count:
         out[:count] = base.column(field)
+    write_copies(field, layout, out)
+    return out
+
+
+def write_copies(field: Field, layout: Layout, out: np.ndarray) -> None:
+    """Write every copy's rows of a field into their places of a column."""
     for group in layout.groups:
         rows = group.template.counts.get(field.frequency, 0)
         if rows:
@@ -166,7 +172,6 @@ def gather(field: Field, base: Template, layout: Layout) -> np.ndarray:
                 block = np.empty((copies, rows, *field.row_shape), field.numpy_dtype)
                 write_block(field, group, block)
                 out[first[:, None] + np.arange(rows)] = block
-    return out
 
 
 def _gather_single(field: Field, base: Template, layout: Layout, out: np.ndarray) -> None:

@@ -17,7 +17,7 @@ from ..errors import BuildError, UnknownKey, WrongMoment, did_you_mean
 from .columns import Column, ObjectRows, convert
 from .fields import ALIASES, FIELDS, STORED, Field, world_field, world_key
 from .frequency import BUILT_IN, COUNT_NAMES
-from .merge import Layout, Segment, Template, gather
+from .merge import Layout, Segment, Template, gather, write_copies
 
 Prepared = list[tuple[str, np.ndarray]]
 """Keys and checked rows, ready to append to one frequency."""
@@ -37,8 +37,7 @@ class RowStore:
         self._direct_worlds: set[int] = set()  # worlds that got rows from adders
         self._version = 0
         self._snapshot: tuple[int, Template] | None = None
-        self._joints_by_body: list[Any] | None = None  # number of joints seen, joints by body
-        self._shapes_by_body: list[Any] | None = None  # number of shapes seen, shapes by body
+        self._maps: dict[str, tuple[int, dict[int, list[int]]]] = {}  # rows seen, rows by value
         self._accepted: dict[int, Template] = {}  # templates already checked
         self._finalized = False
         self._current_world = -1
@@ -105,6 +104,20 @@ class RowStore:
         else:
             object.__setattr__(self, name, value)
 
+    def rows_by(self, kind: str, *keys: str) -> dict[int, list[int]]:
+        """Rows of a frequency by the values of some of its columns, kept up to date as rows are added."""
+        count = self.count(kind)
+        seen, found = self._maps.get(kind, (0, {}))
+        if seen > count or any(self._column(key).exposed for key in keys):
+            seen, found = 0, {}
+        if seen < count:
+            new = np.stack([self.rows(key)[seen:] for key in keys], axis=1)
+            for row, values in enumerate(new.tolist(), seen):
+                for value in values:
+                    found.setdefault(value, []).append(row)
+            self._maps[kind] = (count, found)
+        return found
+
     # adding rows
 
     def mutable(self, call: str) -> None:
@@ -145,7 +158,7 @@ class RowStore:
             self._counts = counts
             for column in self._columns.values():
                 column.size = min(column.size, self.count(column.field.frequency))
-            self._joints_by_body = self._shapes_by_body = None
+            self._maps.clear()
             self._version += 1
             raise
 
@@ -233,7 +246,13 @@ class RowStore:
         for segment_template in {id(group.template): group.template for group in layout.groups}.values():
             needed |= segment_template.columns.keys()
         for key in needed:
-            self._column(key).replace(gather(self._table[key], base, layout))
+            field, column = self._table[key], self._column(key)
+            if field.frequency in ("once", "world"):
+                column.replace(gather(field, base, layout))
+            elif layout.total[field.frequency] > base.counts[field.frequency]:
+                # in place: flushing after every world must not copy what is already there
+                column.rows(base.counts[field.frequency])
+                write_copies(field, layout, column.grow(layout.total[field.frequency]))
         self._merged += [(segment.template, segment.world, segment.xform) for segment in self._segments]
         self._segments = []
 

@@ -177,19 +177,7 @@ class ShapeMethods(ConstraintMethods):
         self._add_filter_pairs([(a, b) for b in colliding[1] for a in colliding[0]])
 
     def _shapes_of(self, body: int) -> list[int]:
-        known = self._shapes_by_body
-        if known is None or known[0] != self.count("shape"):
-            by_body: dict[int, list[int]] = {}
-            for shape, owner in enumerate(self.rows("shape_body").tolist()):
-                by_body.setdefault(owner, []).append(shape)
-            self._shapes_by_body = known = [self.count("shape"), by_body]
-        return known[1].get(body, [])
-
-    def _note_shape(self, shape: int, body: int) -> None:
-        known = self._shapes_by_body
-        if known is not None and known[0] == shape:
-            known[1].setdefault(body, []).append(shape)
-            known[0] = shape + 1
+        return self.rows_by("shape", "shape_body").get(body, [])
 
     def add_shape(
         self,
@@ -254,11 +242,8 @@ class ShapeMethods(ConstraintMethods):
         if not is_static and cfg.density > 0.0 and body >= 0 and not self.rows("body_lock_inertia")[body]:
             mass = shape_mass(kind, sizes, src, cfg.density, cfg.is_solid, cfg.margin)
 
-        shape = self.count("shape")
-        self._shapes_of(body)  # the map must be current before the row is there
-        self.commit("shape", 1, rows)
+        shape = self.commit("shape", 1, rows)
         self.commit_custom("shape", shape, custom["shape"])
-        self._note_shape(shape, body)
         if cfg.has_shape_collision and cfg.collision_filter_parent:
             self._filter_neighbours(shape, body)
         if mass is not None:
@@ -267,12 +252,12 @@ class ShapeMethods(ConstraintMethods):
 
     def _filter_neighbours(self, shape: int, body: int) -> None:
         """Shapes of bodies joined to this one do not collide with the new shape."""
+        joints = np.array(self._joints_of(body), dtype=np.int64)
+        joints = joints[self.rows("joint_collision_filter_parent")[joints]]
+        parent, child = self.rows("joint_parent")[joints], self.rows("joint_child")[joints]
         flags, pairs = self.rows("shape_flags"), []
-        for joint in self._joints_of(body):
-            if self.rows("joint_collision_filter_parent")[joint]:
-                ends = int(self.rows("joint_parent")[joint]), int(self.rows("joint_child")[joint])
-                other = ends[1] if ends[0] == body else ends[0]
-                pairs += [(shape, s) for s in self._shapes_of(other) if flags[s] & ShapeFlags.COLLIDE_SHAPES]
+        for other in np.where(parent == body, child, parent).tolist():
+            pairs += [(shape, s) for s in self._shapes_of(other) if flags[s] & ShapeFlags.COLLIDE_SHAPES]
         self._add_filter_pairs(pairs)
 
     def _give_mass(self, body: int, part: tuple, placed: np.ndarray) -> None:
