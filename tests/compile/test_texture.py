@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kinema import resources
-from kinema.compile.texture import compile_texture, pack_textures
+from kinema.compile.texture import can_be_by_reference, compile_texture, pack_textures, texture_by_reference
 from kinema.errors import CompileError, ResourceError
 from tests.compile.mesh_oracle import public_files
 from tests.compile.test_heightfield import png
@@ -113,6 +113,23 @@ def test_several_and_none():
     arrays = pack_textures([small, small])
     assert arrays["tex_adr"].tolist() == [0, 18] and len(arrays["tex_data"]) == 36
     assert len(pack_textures([])["tex_data"]) == 0
+
+
+@pytest.mark.parametrize("kind", ["2d", "cube"])
+def test_by_reference(kind, tmp_path):
+    path = tmp_path / "a.png"
+    path.write_bytes(png(np.zeros((2, 6), int), color=2))
+    options = {"type": kind, "colorspace": "sRGB", "nchannel": 4}
+    check(texture_by_reference("t", **options), reference(f'file="{path}" embed="false" {attributes_of(options)}'))
+    assert can_be_by_reference(has_file=True)
+    for change in ({"builtin": "flat"}, {"has_file": False}, {"gridsize": (1, 2)}, {"hflip": True}, {"vflip": True}):
+        assert not can_be_by_reference(**({"has_file": True} | change))
+
+
+def test_by_reference_among_others():
+    flat = compile_texture("a", type="2d", builtin="flat", width=2, height=3)
+    arrays = pack_textures([texture_by_reference("r", type="2d"), flat])
+    assert arrays["tex_adr"].tolist() == [-1, 0] and arrays["tex_width"].tolist() == [0, 2]
 
 
 BAD = [

@@ -7,8 +7,9 @@
     arrays = pack_textures([texture, ...])
 
 Builtin patterns win over files, a single file over separate ones. A cube whose six faces are the same image stores it
-once (height = width); otherwise its faces are stacked (height = 6 width). KTX files are not decoded: their bytes are
-the texture's data, as in MuJoCo.
+once (height = width); otherwise its faces are stacked (height = 6 width). A texture left by reference (embed="false",
+or compiler passthrough="textures" where `can_be_by_reference`) is `texture_by_reference(...)`. KTX files are not
+decoded: their bytes are the texture's data, as in MuJoCo.
 """
 
 from __future__ import annotations
@@ -102,6 +103,22 @@ def compile_texture(
     if space == COLORSPACES["auto"]:
         space = COLORSPACES["sRGB" if is_srgb else "linear"]
     return CompiledTexture(TYPES[type], space, image)
+
+
+def can_be_by_reference(
+    *, builtin: str = "none", has_file: bool, gridsize: Sequence[int] = (1, 1), hflip: bool = False, vflip: bool = False
+) -> bool:
+    """Whether a texture may stay by reference: one file on disk, used as it is (embed="false", passthrough)."""
+    return builtin == "none" and has_file and tuple(gridsize) == (1, 1) and not hflip and not vflip
+
+
+def texture_by_reference(
+    name: str, *, type: str = "cube", colorspace: str = "auto", nchannel: int = 3
+) -> CompiledTexture:
+    """A texture whose pixels stay in its file: the model holds its path and no data."""
+    _keyword(name, "type", type, tuple(TYPES))
+    _keyword(name, "colorspace", colorspace, tuple(COLORSPACES))
+    return CompiledTexture(TYPES[type], COLORSPACES[colorspace], np.zeros((0, 0, nchannel), np.uint8))
 
 
 def _builtin(
@@ -220,6 +237,6 @@ def pack_textures(textures: Sequence[CompiledTexture]) -> dict[str, np.ndarray]:
         "tex_height": np.array([texture.data.shape[0] for texture in textures], np.int32),
         "tex_width": np.array([texture.data.shape[1] for texture in textures], np.int32),
         "tex_nchannel": np.array([texture.data.shape[2] for texture in textures], np.int32),
-        "tex_adr": np.cumsum([0, *counts])[:-1].astype(np.int64),
+        "tex_adr": np.where(counts, np.cumsum([0, *counts])[:-1], -1).astype(np.int64),
         "tex_data": np.concatenate([np.zeros(0, np.uint8), *(texture.data.ravel() for texture in textures)]),
     }
