@@ -97,6 +97,18 @@ def test_copy_worlds_of_odd_types():
         target.copy_worlds(source, [True], model)
 
 
+def test_targets_by_dof():
+    """In the older layout targets have a row per dof, and copies by world know it."""
+    model = rich_model(2, use_coord_layout_targets=False)
+    assert model.joint_target_q.shape == (model.joint_dof_count,)
+    assert model.get_attribute_frequency("joint_target_q") == AttributeFrequency.JOINT_DOF
+    target, source = model.control(), model.control()
+    source.joint_target_q.fill_(2.0)
+    target.copy_worlds(source, [False, True], model)
+    half = model.joint_dof_count // 2
+    assert (target.joint_target_q.numpy()[half:] == 2.0).all() and not (target.joint_target_q.numpy()[:half] == 2.0).any()
+
+
 def test_control(model):
     control, shared = model.control(), model.control(clone_variables=False)
     assert shared.joint_f is model.joint_f and control.joint_f is not model.joint_f

@@ -202,7 +202,7 @@ class AttributeMethods(RowStore):
     def get_custom_attributes_by_frequency(self, frequencies: Sequence[AttributeFrequency | str]) -> list:
         """Registered attributes of the given frequencies, in order of registration."""
         kinds = {frequency_key(frequency) for frequency in frequencies}
-        return [a for a in self.custom_attributes.values() if frequency_key(a.frequency, a.key) in kinds]
+        return [a for key, a in self.custom_attributes.items() if self._table[key].frequency in kinds]
 
     def get_custom_frequency_keys(self) -> set[str]:
         """Keys of the registered custom frequencies."""

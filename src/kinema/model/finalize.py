@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -97,11 +98,12 @@ def _place_arrays(model: Model, builder: ModelBuilder, base: Template, layout: L
             if field.assignment == STATE:
                 model.fields[key] = field
             continue
-        model.fields[key] = field
+        by_dof = key == "joint_target_q" and not model.use_coord_layout_targets
+        model.fields[key] = replace(field, frequency="joint_dof") if by_dof else field
         if field.hidden:
             model._hidden[key] = cache(partial(gather, field, base, layout))
             continue
-        model.attribute_frequency[key] = public_frequency(field.frequency)
+        model.attribute_frequency[key] = public_frequency(model.fields[key].frequency)
         if field.custom or field.assignment != 0:
             model.attribute_assignment[key] = field.assignment
         if field.is_object or field.custom:
@@ -111,7 +113,7 @@ def _place_arrays(model: Model, builder: ModelBuilder, base: Template, layout: L
         if field.sentinel:
             end = layout.total[resolve_reference(str(field.references), table, layout.total)]
             rows = np.concatenate([rows, np.array([end], np.int32)])
-        if key == "joint_target_q" and not model.use_coord_layout_targets:
+        if by_dof:
             rows = rows[_dof_layout(host["joint_type"], host["joint_q_start"], len(rows))]
         place(model, field, _upload(model, field, rows))
     return host

@@ -22,8 +22,6 @@ from .enums import Axis, ShapeFlags
 from .fields import ALIASES, CONTACT, CONTROL, FIELDS, MODEL, STATE, Field
 from .frequency import (
     COUNT_NAMES,
-    ENUM_KEYS,
-    EQUALITY,
     AttributeAssignment,
     AttributeFrequency,
     frequency_key,
@@ -443,6 +441,3 @@ def check_requests(attributes: tuple[str, ...], assignment: Assignment) -> None:
     for name in attributes:
         if name not in known:
             raise BuildError(f"cannot request {name!r}{did_you_mean(name, known)}; known are {sorted(known)}")
-
-
-__all__ = ["ENUM_KEYS", "EQUALITY", "Model", "check_requests"]

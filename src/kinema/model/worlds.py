@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import BuildError, WrongKind, WrongMoment
-from .attributes import AttributeMethods, CustomAttribute, check_names, same_attribute
+from .attributes import AttributeMethods, check_names, same_attribute
 from .columns import numeric
 from .enums import Axis
-from .fields import FIELDS, Field, world_key
-from .frequency import ENTITIES
+from .fields import Field, world_key
 from .merge import Layout, Segment, Template
 from .transform import IDENTITY
 
@@ -315,9 +314,3 @@ def check_world_order(worlds: np.ndarray, key: str, world_count: int) -> None:
         )
     if np.any(np.diff(worlds[own]) < 0):
         raise BuildError(f"finalize(): {key!r} has worlds out of order")
-
-
-ORDERED = tuple(world_key(kind) for kind in ENTITIES if world_key(kind) in FIELDS)
-"""World columns whose order finalize checks."""
-
-__all__ = ["ORDERED", "CustomAttribute", "WorldMethods", "check_world_order", "pose", "world_offsets", "world_starts"]
