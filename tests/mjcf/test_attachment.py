@@ -182,6 +182,8 @@ def test_folders_stay_with_their_model(tmp_path):
     parent.compiler.meshdir, child.compiler.meshdir = "p", "c"
     parent.attach(child)
     assert parent.compiler.meshdir == "p" and child.compiler.meshdir == "c"
+    child.compiler.angle = "radian"
+    assert str(child.compiler) == '<compiler angle="radian"/>' and str(parent.compiler) == "<compiler/>"
     child.detach()
     assert child.compiler.meshdir == "c"
 

@@ -228,3 +228,13 @@ def test_deep_trees_do_not_exhaust_the_stack(root):
     assert twin.is_same_as(root)
     twin.worldbody.body[0].remove()
     assert twin.find_all("body") == [] and not twin.is_same_as(root)
+
+
+def test_names_of_the_schema_are_free_on_elements(root):
+    """No attribute or child hides behind a method, but for <attach> of the worldbody, where PyMJCF has a method too."""
+    site = root.worldbody.add("site")
+    for path, spec in schema.walk():
+        kind = type({"mujoco": root, "worldbody": root.worldbody, "site": site}.get(spec.name, root.option))
+        hidden = {name for name in (*spec.attributes, *spec.children) if hasattr(kind, name)}
+        assert hidden <= {"mujoco": {"model"}, "worldbody": {"attach"}}.get(spec.name, set()), path
+    assert len(root.worldbody.get_children("attach")) == 0

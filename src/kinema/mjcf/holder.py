@@ -283,6 +283,12 @@ class AttributeHolder(base.Element):
                 found["dclass" if name == "class" else name] = value
         return found
 
+    def values(self) -> dict[str, Any]:
+        """Values that are set, as kept and not to be changed; those every model keeps for itself are this one's."""
+        if self._own_attributes is None:
+            return self._attributes
+        return {name: self._held(name)[name] for name in self._ordered_names()}
+
     def _ordered_names(self) -> list[str]:
         names = list(self._attributes)
         if self._own_attributes is not None:

@@ -133,12 +133,9 @@ class _Writer:
         return f"{start}/>"
 
     def _children(self, element: Any, node: Node, reached: bool, naming: bool) -> list[tuple[Any, Node, bool, bool]]:
+        """Children to write next; a childclass reaches those of the same model only."""
         root = element._root
-        children = []
-        for child in element._present_children():
-            same = child._root is root
-            children.append((child, node, reached and same, naming))
-        return children
+        return [(child, node, reached and child._root is root, naming) for child in element._present_children()]
 
     def _default_section(self, element: Any, above: Node) -> list[tuple[Any, Node, bool, bool]]:
         """The <default> at the top: one class for each model, side by side."""
@@ -173,14 +170,13 @@ class _Writer:
         if own_name and "name" in element._attributes:
             text["name"] = own_name
         if "class" in specs and specs["class"].type == "ref":
-            value = element._get("class")
-            if isinstance(value, str) or value is not None:
-                text["class"] = attribute.reference_text(element, "class", self.prefix_root) or ""
+            if element._get("class") is not None:
+                text["class"] = str(attribute.reference_text(element, "class", self.prefix_root))
             elif not reached:
                 text["class"] = self.global_class(element)
-        values = element._attributes
+        values = element.values()
         if self.units is not None:
-            values = self._composed(element)
+            values = self._composed(element, values)
         for name in sorted(values, key=spec.order.__getitem__) if len(values) > 1 else values:
             kind = specs[name]
             if name in text or kind.type == "id" or name == "class":
@@ -196,12 +192,12 @@ class _Writer:
             text["name"] = own_name
         return text
 
-    def _composed(self, element: Any) -> dict[str, Any]:
+    def _composed(self, element: Any, values: dict[str, Any]) -> dict[str, Any]:
         """The values of an element of a composed document, in the document's units and order."""
         changed = self.units.adjust(element) if self.units else {}
         if element._spec.name == "key" and self.keyframes:
             changed = changed | self.keyframes.adjust(element)
-        return element._attributes | changed if changed else element._attributes
+        return values | changed if changed else values
 
     def _own_name(self, element: Any) -> str | None:
         """The name of attachment frames and their joints, which comes from the attached model."""
