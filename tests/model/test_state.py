@@ -105,8 +105,9 @@ def test_targets_by_dof():
     target, source = model.control(), model.control()
     source.joint_target_q.fill_(2.0)
     target.copy_worlds(source, [False, True], model)
-    half = model.joint_dof_count // 2
-    assert (target.joint_target_q.numpy()[half:] == 2.0).all() and not (target.joint_target_q.numpy()[:half] == 2.0).any()
+    found, half = target.joint_target_q.numpy(), model.joint_dof_count // 2
+    assert (found[half:] == 2.0).all() and not (found[:half] == 2.0).any()
+    assert len(model.world_classes[0].template["joint_target_q"]) == half
 
 
 def test_control(model):

@@ -87,7 +87,8 @@ def _host(model: Model, field: Field, start: int, end: int) -> np.ndarray:
 def local_rows(model: Model, field: Field, world: int) -> np.ndarray:
     """Rows of a field in one world, values that point at rows made local to it."""
     segment = model._alone.get(world)
-    if segment is not None and field.frequency not in ("once", "world"):
+    same = segment is not None and segment.template.table.get(field.key, field).frequency == field.frequency
+    if segment is not None and same and field.frequency not in ("once", "world"):
         return one_copy(field, segment)  # straight from the template: no array is expanded or copied back
     return local_block(model, field, np.array([world]))[0]
 
