@@ -162,6 +162,16 @@ def test_what_cannot_be_counted_is_an_error(pair, tag):
     parent.to_xml_string()
 
 
+def test_plastic_values_cannot_be_placed(pair):
+    parent, child = pair
+    parent.keyframe.key["home"].plastic = [1]
+    parent.attach(child)
+    assert 'plastic="1"' in parent.to_xml_string()
+    child.keyframe.key["bent"].plastic = [1]
+    with pytest.raises(ValueError, match="keyframe 'child/bent' cannot be placed.*plastic"):
+        parent.to_xml_string()
+
+
 def test_a_model_alone_is_written_as_it_is():
     model = mjcf.from_xml_string(PARENT)
     model.keyframe.add("key", name="wrong", qpos=[1, 2, 3, 4])

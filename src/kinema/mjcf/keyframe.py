@@ -54,9 +54,11 @@ class Keyframes:
     def adjust(self, key: Any) -> dict[str, np.ndarray]:
         """The values to write for a key instead of its own."""
         values = {name: key._get(name) for name in FIELDS if key._get(name) is not None}
-        if not values:
+        if not values and key._get("plastic") is None:
             return {}
         try:
+            if key._get("plastic") is not None:
+                raise _Uncountable("plastic deformations are counted only when compiling")
             slots = self._all_slots()
             return {name: self._place(key, name, value, slots[name]) for name, value in values.items()}
         except _Uncountable as reason:
