@@ -66,6 +66,13 @@ def test_the_same_process_does_not_even_look_at_the_disk(cache, counted, monkeyp
     assert counted == ["m"] and second.name == "other" and (first.vert == second.vert).all()
 
 
+def test_shared_arrays_cannot_be_changed(cache):
+    for mesh in (asset(), asset()):
+        with pytest.raises(ValueError, match="read-only"):
+            mesh.vert[0] = 1
+    assert pack_meshes([asset()])["mesh_vert"].flags.writeable  # packed ones are the caller's own
+
+
 def test_memory_is_bounded():
     recent = mesh_cache.Recent(limit=10)
     for key in "abc":

@@ -136,6 +136,8 @@ def mesh_asset(
             )
             arrays = to_arrays(mesh)
             mesh_cache.store(key, arrays)
+            for array in arrays.values():  # what is shared must not change
+                array.flags.writeable = False
         else:
             mesh = from_arrays(name, arrays)
         _recent.put(short, mesh, len(resource.data) + sum(array.nbytes for array in arrays.values()))
