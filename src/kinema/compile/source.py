@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from kinema import resources
+from kinema.compile.urdf import urdf_to_mjcf
 from kinema.errors import CompileError
 from kinema.mjcf import schema
 from kinema.mjcf.source import Node, expand_includes, read_xml
@@ -51,6 +52,8 @@ def _checked(root: Node, assets: Assets, extra: Extra) -> Node:
         resource = resources.read(name, relative_to=main, assets=assets)
         return resource.data, os.path.realpath(resource.name) if os.path.exists(resource.name) else resource.name
 
+    if root.tag == "robot":
+        root = urdf_to_mjcf(root)
     if root.tag != "mujoco":
         raise CompileError(f"the root element must be 'mujoco', not {root.tag!r}", file=root.file, line=root.line)
     expand_includes(root, open_file)
