@@ -23,10 +23,12 @@ from kinema.collide.convex import convex_pair
 from kinema.collide.filter import geom_pairs
 from kinema.collide.hfield import hfield_pair
 from kinema.collide.primitive import primitive_pair
+from kinema.collide.sdf import Fields, sdf_pair
 from kinema.collide.sweep import MANY, colliding
 from kinema.collide.sweep import bundle as sweep_bundle
 from kinema.collide.sweep import plan as sweep_plan
 from kinema.collide.table import FAMILIES, PairFunction, function_mask
+from kinema.errors import BuildError
 
 OVERFLOW_CONTACTS = 1  # bit of Contacts.status
 
@@ -39,6 +41,7 @@ def family_mask(name: str) -> int:
 PRIMITIVES = family_mask("primitive")
 CONVEX = family_mask("convex")
 HFIELD = family_mask("hfield")
+FIELD = 1 << PairFunction.SDF_DESCENT
 
 
 class Build(NamedTuple):
@@ -49,9 +52,10 @@ class Build(NamedTuple):
     polygon: int  # vertices of the largest polygon of a mesh
     degree: int  # polygons at one vertex of a mesh
     sweep: bool  # whether the pairs of a world are found by sweeping
+    distance: "wp.Function | None" = None  # of the signed distance fields
 
     @staticmethod
-    def of(m, mask: int, sweep: bool = False) -> "Build":
+    def of(m, mask: int, sweep: bool = False, distance: "wp.Function | None" = None) -> "Build":
         """The build for a model, sizes rounded up so that models share kernels."""
 
         def bucket(n: int, least: int) -> int:
@@ -61,7 +65,7 @@ class Build(NamedTuple):
             return Build(mask, 0, 0, 0, sweep)
         polygon, degree = int(np.max(m.mesh_polyvertnum, initial=0)), int(np.max(m.mesh_polymapnum, initial=0))
         epa = 36 if m.opt.ccd_iterations <= 36 else bucket(m.opt.ccd_iterations, 64)
-        return Build(mask, epa, bucket(polygon, 16), bucket(degree, 8), sweep)
+        return Build(mask, epa, bucket(polygon, 16), bucket(degree, 8), sweep, distance)
 
     def only(self, mask: int) -> "Build":
         """The same for some of the functions."""
@@ -76,6 +80,7 @@ def pair_function(build: Build):
     collide_primitive = primitive_pair(mask & PRIMITIVES)
     collide_convex = convex_pair(build.epa, build.polygon, build.degree) if mask & CONVEX else None
     collide_hfield = hfield_pair(build.epa) if mask & HFIELD else None
+    collide_sdf = sdf_pair(build.distance) if mask & FIELD else None
 
     @wp.func
     def collide_pair(
@@ -106,6 +111,9 @@ def pair_function(build: Build):
         if wp.static(mask & HFIELD != 0):
             if function == wp.static(int(PairFunction.HFIELD_CONVEX)):
                 n += collide_hfield(w, g1, g2, margin, geoms, meshes, hfields, settings, touch, base)
+        if wp.static(mask & FIELD != 0):
+            if function == wp.static(int(PairFunction.SDF_DESCENT)):
+                n += collide_sdf(w, g1, g2, geoms, settings, touch, base)
         return n
 
     return collide_pair
@@ -242,13 +250,26 @@ def gather_contacts(
             finish_contact(contacts, pairs, w, k, pair)
 
 
+def require_fields(mask: int, fields: Fields | None) -> None:
+    """Refuse models whose signed distance fields would be passed through silently."""
+    if mask & 1 << PairFunction.SDF_MESH:
+        raise BuildError(
+            "a mesh may collide with a signed distance field here, which is not supported: exclude the pair"
+        )
+    if mask & FIELD and fields is None:
+        raise BuildError(
+            "geoms of type sdf collide here, but no distance functions were given: pass Detector(fields=...)"
+        )
+
+
 class Detector:
     """Contacts of ``nworld`` worlds of one model.
 
     ``model`` is any object with mjModel's attributes. ``geom_xpos`` and ``geom_xmat`` are the arrays of poses that the
     engine writes, (nworld, ngeom); allocated when not given. ``contacts`` holds the result. ``thread_per_pair``
     chooses the shape of execution (by default: on CUDA), ``sweep`` the broad phase: a fixed list of all pairs, or a
-    search for near ones (by default: for many geoms). ``detect()`` only launches kernels and allocates nothing.
+    search for near ones (by default: for many geoms). ``fields`` brings the signed distance fields of
+    geoms of type sdf. ``detect()`` only launches kernels and allocates nothing.
     """
 
     def __init__(
@@ -263,6 +284,7 @@ class Detector:
         contacts: "Contacts | None" = None,
         thread_per_pair: bool | None = None,
         sweep: bool | None = None,
+        fields: Fields | None = None,
         device: str | None = None,
     ):
         self.device = wp.get_device(device)
@@ -271,9 +293,10 @@ class Detector:
         plan = sweep_plan(model) if sweep else None
         self.host = plan.special if plan else geom_pairs(model)
         self.mask = plan.mask if plan else function_mask(self.host.function)
-        self.build = Build.of(model, self.mask, sweep)
+        require_fields(self.mask, fields)
+        self.build = Build.of(model, self.mask, sweep, fields.distance if fields else None)
         with wp.ScopedDevice(self.device):
-            self.geoms = upload.geoms(model, nworld, geom_xpos, geom_xmat)
+            self.geoms = upload.geoms(model, nworld, geom_xpos, geom_xmat, fields)
             self.meshes = upload.meshes(model)
             self.hfields = upload.height_fields(model)
             self.settings = upload.settings(model)

@@ -15,6 +15,7 @@ from kinema.collide.bundles import (
     vec5,
 )
 from kinema.collide.filter import DISABLE_MULTICCD, GeomPairs
+from kinema.collide.sdf import Fields
 
 PAIR_DTYPE = {
     "geom": wp.vec2i, "function": int, "condim": int, "margin": float, "gap": float, "friction": vec5,
@@ -47,9 +48,13 @@ def one_d(values, dtype=int) -> wp.array:
     return wp.array(np.ascontiguousarray(values), dtype=dtype)
 
 
-def geoms(m, nworld: int, xpos: wp.array | None = None, xmat: wp.array | None = None) -> Geoms:
-    """Shapes of the model, and their poses (allocated when not given)."""
+def geoms(
+    m, nworld: int, xpos: wp.array | None = None, xmat: wp.array | None = None, fields: Fields | None = None
+) -> Geoms:
+    """Shapes of the model, their signed distance fields, and their poses (allocated when not given)."""
     g = Geoms()
+    g.field_kind = one_d(np.full(m.ngeom, -1, np.int32) if fields is None else fields.kind)
+    g.field_parameters = wp.array(np.zeros((m.ngeom, 1)) if fields is None else fields.parameters, dtype=float, ndim=2)
     g.type = one_d(m.geom_type)
     g.dataid = one_d(m.geom_dataid)
     g.size = shared(m.geom_size, nworld, wp.vec3)
