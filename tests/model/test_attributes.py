@@ -294,6 +294,29 @@ def test_once_and_world_have_a_setter():
     assert other.world_count == 0
 
 
+def test_hooks_for_transforms_and_labels():
+    """An attribute may move with the world it is placed in, and labels of an entity take the prefix."""
+    from kinema.model.transform import move_points
+
+    def registered():
+        b = ModelBuilder()
+        b.add_custom_frequency(CustomFrequency("mark", "n", label_attribute="mark_label"))
+        b.add_custom_attribute(CustomAttribute("mark_pos", wp.vec3, "n:mark", namespace="n", transform=move_points))
+        b.add_custom_attribute(CustomAttribute("mark_label", str, "n:mark", namespace="n"))
+        return b
+
+    template = registered()
+    template.add_custom_values(**{"n:mark_pos": (1, 0, 0), "n:mark_label": "tip"})
+    main = registered()
+    quarter = wp.transform(wp.vec3(0, 0, 5), wp.quat_from_axis_angle(wp.vec3(0, 0, 1), np.pi / 2))
+    main.add_world(template, xform=quarter, label_prefix="left")
+    main.add_world(template)
+    model = main.finalize("cpu")
+    np.testing.assert_allclose(model.n.mark_pos.numpy(), [[0, 1, 5], [1, 0, 0]], atol=1e-6)
+    assert model.n.mark_label == ["left/tip", "tip"]
+    np.testing.assert_allclose(model.world_classes[0].template["n:mark_pos"], [[0, 1, 5]], atol=1e-6)
+
+
 def test_values_of_batch_adders():
     b = ModelBuilder()
     b.add_custom_attribute(CustomAttribute(name="heat", frequency=AttributeFrequency.PARTICLE))
