@@ -14,6 +14,7 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 
 FACTOR_ROWS = """
+    const float* S = (const float*)((const char*)source.data + w * (size_t)source.strides[0]);
     // rows of a world are contiguous on the CPU, interleaved with those of other worlds on CUDA
 #if defined(__CUDA_ARCH__)
     const int step = mat.strides[1] / sizeof(float);
@@ -24,10 +25,15 @@ FACTOR_ROWS = """
     const int* nnz = rownnz.data;
     const int* adr = rowadr.data;
     const int* col = colind.data;
+    if (S != L) {
+        const int size = nv > 0 ? adr[nv - 1] + nnz[nv - 1] : 0;
+        for (int a = 0; a < size; a++) L[a * step] = S[a * step];
+    }
     for (int k = nv - 1; k >= 0; k--) {
         float* row = L + adr[k] * step;
         const int* ancestor = col + adr[k];
         const int diag = nnz[k] - 1;
+        if (shifted) row[diag * step] += wp::index(shift, w, k);
         const float inv = 1.0f / row[diag * step];
         wp::index(diaginv, w, k) = inv;
         for (int a = diag - 1; a >= 0; a--) {
@@ -35,8 +41,14 @@ FACTOR_ROWS = """
             const float scale = row[a * step] * inv;
             float* __restrict__ target = L + adr[i] * step;
             const int n = nnz[i];
+#if defined(__clang__) && !defined(__CUDA_ARCH__)
+#pragma clang loop vectorize(disable)
+#endif
             for (int c = 0; c < n; c++) target[c * step] -= scale * row[c * step];
         }
+#if defined(__clang__) && !defined(__CUDA_ARCH__)
+#pragma clang loop vectorize(disable)
+#endif
         for (int a = 0; a < diag; a++) row[a * step] *= inv;
     }
 """
@@ -44,6 +56,9 @@ FACTOR_ROWS = """
 
 @wp.func_native(FACTOR_ROWS)
 def factor_rows(
+    source: wp.array2d(dtype=float),
+    shift: wp.array2d(dtype=float),
+    shifted: bool,
     mat: wp.array2d(dtype=float),
     diaginv: wp.array2d(dtype=float),
     rownnz: wp.array(dtype=int),
@@ -52,7 +67,10 @@ def factor_rows(
     nv: int,
     w: int,
 ):
-    """Replace mat by its factor: D on the diagonal, L beside it; diaginv = 1/D (mj_factorI)."""
+    """mat = factor of source (+ diag(shift)): D on the diagonal, L beside it; diaginv = 1/D (mj_factorI).
+
+    source may be mat itself, and shift may be diaginv.
+    """
 
 
 SOLVE_ROWS = """
@@ -101,6 +119,7 @@ def solve_rows(
 @wp.func
 def factor_mass(m: Model, d: Data, w: int):
     """qLD, qLDiagInv from M (mj_factorM)."""
-    for a in range(m.size.nC):
-        d.inertia.qLD[w, a] = d.inertia.M[w, a]
-    factor_rows(d.inertia.qLD, d.inertia.qLDiagInv, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w)
+    factor_rows(
+        d.inertia.M, d.inertia.qLDiagInv, False, d.inertia.qLD, d.inertia.qLDiagInv,
+        m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
+    )  # fmt: skip

@@ -28,15 +28,14 @@ def euler(m: Model, d: Data, w: int):
             if m.jnt.actuatorid[m.dof.jntid[i]] != -1:
                 damped = True
     if damped:
-        for a in range(m.size.nC):
-            d.inertia.qH[w, a] = d.inertia.M[w, a]
         for i in range(m.size.nv):
             b = joint_damping(m, w, i)
-            a = m.dof.M_rowadr[i] + m.dof.M_rownnz[i] - 1
-            slope = damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
-            d.inertia.qH[w, a] = d.inertia.qH[w, a] + h * slope
+            d.inertia.qHDiagInv[w, i] = h * damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
             d.scratch.qacc_step[w, i] = d.frc.qfrc_smooth[w, i] + d.frc.qfrc_constraint[w, i]
-        factor_rows(d.inertia.qH, d.inertia.qHDiagInv, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w)
+        factor_rows(
+            d.inertia.M, d.inertia.qHDiagInv, True, d.inertia.qH, d.inertia.qHDiagInv,
+            m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
+        )  # fmt: skip
         solve_rows(
             d.scratch.qacc_step, d.inertia.qH, d.inertia.qHDiagInv,
             m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,

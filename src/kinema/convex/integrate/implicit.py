@@ -131,7 +131,10 @@ def implicitfast_matrix(m: Model, d: Data, w: int):
 def implicitfast(m: Model, d: Data, w: int):
     """qacc_step."""
     implicitfast_matrix(m, d, w)
-    factor_rows(d.inertia.qH, d.inertia.qHDiagInv, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w)
+    factor_rows(
+        d.inertia.qH, d.inertia.qHDiagInv, False, d.inertia.qH, d.inertia.qHDiagInv,
+        m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
+    )  # fmt: skip
     for i in range(m.size.nv):
         d.scratch.qacc_step[w, i] = d.frc.qfrc_smooth[w, i] + d.frc.qfrc_constraint[w, i]
     solve_rows(
