@@ -55,6 +55,7 @@ def test_agrees_with_mujoco(name):
 BAD = {
     "not found": """<extension>
         <plugin plugin="nope"/></extension><actuator><plugin plugin="nope" joint="hinge"/></actuator>""",
+    "not found, unused": '<extension>\n<plugin plugin="nope"/></extension>',
     "undeclared": '<actuator>\n<plugin plugin="mujoco.pid" joint="hinge"/></actuator>',
     "unknown": PID.format("") + '<actuator>\n<plugin plugin="mujoco.pit" joint="hinge"/></actuator>',
     "no instance": PID.format("") + '<actuator>\n<plugin instance="zz" joint="hinge"/></actuator>',

@@ -82,6 +82,7 @@ def register_plugin(info: PluginInfo) -> None:
 
 def compile_plugin(c: Compilation) -> None:
     """Number all instances, check their configuration, and fill the plugin arrays and `*_plugin` of all owners."""
+    _declared(c, c.root)  # what is declared must exist, used or not
     instances = [_explicit(c, e) for e in c.elements["plugin"]]
     c.renumber("plugin")
     c.ids("plugin")  # a repeated name is an error even when nothing refers to it

@@ -73,9 +73,9 @@ def spring_length(e: Element) -> np.ndarray:
     """springlength layer by layer; one value stands for both ends of the dead band."""
     value = np.array([-1.0, -1.0])
     for layer in e.layers:
-        if "springlength" not in layer:
-            continue
         given = Element(e.node, e.kind, e.scope, (layer,)).vector("springlength", at_most=2)
+        if given is None:  # an empty attribute counts as unset
+            continue
         value[: len(given)] = given
         if len(given) == 1:
             value[1] = given[0]
