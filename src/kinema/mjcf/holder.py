@@ -25,6 +25,9 @@ put = object.__setattr__
 # Assets without a name take that of their file.
 _NAMED_BY_FILE = frozenset(["mesh", "hfield", "texture"])
 
+# Types of attribute that the rest of the model hears of.
+_REACHING_OUT = frozenset(["id", "dir", "file"])
+
 # How an attribute merges on attach when every model keeps its own value of it.
 KEPT = frozenset(["own", "unit"])
 
@@ -82,8 +85,11 @@ class AttributeHolder(base.Element):
         name = ""
         try:
             for name in sorted(given, key=spec.order.__getitem__) if len(given) > 1 else given:
-                if given[name] is not None:
-                    self._assign(name, given[name])
+                value = given[name]
+                if value is not None and spec.attributes[name].type in _REACHING_OUT:
+                    self._assign(name, value)
+                elif (new := attribute.convert(spec.attributes[name], value, self)) is not None:
+                    self._attributes[name] = new
             for name in spec.required:
                 if name not in self._attributes:
                     raise self._required(name)
