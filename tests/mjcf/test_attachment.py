@@ -305,6 +305,17 @@ def test_several_materials_of_a_flex_are_prefixed():
     assert compiled(parent).flex_matid.tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("tag", ["motor", "pid", "dcmotor", "position"])
+def test_joints_of_all_actuators_are_prefixed(tag):
+    child = make("child")
+    needed = {"dcmotor": {"motorconst": [1], "resistance": 1}, "pid": {"kp": 1}}.get(tag, {})
+    child.actuator.add(tag, name="x", jointinparent="joint", **needed)
+    parent = make("parent")
+    parent.attach(child)
+    m = compiled(parent)
+    assert m.actuator_trnid[m.actuator("child/x").id, 0] == m.joint("child/joint").id
+
+
 def test_prefixes_of_attached_files_are_scoped():
     inner = '<mujoco><worldbody><body name="leg"><geom size="1"/></body></worldbody></mujoco>'
     text = (

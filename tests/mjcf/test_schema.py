@@ -158,3 +158,16 @@ def test_references_point_at_namespaces_that_exist():
             namespace = spec.attributes[name].namespace
             known = namespace in schema.FINDABLE_NAMESPACES or namespace[1:] in spec.attributes
             assert known, (path, name, namespace)
+
+
+def test_what_is_a_reference_is_one_everywhere():
+    """An attribute that refers in one element is not plain text in another, so that attaching prefixes it."""
+    kinds: dict[str, dict[str, set[str]]] = {}
+    for path, spec in schema.walk():
+        for name, attribute in spec.attributes.items():
+            kinds.setdefault(name, {}).setdefault(attribute.type, set()).add("/".join(path))
+    for name, by_type in kinds.items():
+        if "ref" in by_type:
+            plain = by_type.get("string", set())
+            # <attach> names a body of another file; the root's `model` is its own name.
+            assert plain <= {"worldbody/attach", ""}, (name, plain)
