@@ -256,6 +256,9 @@ def _numbers(config: Config, key: str, count: int) -> list[float] | None:
 
 
 def _touch_grid_check(config: Config) -> str | None:
+    for key in ("nchannel", "gamma"):
+        if config.get(key, "").strip() and _numbers(config, key, 1) is None:
+            return f"{key} must be a number"
     if not 0 <= _number(config, "nchannel") <= 6:
         return "nchannel must be between 1 and 6"
     size, fov = _numbers(config, "size", 2), _numbers(config, "fov", 2)
