@@ -138,7 +138,7 @@ ACTUATORS = """
     <orientation joint="ball" kp="10" kv=".3"/>
     <orientation site="r0" refsite="r1" kp="10" kv=".3" input="quat" forcerange="0 2"/>
     <dcmotor joint="h" motorconst=".05" resistance="2" group="1"/>
-    <dcmotor joint="h2" motorconst=".05" resistance="2" inductance=".0002 .01" thermal="2 3 4 .004 25 20"
+    <dcmotor joint="h2" motorconst=".05" resistance="2" inductance="0 .01" thermal="2 3 0 .004 25 20"
              lugre="10 .5 1 1.5 .1" cogging=".1 3 .2"/>
     <dcmotor joint="s" motorconst=".05" resistance="2" input="pos vel ff voltage" controller="3 2 1 5 .1 10"/>
     <dcmotor joint="h2" motorconst=".05" resistance="2" input="none" lugre="10 .5 1 1.5 .1"/>

@@ -205,7 +205,10 @@ def advance_dcmotor(m: Model, d: Data, w: int, i: int):
             if k == slots[CURRENT]:
                 later = next_current(act, rate, dynprm[0], h)
             elif k == slots[BRISTLE]:
-                velocity = d.act.velocity[w, m.actuator.outadr[i]]
+                velocity = float(0.0)  # at the beginning of the step, also where act_dot is a Runge-Kutta mean
+                row = d.act.moment_rowadr[w, m.actuator.outadr[i]]
+                for a in range(row, row + d.act.moment_rownnz[w, m.actuator.outadr[i]]):
+                    velocity += d.act.moment[w, a] * d.state.qvel[w, d.act.moment_colind[w, a]]
                 decay = bristle_decay(velocity, dynprm[5], m.actuator.biasprm[w, i])
                 grown = wp.exp(decay * h)
                 span = h
