@@ -9,19 +9,26 @@ from kinema.compile.constants.enums import MINVAL
 Array = np.ndarray
 
 
+def _product_table() -> Array:
+    """T with (p q)_k = Σ p_i q_j T_ijk."""
+    table = np.zeros((4, 4, 4))
+    table[0, np.arange(4), np.arange(4)] = 1.0
+    table[np.arange(1, 4), 0, np.arange(1, 4)] = 1.0
+    table[np.arange(1, 4), np.arange(1, 4), 0] = -1.0
+    for i, j, k in ((1, 2, 3), (2, 3, 1), (3, 1, 2)):
+        table[i, j, k], table[j, i, k] = 1.0, -1.0
+    return table
+
+
+# Small arrays are the rule here, so products go through one matrix product each instead of a dozen scalar ones.
+_PRODUCT = _product_table().reshape(4, 16)
+_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+
 def multiply(p: Array, q: Array) -> Array:
     """Hamilton product p q, broadcast over leading axes."""
-    pw, px, py, pz = p[..., 0], p[..., 1], p[..., 2], p[..., 3]
-    qw, qx, qy, qz = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
-    return np.stack(
-        (
-            pw * qw - px * qx - py * qy - pz * qz,
-            pw * qx + px * qw + py * qz - pz * qy,
-            pw * qy - px * qz + py * qw + pz * qx,
-            pw * qz + px * qy - py * qx + pz * qw,
-        ),
-        axis=-1,
-    )
+    left = (p @ _PRODUCT).reshape(*p.shape[:-1], 4, 4)
+    return (q[..., None, :] @ left)[..., 0, :]
 
 
 def conjugate(q: Array) -> Array:
@@ -39,22 +46,23 @@ def normalize(q: Array) -> Array:
 
 def matrix(q: Array) -> Array:
     """Rotation matrix of a unit quaternion, shape (..., 3, 3)."""
-    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
-    xx, yy, zz, ww = x * x, y * y, z * z, w * w
-    xy, xz, yz, wx, wy, wz = x * y, x * z, y * z, w * x, w * y, w * z
-    out = np.empty((*q.shape[:-1], 3, 3))
-    out[..., 0, 0], out[..., 1, 1], out[..., 2, 2] = ww + xx - yy - zz, ww - xx + yy - zz, ww - xx - yy + zz
-    out[..., 0, 1], out[..., 1, 0] = 2 * (xy - wz), 2 * (xy + wz)
-    out[..., 0, 2], out[..., 2, 0] = 2 * (xz + wy), 2 * (xz - wy)
-    out[..., 1, 2], out[..., 2, 1] = 2 * (yz - wx), 2 * (yz + wx)
-    return out
+    squares = (q[..., :, None] * q[..., None, :]).reshape(*q.shape[:-1], 16)
+    return (squares @ _ROTATION).reshape(*q.shape[:-1], 3, 3)
+
+
+def _rotation_table() -> Array:
+    """T (16, 9) with R = (q ⊗ q) T, from v ↦ q v q⁻¹."""
+    product = _product_table()
+    turned = np.einsum("ivm,mjk->ijvk", product, product * np.array([1.0, -1.0, -1.0, -1.0])[None, :, None])
+    return turned[:, :, 1:, 1:].swapaxes(2, 3).reshape(16, 9)
+
+
+_ROTATION = _rotation_table()
 
 
 def cross(a: Array, b: Array) -> Array:
     """a × b over leading axes; several times faster than numpy.cross on small arrays."""
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-1)
+    return a.take(_NEXT, -1) * b.take(_LAST, -1) - a.take(_LAST, -1) * b.take(_NEXT, -1)
 
 
 def rotate(q: Array, v: Array) -> Array:
