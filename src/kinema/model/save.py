@@ -3,7 +3,7 @@
 The file is a zip archive (stored, no compression, fixed dates, entries in a fixed order), so the same model gives the
 same bytes on any machine:
 
-    model.json      version, table of fields, counts, scalars, lists of strings, which worlds are alike
+    model.json      version, table of fields, counts, scalars, strings, which worlds are alike
     arrays/<n>.npy  every array of the model, named in model.json
     state/<n>.npy   every array of a state, if one was saved
 
@@ -53,6 +53,13 @@ class _Writer:
     def add(self, array: Any) -> int:
         self.arrays.append(np.ascontiguousarray(array.numpy() if isinstance(array, wp.array) else array))
         return len(self.arrays) - 1
+
+
+def _strings(values: list[str], writer: _Writer) -> dict[str, Any]:
+    """A list of strings, each different one once: worlds share most of theirs."""
+    numbers: dict[str, int] = {}
+    rows = [numbers.setdefault(value, len(numbers)) for value in values]
+    return {"values": list(numbers), "rows": writer.add(np.array(rows, np.int32))}
 
 
 def _dtype_name(field: Field) -> str:
@@ -147,7 +154,7 @@ def save(path: str | Path, model: Model, state: State | None = None) -> None:
         record: dict[str, Any] = {"field": _field_record(field)}
         value = None if field.runtime or field.key == "shape_source" else model.array_of(field)
         if isinstance(value, list):
-            lists[key] = value
+            lists[key] = _strings(value, writer)
         elif value is not None:
             record["array"] = writer.add(value)
         fields.append(record)
@@ -264,7 +271,8 @@ def _load_field(model: Model, field: Field, record: dict, document: dict, array:
         if field.custom or field.assignment != 0:
             model.attribute_assignment[key] = field.assignment
     if key in document["lists"]:
-        place(model, field, document["lists"][key])
+        strings = document["lists"][key]
+        place(model, field, [strings["values"][row] for row in array(strings["rows"])])
     elif "array" in record:
         rows = array(record["array"])
         if field.hidden:
