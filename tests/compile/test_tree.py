@@ -36,6 +36,16 @@ TREES = {
         <contact><exclude body1="a" body2="b"/><exclude name="bb" body1="b" body2="world"/></contact>
         <tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon>
         <equality><joint joint1="j" polycoef="0 1"/></equality>""",
+    "replicate and a tendon half inside": """<worldbody><site name="a" pos="0 0 3"/><replicate count="3" offset="1 0 0">
+        <body><joint axis="0 1 0"/><geom size=".1"/><site name="b" pos="0 0 1"/></body></replicate></worldbody>
+        <tendon><spatial name="t"><site site="a"/><site site="b"/></spatial></tendon>
+        <actuator><motor name="t" tendon="t"/></actuator>""",
+    "material layers in a class": """<default><default class="pbr"><material><layer role="rgb" texture="x"/>
+        <layer role="normal" texture="x"/></material></default></default><asset>
+        <texture name="x" type="2d" builtin="flat"
+        width="4" height="4"/><texture name="y" type="2d" builtin="flat" width="4" height="4"/>
+        <material name="m" class="pbr"/>
+        <material name="n" class="pbr" texture="y"/></asset>""",
     "childclass": """<default><geom size=".1"/><default class="x"><geom size=".2"/><joint damping="3"/>
         <default class="y">
         <geom rgba="0 1 0 1"/></default></default></default><worldbody><body childclass="x"><joint/><geom/>

@@ -339,14 +339,20 @@ def compile_material(c: Compilation) -> None:
 
 
 def _textures(c: Compilation, e: Element) -> list[int]:
+    """Texture of each role: what the classes say, outermost first, then the material itself."""
     ids = [-1] * len(TEXTURE_ROLES)
-    if e.given("texture"):
-        ids[TEXTURE_ROLES["rgb"]] = c.reference(e, "texture")
-    for layer in e.children("layer"):
-        if "texture" in e.node.attributes:
-            raise layer.error("a material with a texture attribute cannot have layers")
-        role = layer.required("role")
-        if role not in TEXTURE_ROLES:
-            raise layer.error(f"unknown texture role {role!r}{did_you_mean(role, TEXTURE_ROLES)}")
-        ids[TEXTURE_ROLES[role]] = c.reference(layer, "texture", required=True)
+    classes = e.default.nodes.get("material", ()) if e.default is not None else ()
+    for node in (*classes, e.node):
+        part = Element(node, "material", e.scope, (node.attributes,), resolved=e.resolved)
+        if part.given("texture"):
+            ids[TEXTURE_ROLES["rgb"]] = c.reference(part, "texture")
+        for layer in part.children("layer"):
+            if part.given("texture"):
+                raise layer.error("a material with a texture attribute cannot have layers")
+            role = layer.required("role")
+            if role not in TEXTURE_ROLES:
+                raise layer.error(f"unknown texture role {role!r}{did_you_mean(role, TEXTURE_ROLES)}")
+            name = layer.reference("texture", "texture")
+            gone = c.settings.discardvisual and name not in c.ids("texture")
+            ids[TEXTURE_ROLES[role]] = -1 if gone else c.reference(layer, "texture", required=True)
     return ids

@@ -3,7 +3,7 @@
 The copy's names get a prefix and a suffix. Elements outside the tree (pairs, tendons, actuators, sensors, ...) come
 along when all they refer to exists under the new names; assets, numerics and texts of another document always come.
 Where an element names two objects and only one of them was copied, the other is taken as it stands (MuJoCo's rule for
-pairs, excludes and sensors).
+pairs, excludes and sensors, and step by step for the paths of tendons).
 """
 
 from __future__ import annotations
@@ -94,8 +94,28 @@ def names_in(spec: Spec) -> Names:
     return names
 
 
+def _resolve_path(copy: Element, original: Element, names: Names) -> Element | None:
+    """A tendon's copy: each step of its path is the copied object or, where there is none, the original one."""
+    resolved, copied = dict(copy.resolved), 0
+    for index, (new, old) in enumerate(zip(copy.children(), original.children(), strict=True)):
+        if new.tag == "pulley":
+            continue
+        parts = [(new.tag, new.tag)] + ([("sidesite", "site")] if new.text("sidesite", "") else [])
+        if all(new.reference(attribute, kind) in names.get(kind, ()) for attribute, kind in parts):
+            copied += 1
+            continue
+        for attribute, kind in parts:
+            name = old.reference(attribute, kind)
+            if name not in names.get(kind, ()):
+                return None
+            resolved[f"{index}:{attribute}"] = name
+    return replace(copy, resolved=resolved) if copied else None
+
+
 def _resolve(copy: Element, original: Element, names: Names) -> Element | None:
     """The copy with its references settled, or None when something it needs is not there."""
+    if copy.kind == "tendon":
+        return _resolve_path(copy, original, names)
     found = list(references(copy))
     missing = [ref for ref in found if ref.name not in names.get(ref.kind, ())]
     if not missing:

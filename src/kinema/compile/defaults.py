@@ -23,11 +23,18 @@ DEFAULT_TAGS = ("mesh", "material", "joint", "geom", "site", "camera", "light", 
 
 @dataclass(slots=True, eq=False)
 class DefaultClass:
-    """One class: `layers[tag]` holds attribute dictionaries, weakest first; `actuators` the elements to replay."""
+    """One class.
+
+    Attributes:
+        layers: Attribute dictionaries by tag, weakest first.
+        nodes: The elements they come from, for what stands inside them (layers of a material).
+        actuators: Actuator elements to replay in order.
+    """
 
     name: str
     parent: DefaultClass | None = None
     layers: dict[str, tuple[Mapping[str, str], ...]] = field(default_factory=dict)
+    nodes: dict[str, tuple[Node, ...]] = field(default_factory=dict)
     actuators: tuple[Node, ...] = ()
 
     def of(self, tag: str) -> tuple[Mapping[str, str], ...]:
@@ -73,6 +80,7 @@ def _read(defaults: Defaults, target: DefaultClass, section: Node) -> None:
     for node in section.children:
         if node.tag in DEFAULT_TAGS:
             target.layers[node.tag] = (*target.of(node.tag), node.attributes)
+            target.nodes[node.tag] = (*target.nodes.get(node.tag, ()), node)
         elif node.tag in ACTUATOR_TAGS:
             target.actuators = (*target.actuators, node)
         elif node.tag != "default":
@@ -83,7 +91,7 @@ def _read(defaults: Defaults, target: DefaultClass, section: Node) -> None:
             raise _error(node, "a nested default needs a class name")
         if name in defaults.classes:
             raise _error(node, f"repeated default class name {name!r}")
-        inner = DefaultClass(name, target, dict(target.layers), target.actuators)
+        inner = DefaultClass(name, target, dict(target.layers), dict(target.nodes), target.actuators)
         defaults.classes[name] = inner
         _read(defaults, inner, node)
 

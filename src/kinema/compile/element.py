@@ -85,7 +85,8 @@ class Element:
         default: The default class it takes values from, if any.
         body: Owner of an element of the tree (a `tree.Body`), else None.
         frame: Innermost <frame> around an element of the tree (a `frames.Frame`), else None.
-        resolved: Full names of references that attaching settled otherwise than by prefix and suffix.
+        resolved: Full names of references that attaching settled otherwise than by prefix and suffix, by attribute;
+            those of a child by its place and attribute, ``"2:site"``.
         record: What the element compiled to, set by its section.
     """
 
@@ -134,9 +135,11 @@ class Element:
 
     def children(self, *tags: str) -> Iterator[Element]:
         """Child elements with one of these tags (all if none given), in order, in the same scope, without defaults."""
-        for child in self.node.children:
+        for index, child in enumerate(self.node.children):
             if not tags or child.tag in tags:
-                yield Element(child, child.tag, self.scope, (child.attributes,), None, self.body)
+                start = f"{index}:"
+                settled = {k[len(start) :]: name for k, name in self.resolved.items() if k.startswith(start)}
+                yield Element(child, child.tag, self.scope, (child.attributes,), None, self.body, None, settled)
 
     # ---- values
 
