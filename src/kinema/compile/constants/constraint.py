@@ -55,25 +55,24 @@ def constraint_rows(m, tree: Tree, pose: Pose, motion: Motion, ten_length: Array
         return Rows(none, none, none.astype(bool), np.zeros((worlds, 0, m.nv)), np.zeros(0), np.zeros((0, 2)),
                     np.zeros((0, 5)), np.zeros(0), np.zeros(0, dtype=bool), none)  # fmt: skip
     pos, size, active, jacobian, weight, solref, solimp, margin, equality, drift = zip(*parts, strict=True)
-    number = [p.shape[1] for p in pos]
-    spread = lambda values: np.repeat(np.array(values, dtype=float), number, axis=0)  # noqa: E731
     return Rows(
         np.concatenate(pos, axis=1), np.concatenate(size, axis=1), np.concatenate(active, axis=1),
-        np.concatenate(jacobian, axis=1), np.concatenate(weight), spread(solref), spread(solimp), spread(margin),
-        np.repeat(np.array(equality), number), np.concatenate(drift, axis=1),
+        np.concatenate(jacobian, axis=1), np.concatenate(weight), np.concatenate(solref), np.concatenate(solimp),
+        np.concatenate(margin), np.concatenate(equality), np.concatenate(drift, axis=1),
     )  # fmt: skip
 
 
-def _part(pos: Array, jacobian: Array, weight, solref, solimp, *, margin: float = 0.0, limit: bool = False,
+def _part(pos: Array, size: Array, jacobian: Array, weight, solref, solimp, *, margin=0.0, limit: bool = False,
           drift: Array | None = None) -> tuple:  # fmt: skip
-    """One constraint of k rows: pos (W, k), jacobian (W, k, nv)."""
-    size = np.repeat(np.sqrt(np.sum(pos * pos, axis=1, keepdims=True)), pos.shape[1], axis=1)
-    if pos.shape[1] == 1:
-        size = pos
+    """k rows: pos and size (W, k), jacobian (W, k, nv); what else is given holds for each row or for all."""
+    k = pos.shape[1]
+    margin = np.broadcast_to(margin, (k,))
     active = pos < margin if limit else np.ones_like(pos, dtype=bool)
     drift = np.zeros_like(pos) if drift is None else drift
-    weight = np.broadcast_to(weight, pos.shape[1:])
-    return pos, size, active, jacobian, weight, solref, solimp, margin, not limit, drift
+    return (
+        pos, size, active, jacobian, np.broadcast_to(weight, (k,)), np.broadcast_to(solref, (k, 2)),
+        np.broadcast_to(solimp, (k, 5)), margin, np.full(k, not limit), drift,
+    )  # fmt: skip
 
 
 def _equalities(m, tree: Tree, pose: Pose, motion: Motion, ten_length: Array, ten_rows: Array) -> list:
@@ -83,17 +82,20 @@ def _equalities(m, tree: Tree, pose: Pose, motion: Motion, ten_length: Array, te
         one, two = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
         if kind in (Equality.CONNECT, Equality.WELD):
             pos, jacobian, weight, drift = _attach(m, tree, pose, motion, i)
-            parts.append(_part(pos, jacobian, weight, ref, imp, drift=drift))
+            together = np.broadcast_to(np.sqrt(np.sum(pos * pos, axis=1, keepdims=True)), pos.shape)
+            parts.append(_part(pos, together, jacobian, weight, ref, imp, drift=drift))
         elif kind == Equality.JOINT:
             qadr, dof = np.asarray(m.jnt_qposadr), np.asarray(m.jnt_dofadr)
             value = lambda j: pose.qpos[:, qadr[j]] - m.qpos0[qadr[j]]  # noqa: B023, E731
             row = lambda j: np.broadcast_to(np.eye(m.nv)[dof[j]], (len(pose.qpos), m.nv))  # noqa: B023, E731
             weight = m.dof_invweight0[dof[one]] + (m.dof_invweight0[dof[two]] if two >= 0 else 0.0)
-            parts.append(_part(*_couple(data, one, two, value, row), weight, ref, imp))
+            pos, jacobian = _couple(data, one, two, value, row)
+            parts.append(_part(pos, pos, jacobian, weight, ref, imp))
         elif kind == Equality.TENDON:
             value = lambda t: ten_length[:, t] - m.tendon_length0[t]  # noqa: E731
             weight = m.tendon_invweight0[one] + (m.tendon_invweight0[two] if two >= 0 else 0.0)
-            parts.append(_part(*_couple(data, one, two, value, lambda t: ten_rows[:, t]), weight, ref, imp))
+            pos, jacobian = _couple(data, one, two, value, lambda t: ten_rows[:, t])
+            parts.append(_part(pos, pos, jacobian, weight, ref, imp))
     return parts
 
 
@@ -162,35 +164,37 @@ def _turn_drift(motion: Motion, bodies: tuple[int, int], inverse: Array, q0: Arr
 
 
 def _joint_limits(m, pose: Pose) -> list:
+    """Lower sides of all limited hinges and slides, then upper sides, then limited balls."""
     parts = []
-    worlds = len(pose.qpos)
-    for j in np.flatnonzero(m.jnt_limited):
-        q, dof, margin = int(m.jnt_qposadr[j]), int(m.jnt_dofadr[j]), float(m.jnt_margin[j])
+    worlds, limited, kind = len(pose.qpos), np.asarray(m.jnt_limited, dtype=bool), np.asarray(m.jnt_type)
+    joints = np.flatnonzero(limited & (kind >= Joint.SLIDE))
+    if len(joints):
+        dof, value = np.asarray(m.jnt_dofadr)[joints], pose.qpos[:, np.asarray(m.jnt_qposadr)[joints]]
+        given = (m.dof_invweight0[dof], m.jnt_solref[joints], m.jnt_solimp[joints])
+        for side in (-1, 1):
+            distance = side * (m.jnt_range[joints, (side + 1) // 2] - value)
+            row = np.broadcast_to(-side * np.eye(m.nv)[dof], (worlds, len(joints), m.nv))
+            parts.append(_part(distance, distance, row, *given, margin=m.jnt_margin[joints], limit=True))
+    for j in np.flatnonzero(limited & (kind == Joint.BALL)):
+        q, dof = int(m.jnt_qposadr[j]), int(m.jnt_dofadr[j])
+        turn = quat.rotation_vector(quat.normalize(pose.qpos[:, q : q + 4]))
+        angle = np.sqrt(np.sum(turn * turn, axis=-1))
+        row = np.zeros((worlds, 1, m.nv))
+        row[:, 0, dof : dof + 3] = -turn / np.maximum(angle, MINVAL)[:, None]
+        distance = (m.jnt_range[j].max() - angle)[:, None]
         given = (m.dof_invweight0[dof], m.jnt_solref[j], m.jnt_solimp[j])
-        if m.jnt_type[j] >= Joint.SLIDE:
-            for side in (-1, 1):
-                distance = side * (m.jnt_range[j, (side + 1) // 2] - pose.qpos[:, q])
-                row = np.zeros((worlds, 1, m.nv))
-                row[:, 0, dof] = -side
-                parts.append(_part(distance[:, None], row, *given, margin=margin, limit=True))
-        elif m.jnt_type[j] == Joint.BALL:
-            turn = quat.rotation_vector(quat.normalize(pose.qpos[:, q : q + 4]))
-            angle = np.sqrt(np.sum(turn * turn, axis=-1))
-            row = np.zeros((worlds, 1, m.nv))
-            row[:, 0, dof : dof + 3] = -turn / np.maximum(angle, MINVAL)[:, None]
-            distance = m.jnt_range[j].max() - angle
-            parts.append(_part(distance[:, None], row, *given, margin=margin, limit=True))
+        parts.append(_part(distance, distance, row, *given, margin=m.jnt_margin[j], limit=True))
     return parts
 
 
 def _tendon_limits(m, ten_length: Array, ten_rows: Array) -> list:
+    tendons = np.flatnonzero(m.tendon_limited)
     parts = []
-    for t in np.flatnonzero(m.tendon_limited):
-        for side in (-1, 1):
-            distance = side * (m.tendon_range[t, (side + 1) // 2] - ten_length[:, t])
-            given = (m.tendon_invweight0[t], m.tendon_solref_lim[t], m.tendon_solimp_lim[t])
-            parts.append(_part(distance[:, None], -side * ten_rows[:, t : t + 1], *given,
-                               margin=float(m.tendon_margin[t]), limit=True))  # fmt: skip
+    for side in (-1, 1) if len(tendons) else ():
+        distance = side * (m.tendon_range[tendons, (side + 1) // 2] - ten_length[:, tendons])
+        given = (m.tendon_invweight0[tendons], m.tendon_solref_lim[tendons], m.tendon_solimp_lim[tendons])
+        row = -side * ten_rows[:, tendons]
+        parts.append(_part(distance, distance, row, *given, margin=m.tendon_margin[tendons], limit=True))
     return parts
 
 
