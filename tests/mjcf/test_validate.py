@@ -58,7 +58,7 @@ REFUSED = [
     (world('<camera output="rgb foo"/>'), BadValue, "invalid keyword 'foo'"),
     (world('<goem size="1"/>'), UnknownElement, "<goem> is not a valid child of <worldbody>; did you mean 'geom'"),
     (world("<worldbody/>"), UnknownElement, "not a valid child"),
-    (world('<composite type="cable"/>'), UnknownElement, "<composite>.*MuJoCo 4.0 removed it.*<flexcomp>"),
+    (world('<composite type="cable"/>'), UnknownElement, "<composite>.*MuJoCo 4.0 removed it.*<flexcomp"),
     (world("<joint/>"), UnknownElement, "not a valid child of <worldbody>"),
     (world('<body><inertial mass="1"/></body>'), BadValue, "'pos' of element <inertial> is required"),
     (world('<replicate><geom size="1"/></replicate>'), BadValue, "'count'.*required"),
