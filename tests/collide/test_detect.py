@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import warp as wp
 
+from kinema.collide.broad import write_pairs
 from kinema.collide.detect import (
     OVERFLOW_CONTACTS,
     Build,
@@ -17,6 +18,7 @@ from kinema.collide.detect import (
     pair_kernel,
     place_contacts,
 )
+from kinema.collide.ray import cast_rays
 from kinema.collide.table import FAMILIES
 
 SUITE = Path(dm_control.suite.__file__).parent
@@ -149,9 +151,14 @@ def test_overflow_is_counted_and_flagged():
     np.testing.assert_array_equal(small.contacts.dist.numpy(), full.contacts.dist.numpy()[:, :4])
 
 
+@wp.func
+def unit_ball(kind: int, p: wp.vec3d, parameters: wp.array(dtype=float)) -> wp.float64:
+    return wp.length(p) - wp.float64(1.0)
+
+
 def test_kernels_compile_for_cuda(tmp_path):
     """NVRTC compiles for a GPU on a machine without one."""
-    builds = [Build(family_mask(name), 36, 16, 8) for name in FAMILIES]
-    for kernel in (*map(pair_kernel, builds), place_contacts, gather_contacts):
+    builds = [Build(family_mask(name), 36, 16, 8, False, unit_ball) for name in FAMILIES]
+    for kernel in (*map(pair_kernel, builds), place_contacts, gather_contacts, write_pairs, cast_rays):
         wp.compile_aot_module(kernel.module, arch=90, module_dir=str(tmp_path))
     assert list(tmp_path.glob("*.cubin")) or list(tmp_path.glob("*.ptx"))
