@@ -88,7 +88,8 @@ def detect(mask: int) -> wp.Function:
     @wp.func
     def detect_stage(m: Model, d: Data, w: int):
         detect_world(
-            w, m.collision.geoms, m.collision.meshes, m.collision.hfields, m.collision.pairs, m.collision.settings, d.con
-        )
+            w, m.collision.geoms, m.collision.meshes, m.collision.hfields, m.collision.pairs, m.collision.settings,
+            d.con,
+        )  # fmt: skip
 
     return detect_stage

@@ -161,6 +161,9 @@ class ContactRows:
 
     address: data("nconmax", dtype=int)  # first row of the contact; -1: none
     mu: data("nconmax")  # friction of the regularized cone
+    bodies: data("nconmax", dtype=wp.vec2i)
+    trees: data("nconmax", dtype=wp.vec2i)  # as in Rows
+    vel: data("nconmax", dtype=wp.spatial_vector)  # normal, tangents, spin, rolls
 
 
 @bundle("solver_")

@@ -16,7 +16,7 @@ from kinema.convex.data import Data
 from kinema.convex.history import initial as initial_history
 from kinema.convex.layout import ALIASES, Layout
 from kinema.convex.model import Model
-from kinema.convex.stage import WARP_LANES, Stage, item_kernel, lane_kernel, runs, world_kernel
+from kinema.convex.stage import ROOM, WARP_LANES, Stage, item_kernel, lane_kernel, runs, world_kernel
 from kinema.model.mujoco_fields import data_fields, model_fields
 
 
@@ -195,8 +195,8 @@ class Engine:
                 launches.append((world_kernel(group), self.nworld, [self.m, self.d, 0, 1, 1], 32))
             elif stage.lanes:
                 launches.append((lane_kernel(stage), (self.nworld, WARP_LANES), [self.m, self.d], 128))
-            elif self.layout.size(stage.over):
-                dim = (self.layout.size(stage.over), self.nworld)
+            elif self.layout.size(ROOM.get(stage.over, stage.over)):
+                dim = (self.layout.size(ROOM.get(stage.over, stage.over)), self.nworld)
                 launches.append((item_kernel(stage), dim, [self.m, self.d], 128))
         return launches
 

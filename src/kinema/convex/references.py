@@ -42,7 +42,7 @@ def _kernel(kernel, device, *args, **kwargs) -> str:
 def _parameters(text: str) -> str:
     """`Model_1234 var_m,` in a signature becomes `Model_1234& var_m,`."""
     names = "|".join(map(re.escape, _structs))
-    return re.sub(rf"^(\s*)({names}) (\w+)(,|\))", r"\1\2& \3\4", text, flags=re.MULTILINE) if names else text
+    return re.sub(rf"^(\s*)({names}) (\w+)(,|\))", r"\1\2& __restrict__ \3\4", text, flags=re.MULTILINE) if names else text
 
 
 def _arguments(text: str) -> str:

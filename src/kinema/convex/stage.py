@@ -26,41 +26,65 @@ pass_by_reference(Model, Data)
 
 
 @wp.func
-def _ngeom(m: Model) -> int:
+def _ngeom(m: Model, d: Data, w: int) -> int:
     return m.size.ngeom
 
 
 @wp.func
-def _nsite(m: Model) -> int:
+def _nsite(m: Model, d: Data, w: int) -> int:
     return m.size.nsite
 
 
 @wp.func
-def _nsensor(m: Model) -> int:
+def _nsensor(m: Model, d: Data, w: int) -> int:
     return m.size.nsensor
 
 
 @wp.func
-def _ncam(m: Model) -> int:
+def _ncam(m: Model, d: Data, w: int) -> int:
     return m.size.ncam
 
 
 @wp.func
-def _nlight(m: Model) -> int:
+def _nlight(m: Model, d: Data, w: int) -> int:
     return m.size.nlight
 
 
 @wp.func
-def _ntendon(m: Model) -> int:
+def _ntendon(m: Model, d: Data, w: int) -> int:
     return m.size.ntendon
 
 
 @wp.func
-def _nactuator(m: Model) -> int:
+def _nactuator(m: Model, d: Data, w: int) -> int:
     return m.size.nactuator
 
 
+@wp.func
+def _nv(m: Model, d: Data, w: int) -> int:
+    return m.size.nv
+
+
+@wp.func
+def _njnt(m: Model, d: Data, w: int) -> int:
+    return m.size.njnt
+
+
+@wp.func
+def _nbody(m: Model, d: Data, w: int) -> int:
+    return m.size.nbody
+
+
+@wp.func
+def _ncon(m: Model, d: Data, w: int) -> int:
+    return d.con.ncon[w]
+
+
 COUNTS = {
+    "nv": _nv,
+    "njnt": _njnt,
+    "nbody": _nbody,
+    "ncon": _ncon,
     "ntendon": _ntendon,
     "nactuator": _nactuator,
     "ncam": _ncam,
@@ -70,6 +94,9 @@ COUNTS = {
     "nsensor": _nsensor,
 }
 """What item stages may run over: size symbol -> its value in a kernel."""
+
+ROOM = {"ncon": "nconmax"}
+"""The most there can be, for counts that differ from world to world."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +149,7 @@ def world_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
                     elif wp.static(stages[s].lanes):
                         wp.static(stages[s].func)(m, d, w, 0)
                     else:
-                        for i in range(wp.static(COUNTS[stages[s].over])(m)):
+                        for i in range(wp.static(COUNTS[stages[s].over])(m, d, w)):
                             wp.static(stages[s].func)(m, d, w, i)
 
     return run
@@ -136,7 +163,8 @@ def item_kernel(stage: Stage) -> wp.Kernel:
     def run(m: Model, d: Data):
         i, w = wp.tid()
         if due(d.state.status[w], d.scratch.substep[w], 1, wp.static(stage.advances), wp.static(stage.once)):
-            wp.static(stage.func)(m, d, w, i)
+            if i < wp.static(COUNTS[stage.over])(m, d, w):
+                wp.static(stage.func)(m, d, w, i)
 
     return run
 

@@ -3,10 +3,10 @@
 import numpy as np
 import warp as wp
 
-from kinema.convex.constraint.contact import contact_rows
+from kinema.convex.constraint.contact import contact_addresses, contact_columns, contact_scalars
 from kinema.convex.constraint.equality import anchor_rows, begin_rows, coupling_rows
 from kinema.convex.constraint.friction import friction_rows
-from kinema.convex.constraint.limit import limit_rows
+from kinema.convex.constraint.limit import limit_addresses, limit_rows
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
@@ -35,7 +35,11 @@ def stages(m) -> list[Stage]:
     if not off & DISABLE_FRICTIONLOSS and (np.any(m.dof_frictionloss) or np.any(m.tendon_frictionloss)):
         recipe.append(Stage(friction_rows, lanes=True))
     if not off & DISABLE_LIMIT and (np.any(m.jnt_limited) or np.any(m.tendon_limited)):
-        recipe.append(Stage(limit_rows, lanes=True))
+        recipe += [Stage(limit_addresses), Stage(limit_rows, lanes=True)]
     if not off & DISABLE_CONTACT:
-        recipe.append(Stage(contact_rows, lanes=True))
+        recipe += [
+            Stage(contact_addresses),
+            Stage(contact_columns, lanes=True),
+            Stage(contact_scalars, over="ncon"),
+        ]
     return [*recipe, Stage(end_rows)]

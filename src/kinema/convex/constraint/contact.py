@@ -30,7 +30,7 @@ from kinema.convex.constraint.row import (
 )
 from kinema.convex.data import ContactRows, Contacts, Data, Rows
 from kinema.convex.model import Model
-from kinema.math.lanes import lane_count, lane_sum, sync
+from kinema.math.lanes import lane_count, lane_sum
 from kinema.math.spatial import angular
 from kinema.math.vector import MINVAL
 
@@ -38,10 +38,10 @@ PYRAMIDAL = wp.constant(0)
 
 
 @wp.func
-def contact_rows(m: Model, d: Data, w: int, lane: int):
-    """Append the rows of all contacts."""
-    floor = solref_floor(m.opt, w)
+def contact_addresses(m: Model, d: Data, w: int):
+    """Give every contact its rows: the first one in `crow.address`, -1 for a contact without."""
     r = d.efc.nefc[w]
+    dropped = d.efc.dropped[w]
     for c in range(d.con.ncon[w]):
         geoms = d.con.geom[w, c]
         b1 = m.geom.bodyid[geoms[0]]
@@ -54,10 +54,26 @@ def contact_rows(m: Model, d: Data, w: int, lane: int):
         if d.con.exclude[w, c] != 0 or m.body.weldid[b1] == m.body.weldid[b2] or trees[0] < 0:
             rows = 0  # in the gap only, or nothing moves
         fits = rows > 0 and r + rows <= m.size.nefcmax
-        if lane == 0:
-            d.crow.address[w, c] = wp.where(fits, r, -1)
+        d.crow.address[w, c] = wp.where(fits, r, -1)
+        d.crow.trees[w, c] = trees
+        d.crow.bodies[w, c] = wp.vec2i(b1, b2)
         if fits:
-            # each lane writes its columns of J and adds up its part of the contact's velocity
+            r += rows
+        else:
+            dropped += rows
+    d.efc.nefc[w] = r
+    d.efc.dropped[w] = dropped
+
+
+@wp.func
+def contact_columns(m: Model, d: Data, w: int, lane: int):
+    """J of all contacts: each lane writes its columns, and all add up the velocities of the contacts."""
+    for c in range(d.con.ncon[w]):
+        r = d.crow.address[w, c]
+        if r >= 0:
+            dim = d.con.dim[w, c]
+            bodies = d.crow.bodies[w, c]
+            trees = d.crow.trees[w, c]
             pos = d.con.pos[w, c]
             frame = d.con.frame[w, c]
             friction = d.con.friction[w, c]
@@ -66,7 +82,7 @@ def contact_rows(m: Model, d: Data, w: int, lane: int):
                 i = column(trees, m.tree.dofadr, m.tree.dofnum, q)
                 body = m.dof.bodyid[i]
                 end = m.dof.bodyend[i]
-                sign = holds(b2, body, end) - holds(b1, body, end)
+                sign = holds(bodies[1], body, end) - holds(bodies[0], body, end)
                 axis = wp.spatial_vector()
                 if sign != 0.0:
                     cdof = d.inertia.cdof[w, i]
@@ -85,23 +101,25 @@ def contact_rows(m: Model, d: Data, w: int, lane: int):
                         d.efc.J[w, r + k, i] = axis[k]
             for k in range(dim):
                 vel[k] = lane_sum(vel[k])
-            for k in range(lane, rows, lane_count()):
-                d.efc.trees[w, r + k] = trees
             if lane == 0:
-                if m.size.flg_surfacevel != 0:
-                    vel += surface_velocity(
-                        m.geom.surfacevel, d.pose.geom_xpos, d.pose.geom_xmat, w, geoms, pos, frame
-                    )
-                weight = m.body.invweight0[w, b1] + m.body.invweight0[w, b2]
-                opt = wp.vec2(m.opt.impratio[w], floor)
-                contact_scalars(d.con, d.crow, d.efc, w, r, c, m.opt.cone, opt, weight, vel)
-            r += rows
-        elif lane == 0:
-            d.efc.dropped[w] = d.efc.dropped[w] + rows
-    sync()
-    if lane == 0:
-        d.efc.nefc[w] = r
-    sync()
+                d.crow.vel[w, c] = vel
+
+
+@wp.func
+def contact_scalars(m: Model, d: Data, w: int, c: int):
+    """Residual, regularization and reference acceleration of the rows of one contact."""
+    r = d.crow.address[w, c]
+    if r >= 0:
+        bodies = d.crow.bodies[w, c]
+        vel = d.crow.vel[w, c]
+        if m.size.flg_surfacevel != 0:
+            vel += surface_velocity(
+                m.geom.surfacevel, d.pose.geom_xpos, d.pose.geom_xmat, w, d.con.geom[w, c], d.con.pos[w, c],
+                d.con.frame[w, c],
+            )  # fmt: skip
+        weight = m.body.invweight0[w, bodies[0]] + m.body.invweight0[w, bodies[1]]
+        opt = wp.vec2(m.opt.impratio[w], solref_floor(m.opt, w))
+        put_rows(d.con, d.crow, d.efc, w, r, c, m.opt.cone, opt, weight, vel)
 
 
 @wp.func
@@ -125,11 +143,11 @@ def surface_velocity(
 
 
 @wp.func
-def contact_scalars(
+def put_rows(
     con: Contacts, crow: ContactRows, efc: Rows, w: int, r: int, c: int, cone: int, opt: wp.vec2, weight: wp.vec2,
     vel: wp.spatial_vector,
 ):  # fmt: skip
-    """Residual, regularization and reference acceleration of the rows of one contact.
+    """Store the scalars of the rows of one contact.
 
     Args:
         opt: impratio, and the smallest time constant.
@@ -137,6 +155,7 @@ def contact_scalars(
         vel: velocity in the contact frame: normal, tangents, spin, rolls.
     """
     dim = con.dim[w, c]
+    trees = crow.trees[w, c]
     friction = con.friction[w, c]
     margin = con.includemargin[w, c]
     dist = con.dist[w, c]
@@ -152,7 +171,7 @@ def contact_scalars(
     crow.mu[w, c] = mu
     if dim == 1:
         what = vec5(dist, margin, vel[0], -b * vel[0] + push, adhesion)
-        put_contact(efc, w, r, CONTACT_FRICTIONLESS, c, what, regularization(imp, weight[0]))
+        put_contact(efc, w, r, CONTACT_FRICTIONLESS, c, trees, what, regularization(imp, weight[0]))
     elif cone == PYRAMIDAL:
         # all edges share the R that matches the friction of the elliptic cone
         reg = 2.0 * mu * mu * regularization(imp, weight[0] * (1.0 + friction[0] * friction[0]))
@@ -161,23 +180,24 @@ def contact_scalars(
             axis = e / 2 + 1
             along = friction[axis - 1] * vel[axis]
             v = vel[0] + wp.where(e % 2 == 0, along, -along)
-            put_contact(efc, w, r + e, CONTACT_PYRAMIDAL, c, vec5(dist, margin, v, -b * v + push, share), reg)
+            put_contact(efc, w, r + e, CONTACT_PYRAMIDAL, c, trees, vec5(dist, margin, v, -b * v + push, share), reg)
     else:
         normal = regularization(imp, weight[0])
         what = vec5(dist, margin, vel[0], -b * vel[0] + push, adhesion)
-        put_contact(efc, w, r, CONTACT_ELLIPTIC, c, what, normal)
+        put_contact(efc, w, r, CONTACT_ELLIPTIC, c, trees, what, normal)
         slide = damping(safe_friction_solref(con.solreffriction[w, c], ref, opt[1]), solimp[1])
         for a in range(1, dim):
             scale = friction[0] / friction[a - 1]
             what = vec5(0.0, 0.0, vel[a], -slide * vel[a], 0.0)
-            put_contact(efc, w, r + a, CONTACT_ELLIPTIC, c, what, normal / ratio * scale * scale)
+            put_contact(efc, w, r + a, CONTACT_ELLIPTIC, c, trees, what, normal / ratio * scale * scale)
 
 
 @wp.func
-def put_contact(efc: Rows, w: int, r: int, kind: int, c: int, what: vec5, reg: float):
+def put_contact(efc: Rows, w: int, r: int, kind: int, c: int, trees: wp.vec2i, what: vec5, reg: float):
     """Store one contact row; what: position, margin, velocity, reference acceleration, adhesion."""
     efc.type[w, r] = kind
     efc.id[w, r] = c
+    efc.trees[w, r] = trees
     efc.pos[w, r] = what[0]
     efc.margin[w, r] = what[1]
     efc.frictionloss[w, r] = 0.0
