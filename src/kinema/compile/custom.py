@@ -46,8 +46,13 @@ def _pack(c: Compilation, kind: str, values: list) -> None:
     c.arrays[f"{kind}_adr"] = (np.cumsum(size) - size).astype(np.int32)
 
 
+def _named(e: Element) -> None:
+    if "name" not in e.node.attributes:
+        raise e.error(f"{e.tag} needs 'name'")
+
+
 def _numeric(e: Element) -> np.ndarray:
-    e.required("name")
+    _named(e)
     data = e.vector("data", ())
     size = e.integer("size", len(data))
     if size < 1:
@@ -58,7 +63,7 @@ def _numeric(e: Element) -> np.ndarray:
 
 
 def _text(e: Element) -> bytes:
-    e.required("name")
+    _named(e)
     return e.required("data").encode()
 
 
@@ -71,7 +76,7 @@ def object_type(c: Compilation, e: Element, attribute: str) -> tuple[int, str]:
 
 
 def _tuple(c: Compilation, e: Element) -> list[tuple[int, int, float]]:
-    e.required("name")
+    _named(e)
     items = []
     for child in e.children("element"):
         code, kind = object_type(c, child, "objtype")

@@ -71,7 +71,7 @@ def check_attributes(node: Node, spec: ElementSpec) -> None:
             message = f"{name!r} is not a valid attribute for <{node.tag}>"
             raise _problem(UnknownAttribute, node, message + did_you_mean(name, spec.attributes))
     for name in spec.needed:
-        if not node.attributes.get(name):
+        if name not in node.attributes:  # an empty value counts as given, as in MuJoCo
             raise _problem(BadValue, node, f"attribute {name!r} of element <{node.tag}> is required")
     for constraint in spec.constraints:
         problem = _constraint_problem(constraint, node.attributes)
