@@ -37,7 +37,7 @@ CASES = {
     "body in a frame": ("", '<frame pos="0 0 2"><attach model="c" body="base" prefix="b_"/></frame>'),
     "part of a body": ("", '<attach model="c" body="link" prefix="l_"/>'),
     "frame": ('<attach model="c" frame="place" prefix="f_"/>', ""),
-    "twice": ('<attach model="c" prefix="1_"/><attach model="c" prefix="2_"/>', '<attach model="c" body="base" prefix="3"/>'),
+    "twice": ('<attach model="c" prefix="1_"/>', '<attach model="c" body="base" prefix="2"/>'),
     "in a replicate": ('<replicate count="2"><attach model="c" body="base" prefix="r"/></replicate>', ""),
 }  # fmt: skip
 
@@ -82,6 +82,34 @@ def test_attach_of_an_attachment():
 )
 def test_both_refuse(attach):
     both_refuse(PARENT.format(world=attach, body=""), assets=ASSETS)
+
+
+PLAIN = """<mujoco>{settings}<asset><model name="c" file="child.xml"/></asset>
+  <worldbody><attach model="c" prefix="x"/></worldbody></mujoco>"""
+OPTIONS = """<mujoco><option timestep=".1" iterations="7" density="3"><flag contact="disable" energy="enable"/></option>
+  <size nuserdata="3"/><visual><map znear=".5" zfar="7"/></visual><worldbody><geom size=".1"/></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("policy", ["warning", "merge"])
+@pytest.mark.parametrize(
+    "parent",
+    [
+        "",
+        '<option timestep=".05" iterations="9"/>',
+        '<option timestep=".2" iterations="3" density="3"><flag contact="enable" gravity="disable"/></option>',
+        '<size nuserdata="5"/><visual><map znear=".2" zfar="9"/></visual>',
+    ],
+)
+def test_conflicting_options(policy, parent):
+    agree(PLAIN.format(settings=f'<compiler conflict="{policy}"/>{parent}'), {"child.xml": OPTIONS.encode()})
+
+
+def test_options_that_cannot_be_merged():
+    for settings in (
+        '<compiler conflict="error"/><option timestep=".2"/>',
+        '<compiler conflict="merge"/><option density="4"/>',
+    ):
+        both_refuse(PLAIN.format(settings=settings), assets={"child.xml": OPTIONS.encode()})
 
 
 def test_a_missing_model_file_names_the_place():

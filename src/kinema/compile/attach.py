@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from kinema.compile.conflict import settle_conflicts
 from kinema.compile.element import Element
 from kinema.compile.frames import Frame
 from kinema.compile.tree import HELD, AttachedKey, Body, Spec
@@ -339,6 +340,7 @@ def attach_element(spec: Spec, e: Element, body: Body, frame: Frame | None) -> N
         if model not in spec.models:
             raise e.error(f"could not find model {model!r}{did_you_mean(model, spec.models)}")
         source = spec.models[model]
+        settle_conflicts(spec.root, source.root, spec.scope.settings.conflict, e, spec.warnings.append)
     elif not body_name and not frame_name:
         raise e.error("attach without 'model' needs 'body' or 'frame'")
     place = frame if frame is not None else Frame(default=body.default)

@@ -96,6 +96,8 @@ def start(spec: Spec) -> Compilation:
             c.elements[kind] = lists[kind]
         else:
             c.elements[kind] = list(spec.list(kind))
+    for message in dict.fromkeys(spec.warnings):
+        c.warn(message)
     c.scratch["attached_keys"] = spec.attached_keys
     c.elements["key"] += [key.element for key in spec.attached_keys]
     for kind in KINDS:

@@ -66,6 +66,7 @@ class Spec:
     lists: dict[str, list[Element]] = field(default_factory=dict)
     models: dict[str, Spec] = field(default_factory=dict)
     attached_keys: list[AttachedKey] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def list(self, kind: str) -> list[Element]:
         return self.lists.setdefault(kind, [])
