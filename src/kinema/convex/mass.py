@@ -11,6 +11,7 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
+from kinema.convex.stage import Stage
 from kinema.math.spatial import inertia_mul
 
 TRN_JOINT, TRN_JOINTINPARENT, TRN_TENDON = wp.constant(0), wp.constant(1), wp.constant(3)
@@ -78,8 +79,8 @@ def project(
 
 
 @wp.func
-def mass_matrix(m: Model, d: Data, w: int):
-    """crb and M of joints (mj_crb)."""
+def composite_inertia(m: Model, d: Data, w: int):
+    """crb."""
     for b in range(m.size.nbody):
         d.inertia.crb[w, b] = d.inertia.cinert[w, b]
     for k in range(m.size.nbody - 1):
@@ -87,19 +88,23 @@ def mass_matrix(m: Model, d: Data, w: int):
         p = m.body.parentid[b]
         if p > 0:
             d.inertia.crb[w, p] = d.inertia.crb[w, p] + d.inertia.crb[w, b]
-    for i in range(m.size.nv):
-        start = m.dof.M_rowadr[i]
-        last = start + m.dof.M_rownnz[i] - 1
-        force = inertia_mul(d.inertia.crb[w, m.dof.bodyid[i]], d.inertia.cdof[w, i])
-        project(d.inertia.M, d.inertia.cdof, m.dof.M_colind, start, last - start, w, force)
-        j = m.dof.jntid[i]
-        armature = m.dof.armature[w, i]
-        if m.jnt.actuatorid[j] != -1:
-            armature += actuator_armature(
-                m.actuator.trntype, m.actuator.trnid, m.actuator.outadr, m.actuator.armature, m.actuator.gear,
-                w, False, j, m.jnt.actuatorid[j]
-            )  # fmt: skip
-        d.inertia.M[w, last] = armature + wp.dot(d.inertia.cdof[w, i], force)
+
+
+@wp.func
+def mass_row(m: Model, d: Data, w: int, i: int):
+    """The row of M of dof i (mj_crb)."""
+    start = m.dof.M_rowadr[i]
+    last = start + m.dof.M_rownnz[i] - 1
+    force = inertia_mul(d.inertia.crb[w, m.dof.bodyid[i]], d.inertia.cdof[w, i])
+    project(d.inertia.M, d.inertia.cdof, m.dof.M_colind, start, last - start, w, force)
+    j = m.dof.jntid[i]
+    armature = m.dof.armature[w, i]
+    if m.jnt.actuatorid[j] != -1:
+        armature += actuator_armature(
+            m.actuator.trntype, m.actuator.trnid, m.actuator.outadr, m.actuator.armature, m.actuator.gear,
+            w, False, j, m.jnt.actuatorid[j]
+        )  # fmt: skip
+    d.inertia.M[w, last] = armature + wp.dot(d.inertia.cdof[w, i], force)
 
 
 @wp.func
@@ -124,3 +129,8 @@ def tendon_armature(m: Model, d: Data, w: int):
                         c += 1
                     if c < end and m.tendon.ten_J_colind[c] == m.dof.M_colind[a]:
                         d.inertia.M[w, a] = d.inertia.M[w, a] + scale * d.ten.J[w, c]
+
+
+def stages() -> list[Stage]:
+    """mj_crb, without tendons."""
+    return [Stage(composite_inertia), Stage(mass_row, over="nv")]
