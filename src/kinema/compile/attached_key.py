@@ -1,4 +1,4 @@
-"""Keyframes of attached models, spread over the whole model: what the child says of its own joints, the rest at rest."""
+"""Keyframes of attached models, spread over the whole model: what the child says of its joints, the rest at rest."""
 
 from __future__ import annotations
 
