@@ -187,6 +187,16 @@ class Search:
     Jv: data("nefcmax", rows=True)
 
 
+@bundle("dual_")
+class Dual:
+    """Scratch of solvers that work on forces; empty unless the model asks for one."""
+
+    B: data("nefcmax", "nv_dual", rows=True)  # M^-1 J'
+    block: data("nefcmax", "block_dual", rows=True)  # row k: A[k, j] for the rows j of its block
+    ahead: data("nefcmax", "one_dual", rows=True)  # forces with momentum
+    order: data("nefcmax", "one_dual", dtype=int, rows=True)  # first rows of blocks, shuffled
+
+
 @bundle()
 class Scratch:
     """Between stages of the smooth half."""
@@ -236,6 +246,7 @@ class Data:
     crow: ContactRows
     efc: Rows
     solver: Search
+    dual: Dual
     sensor: Readings
     scratch: Scratch
     rk: RungeKutta

@@ -63,6 +63,7 @@ class Options:
     impratio: per_world(kind="param")
     tolerance: per_world(kind="param")
     ls_tolerance: per_world(kind="param")
+    noslip_tolerance: per_world(kind="param")
     gravity: per_world(wp.vec3, kind="param")
     wind: per_world(wp.vec3, kind="param")
     magnetic: per_world(wp.vec3, kind="param")

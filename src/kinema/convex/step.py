@@ -30,6 +30,8 @@ from kinema.convex import (
 from kinema.convex.constraint import assemble
 from kinema.convex.integrate import actuator_slope, advance, euler, implicit, rk4
 from kinema.convex.integrate import derivatives as derivatives_of
+from kinema.convex.solve import dual
+from kinema.convex.solve.dense import euler_stages, fits, smooth_stages
 from kinema.convex.solve.primal import conjugate_gradient, newton
 from kinema.convex.stage import Stage
 from kinema.errors import BuildError
@@ -41,19 +43,19 @@ PGS, CG, NEWTON = range(3)
 EULER, RK4, IMPLICIT, IMPLICITFAST, DISCRETE = range(5)
 
 
-def position(m, collision: list[Stage]) -> list[Stage]:
+def position(m, collision: list[Stage], dense: bool = False) -> list[Stage]:
     """All that depends on position."""
     return [
         Stage(kinematics.kinematics),
         Stage(kinematics.geom_pose, over="ngeom"),
         Stage(kinematics.site_pose, over="nsite"),
-        Stage(com.com_pos),
+        *com.stages(),
         Stage(camera.camera_pose, over="ncam"),
         Stage(camera.light_pose, over="nlight"),
         *tendon.stages(m),
-        Stage(mass.mass_matrix),
+        *mass.stages(),
         *([Stage(mass.tendon_armature)] if tendon.has_armature(m) else []),
-        Stage(factor.factor_mass),
+        *([] if dense else [Stage(factor.factor_mass)]),
         *collision,
         *transmission.stages(m),
     ]
@@ -63,33 +65,46 @@ def velocities(m) -> list[Stage]:
     """All that depends on velocity."""
     recipe = [Stage(tendon.tendon_velocity, over="ntendon")] if m.ntendon else []
     recipe += [Stage(transmission.actuator_velocity, over="nactuator")] if m.nactuator else []
-    recipe += [Stage(velocity.com_vel), Stage(passive.joint_springs), Stage(passive.joint_dampers)]
+    recipe += [
+        Stage(velocity.com_vel),
+        Stage(passive.joint_spring, over="njnt"),
+        Stage(passive.joint_damper, over="nv"),
+    ]
     if m.ntendon:
         recipe.append(Stage(tendon.tendon_passive))
     if np.any(m.body_gravcomp):
         recipe.append(Stage(passive.gravity_compensation))
     if m.opt.density or m.opt.viscosity:
         recipe.append(Stage(fluid.fluid))
-    recipe += [Stage(passive.passive_total), Stage(bias.bias)]
+    recipe += [Stage(passive.passive_total, over="nv"), Stage(bias.bias_wrenches), Stage(bias.bias_force, over="nv")]
     if tendon.has_armature(m):
         recipe.append(Stage(tendon.tendon_bias))
     return recipe
 
 
-def acceleration(m) -> list[Stage]:
+def acceleration(m, dense: bool = False) -> list[Stage]:
     """Unconstrained and constrained acceleration."""
-    return [*actuation.stages(m), Stage(smooth.smooth_force), Stage(smooth.smooth_acceleration), *constraint(m)]
+    return [
+        *actuation.stages(m),
+        Stage(smooth.smooth_sum, over="nv"),
+        Stage(smooth.smooth_wrenches),
+        *(smooth_stages(m.nv) if dense else [Stage(smooth.smooth_acceleration)]),
+        *constraint(m),
+    ]
 
 
 def constraint(m) -> list[Stage]:
     """Constraint rows and the acceleration they leave."""
     if m.opt.disableflags & DISABLE_CONSTRAINT:
         return [Stage(smooth.unconstrained)]
-    return [*assemble.stages(m), solver(m), Stage(smooth.keep_acceleration)]
+    noslip = [Stage(dual.noslip(), lanes=True)] if m.opt.noslip_iterations > 0 else []
+    return [*assemble.stages(m), solver(m), *noslip, Stage(smooth.keep_acceleration)]
 
 
 def solver(m) -> Stage:
     """The constraint solver the model asks for."""
+    if m.opt.solver == PGS:
+        return Stage(dual.projected_gauss_seidel(), lanes=True)
     if m.opt.solver == CG:
         return Stage(conjugate_gradient(), lanes=True)
     return Stage(newton(m.nv), lanes=True)
@@ -108,13 +123,13 @@ def derivatives(m) -> list[Stage]:
     return recipe
 
 
-def integration(m) -> list[Stage]:
+def integration(m, dense: bool = False) -> list[Stage]:
     """From acceleration to the next state."""
     kind = m.opt.integrator
     if kind == DISCRETE:
         raise BuildError("option integrator=\"discrete\" is not supported: use implicitfast, or Euler, implicit, RK4")
     choose = {
-        EULER: [Stage(euler.euler)],
+        EULER: euler_stages(m.nv) if dense else [Stage(euler.euler)],
         RK4: [Stage(rk4.rk4)],
         IMPLICIT: [*derivatives(m), Stage(implicit.implicit)],
         IMPLICITFAST: [*derivatives(m), Stage(implicit.implicitfast)],
@@ -129,16 +144,17 @@ def integration(m) -> list[Stage]:
     ]
 
 
-def step(m, collision: list[Stage]) -> list[Stage]:
+def step(m, collision: list[Stage], *, cuda: bool = False) -> list[Stage]:
     """mj_step; without the stages that advance, mj_forward."""
+    dense = cuda and fits(m.nv) and m.opt.integrator in (EULER, RK4)
     return [
         Stage(check.check_state, advances=True),
-        *position(m, collision),
+        *position(m, collision, dense),
         *velocities(m),
         *energies(m),
-        *acceleration(m),
+        *acceleration(m, dense),
         *sensors.stages(m),
-        *integration(m),
+        *integration(m, dense),
     ]
 
 
@@ -178,4 +194,5 @@ def scratch_sizes(m) -> dict[str, int]:
         "nv_rk4": rk4_only * m.nv,
         "na_rk4": rk4_only * m.na,
         "nbody_implicit": implicit_only * m.nbody,
+        **dual.sizes(m),
     }

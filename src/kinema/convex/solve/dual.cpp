@@ -1,0 +1,475 @@
+// Projected Gauss-Seidel, or the no-slip pass after another solver, for one world, run by a group of lanes.
+//
+//   minimize over f:   1/2 f' (A + R) f + b' f    A = J M^-1 J',  b = J a_s - aref
+//   subject to         f = any (equality),  |f| <= loss (friction),  f >= 0,  f in the cone of its contact
+//
+// block by block. A is never formed: with B = M^-1 J', whose rows lie in the same trees as those of J, and y = B' f kept
+// up to date, the residual of row i is  b_i + J_i y + R_i f_i. Only the diagonal blocks of A are stored.
+//
+//   KD_PGS 1: all rows, in an order shuffled alike in every run, with Nesterov's momentum, restarted when it points uphill
+//   KD_PGS 0: friction only, without R, normal forces held: what regularization lets slip is held fast
+//
+// Finally  qacc = a_s + y.
+
+#undef KD_LANES
+#undef KD_SYNC
+#undef KD_SUM
+#undef KD_AT
+#undef KD_ROW
+#undef KD_EACH
+#if defined(__CUDA_ARCH__)
+#define KD_LANES 32
+#define KD_SYNC() __syncwarp()
+#define KD_SUM(x) do { for (int o = 16; o > 0; o >>= 1) x += __shfl_xor_sync(0xffffffffu, x, o); } while (0)
+#else
+#define KD_LANES 1
+#define KD_SYNC()
+#define KD_SUM(x)
+#endif
+// element i of world w, and the row of world w of an array whose rows are contiguous
+#define KD_AT(a, i) (*(float*)((char*)(a).data + (size_t)w * (a).strides[0] + (size_t)(i) * (a).strides[1]))
+#define KD_ROW(T, a) ((T*)((char*)(a).data + (size_t)w * (a).strides[0]))
+#define KD_EACH(i, n) for (int i = lane; i < (n); i += KD_LANES)
+
+const int nv = m.size.nv;
+const int nefc = KD_ROW(int, d.efc.nefc)[0];
+const int ne = KD_ROW(int, d.efc.ne)[0];
+const int nef = ne + KD_ROW(int, d.efc.nf)[0];
+
+if (nefc == 0 || nv == 0) {
+#if KD_PGS
+    KD_EACH(i, nv) {
+        KD_AT(d.frc.qacc, i) = KD_AT(d.frc.qacc_smooth, i);
+        KD_AT(d.frc.qfrc_constraint, i) = 0.0f;
+    }
+    if (lane == 0) KD_ROW(int, d.solver.niter)[0] = 0;
+#endif
+    return;
+}
+
+const float* J = KD_ROW(float, d.efc.J);
+const float* R = KD_ROW(float, d.efc.R);
+const float* loss = KD_ROW(float, d.efc.frictionloss);
+const int* type = KD_ROW(int, d.efc.type);
+const int* id = KD_ROW(int, d.efc.id);
+const int* trees = KD_ROW(int, d.efc.trees);
+const int* tree_adr = m.tree.dofadr.data;
+const int* tree_num = m.tree.dofnum.data;
+float* force = KD_ROW(float, d.efc.force);
+int* state = KD_ROW(int, d.efc.state);
+float* B = KD_ROW(float, d.dual.B);
+float* block = KD_ROW(float, d.dual.block);
+float* b = KD_ROW(float, d.solver.Jaref);
+float* y = KD_ROW(float, d.solver.acc);
+
+enum { SATISFIED = 0, QUADRATIC = 1, LINEARNEG = 2, LINEARPOS = 3, CONE = 4 };
+const int PYRAMIDAL = 6, ELLIPTIC = 7, WIDE = 6;
+
+auto mu_of = [&](int c) -> float { return KD_AT(d.crow.mu, c); };
+auto dim_of = [&](int c) -> int { return *(int*)&KD_AT(d.con.dim, c); };
+auto friction_of = [&](int c) -> const float* { return &KD_AT(d.con.friction, c); };
+
+// the columns of row k of J and B: one or two ranges
+auto ranges = [&](int k, int from[2], int to[2]) -> int {
+    const int t = trees[2 * k], u = trees[2 * k + 1];
+    if (t < 0) { from[0] = 0; to[0] = nv; return 1; }
+    from[0] = tree_adr[t]; to[0] = from[0] + tree_num[t];
+    if (u < 0) return 1;
+    from[1] = tree_adr[u]; to[1] = from[1] + tree_num[u];
+    return 2;
+};
+// first row of the block that row k is part of: its elliptic contact, its pair of opposite pyramid edges, or itself
+auto first_of = [&](int k) -> int {
+    if (type[k] != ELLIPTIC && type[k] != PYRAMIDAL) return k;
+    const int start = *(int*)&KD_AT(d.crow.address, id[k]);
+    return type[k] == ELLIPTIC ? start : k - ((k - start) & 1);
+};
+auto size_of = [&](int k) -> int { return type[k] == ELLIPTIC ? dim_of(id[k]) : type[k] == PYRAMIDAL ? 2 : 1; };
+
+// J_i y for n rows of one contact, by all lanes
+auto rows_times = [&](int i, int n, double out[6]) {
+    int from[2], to[2];
+    const int parts = ranges(i, from, to);
+    for (int j = 0; j < n; ++j) {
+        const float* row = J + (size_t)(i + j) * nv;
+        float s = 0.0f;
+        for (int q = 0; q < parts; ++q)
+            for (int k = from[q] + lane; k < to[q]; k += KD_LANES) s += row[k] * y[k];
+        KD_SUM(s);
+        out[j] = s;
+    }
+};
+// y += B' delta for n rows of one contact
+auto add_rows = [&](int i, int n, const double* delta) {
+    int from[2], to[2];
+    const int parts = ranges(i, from, to);
+    for (int j = 0; j < n; ++j) {
+        const float* row = B + (size_t)(i + j) * nv;
+        const float f = (float)delta[j];
+        if (f != 0.0f)
+            for (int q = 0; q < parts; ++q)
+                for (int k = from[q] + lane; k < to[q]; k += KD_LANES) y[k] += f * row[k];
+    }
+    KD_SYNC();
+};
+auto start_y = [&]() {  // y = B' force
+    KD_EACH(k, nv) y[k] = 0.0f;
+    KD_SYNC();
+    for (int i = 0; i < nefc; ++i) {
+        const double f = force[i];
+        if (f != 0.0) add_rows(i, 1, &f);
+    }
+};
+
+// B, by the factor of M: one row a lane
+KD_EACH(k, nefc) {
+    int from[2], to[2];
+    float* x = B + (size_t)k * nv;
+    for (int q = 0, n = ranges(k, from, to); q < n; ++q) {
+        for (int i = from[q]; i < to[q]; ++i) x[i] = J[(size_t)k * nv + i];
+        for (int i = to[q] - 1; i >= from[q]; --i) {
+            const int adr = m.dof.M_rowadr.data[i], above = m.dof.M_rownnz.data[i] - 1;
+            if (x[i] != 0.0f)
+                for (int a = 0; a < above; ++a) x[m.dof.M_colind.data[adr + a]] -= KD_AT(d.inertia.qLD, adr + a) * x[i];
+        }
+        for (int i = from[q]; i < to[q]; ++i) {
+            const int adr = m.dof.M_rowadr.data[i], above = m.dof.M_rownnz.data[i] - 1;
+            float s = x[i] * KD_AT(d.inertia.qLDiagInv, i);
+            for (int a = 0; a < above; ++a) s -= KD_AT(d.inertia.qLD, adr + a) * x[m.dof.M_colind.data[adr + a]];
+            x[i] = s;
+        }
+    }
+}
+KD_SYNC();
+// diagonal blocks of A, and b
+KD_EACH(k, nefc) {
+    int from[2], to[2];
+    const int parts = ranges(k, from, to), first = first_of(k), size = size_of(k);
+    const float* row = J + (size_t)k * nv;
+    for (int j = 0; j < size; ++j) {
+        const float* other = B + (size_t)(first + j) * nv;
+        float s = 0.0f;
+        for (int q = 0; q < parts; ++q) for (int i = from[q]; i < to[q]; ++i) s += row[i] * other[i];
+        block[(size_t)k * WIDE + j] = s;
+    }
+    float s = -KD_ROW(float, d.efc.aref)[k];
+    for (int q = 0; q < parts; ++q) for (int i = from[q]; i < to[q]; ++i) s += row[i] * KD_AT(d.frc.qacc_smooth, i);
+    b[k] = s;
+}
+KD_SYNC();
+
+// the tangential force that minimizes 1/2 x'Ax + g'x within the ellipsoid sum (x_j / mu_j)^2 <= normal^2
+auto tangential = [&](int n, const double* A, const double* g, const float* mu, double normal, double* x) {
+    double S[25], L[25], h[5], t[5], la = 0.0;
+    for (int i = 0; i < n; ++i) {
+        h[i] = g[i] * mu[i];
+        for (int j = 0; j < n; ++j) S[i * n + j] = A[i * n + j] * mu[i] * mu[j];
+    }
+    for (int iter = 0; iter < 20; ++iter) {  // Newton's method for the multiplier of the constraint
+        for (int i = 0; i < n; ++i)
+            for (int j = 0; j <= i; ++j) {
+                double s = S[i * n + j] + (i == j ? la : 0.0);
+                for (int k = 0; k < j; ++k) s -= L[i * n + k] * L[j * n + k];
+                if (i == j) {
+                    if (s < 1e-10) { for (int k = 0; k < n; ++k) x[k] = 0.0; return; }
+                    L[i * n + i] = sqrt(s);
+                } else {
+                    L[i * n + j] = s / L[j * n + j];
+                }
+            }
+        auto solve = [&](const double* rhs, double* out) {
+            for (int i = 0; i < n; ++i) {
+                double s = rhs[i];
+                for (int k = 0; k < i; ++k) s -= L[i * n + k] * out[k];
+                out[i] = s / L[i * n + i];
+            }
+            for (int i = n - 1; i >= 0; --i) {
+                double s = out[i];
+                for (int k = i + 1; k < n; ++k) s -= L[k * n + i] * out[k];
+                out[i] = s / L[i * n + i];
+            }
+        };
+        solve(h, x);
+        double value = -normal * normal, slope = 0.0;
+        for (int i = 0; i < n; ++i) { x[i] = -x[i]; value += x[i] * x[i]; }
+        if (value < 1e-10) break;
+        solve(x, t);
+        for (int i = 0; i < n; ++i) slope -= 2.0 * x[i] * t[i];
+        const double step = -value / slope;
+        if (step < 1e-10) break;
+        la += step;
+    }
+    double length = 0.0;
+    for (int i = 0; i < n; ++i) length += x[i] * x[i];
+    const double onto = la != 0.0 ? normal / sqrt(length > 1e-30 ? length : 1e-30) : 1.0;  // Newton stops a little short
+    for (int i = 0; i < n; ++i) x[i] *= onto * mu[i];
+};
+// change of cost from old to new forces; a change for the worse is undone
+auto gain = [&](int n, const double* A, const double* res, const double* old, double* now) -> double {
+    double change = 0.0;
+    for (int i = 0; i < n; ++i) {
+        double s = 0.0;
+        for (int j = 0; j < n; ++j) s += A[i * n + j] * (now[j] - old[j]);
+        change += (now[i] - old[i]) * (0.5 * s + res[i]);
+    }
+    if (change > 1e-10) { for (int i = 0; i < n; ++i) now[i] = old[i]; return 0.0; }
+    return -change;
+};
+auto clip = [&](double x, double bound) -> double { return x < -bound ? -bound : x > bound ? bound : x; };
+
+const double scale = 1.0 / (KD_ROW(float, m.opt.meaninertia)[0] * (double)(nv > 1 ? nv : 1));
+const double TINY = 1e-15;
+
+#if KD_PGS
+float* last = KD_ROW(float, d.solver.Jv);
+float* ahead = KD_ROW(float, d.dual.ahead);
+int* order = KD_ROW(int, d.dual.order);
+
+// start: the forces that go with the last acceleration, or none if that costs less
+if ((m.opt.disableflags & 512) == 0) {
+    const float* aref = KD_ROW(float, d.efc.aref);
+    const float* D = KD_ROW(float, d.efc.D);
+    KD_EACH(k, nefc) {
+        int from[2], to[2];
+        float s = -aref[k];
+        for (int q = 0, n = ranges(k, from, to); q < n; ++q)
+            for (int i = from[q]; i < to[q]; ++i) s += J[(size_t)k * nv + i] * KD_AT(d.state.qacc_warmstart, i);
+        last[k] = s;
+    }
+    KD_SYNC();
+    KD_EACH(i, nefc) {
+        const float r = last[i], f = -D[i] * r;
+        if (i < ne) {
+            force[i] = f;
+        } else if (i < nef) {
+            force[i] = (float)clip(f, loss[i]);
+        } else if (type[i] != ELLIPTIC) {
+            force[i] = r < 0.0f ? f : 0.0f;
+        } else if (first_of(i) == i) {
+            const int c = id[i], dim = dim_of(c);
+            const float mu = mu_of(c), *fri = friction_of(c), N = r * mu;
+            float T = 0.0f;
+            for (int k = 1; k < dim; ++k) T += last[i + k] * fri[k - 1] * last[i + k] * fri[k - 1];
+            T = sqrtf(T);
+            if (N >= mu * T) {
+                for (int k = 0; k < dim; ++k) force[i + k] = 0.0f;
+            } else if (mu * N + T <= 0.0f) {
+                for (int k = 0; k < dim; ++k) force[i + k] = -D[i + k] * last[i + k];
+            } else {
+                force[i] = -D[i] / (mu * (1.0f + mu * mu)) * (N - mu * T);
+                for (int k = 1; k < dim; ++k) force[i + k] = -force[i] / T * last[i + k] * fri[k - 1] * fri[k - 1];
+            }
+        }
+    }
+    KD_SYNC();
+    start_y();
+    float cost = 0.0f;
+    KD_EACH(k, nefc) {
+        int from[2], to[2];
+        float s = R[k] * force[k];
+        for (int q = 0, n = ranges(k, from, to); q < n; ++q)
+            for (int i = from[q]; i < to[q]; ++i) s += J[(size_t)k * nv + i] * y[i];
+        cost += force[k] * (b[k] + 0.5f * s);
+    }
+    KD_SUM(cost);
+    if (cost > 0.0f) KD_EACH(k, nefc) force[k] = 0.0f;
+} else {
+    KD_EACH(k, nefc) force[k] = 0.0f;
+}
+KD_SYNC();
+
+int nblock = 0;
+for (int k = 0; k < nefc; k += type[k] == ELLIPTIC ? dim_of(id[k]) : 1) {
+    if (lane == 0) order[nblock] = k;
+    ++nblock;
+}
+KD_EACH(k, nefc) last[k] = force[k];
+KD_SYNC();
+
+unsigned long long random = 0;
+auto next_random = [&]() -> unsigned {  // PCG-XSH-RR, O'Neill 2014
+    const unsigned long long old = random;
+    random = old * 6364136223846793005ULL + 1ULL;
+    const unsigned shifted = (unsigned)(((old >> 18u) ^ old) >> 27u), turn = (unsigned)(old >> 59u);
+    return (shifted >> turn) | (shifted << ((0u - turn) & 31u));
+};
+next_random();
+
+int iter = 0, since = 0;
+const double tolerance = KD_ROW(float, m.opt.tolerance)[0];
+while (iter < m.opt.iterations) {
+    // momentum, back inside the constraints
+    const float beta = iter > 0 ? (float)(since - 1) / (float)(since + 2) : 0.0f;
+    KD_EACH(k, nefc) {
+        const float f = force[k];
+        if (beta > 0.0f) force[k] = f + beta * (f - last[k]);
+        last[k] = f;
+    }
+    KD_SYNC();
+    if (beta > 0.0f)
+        KD_EACH(k, nefc) {
+            if (k < ne) continue;
+            if (k < nef) force[k] = (float)clip(force[k], loss[k]);
+            else if (type[k] != ELLIPTIC) force[k] = force[k] < 0.0f ? 0.0f : force[k];
+            else if (first_of(k) == k) {
+                const int dim = dim_of(id[k]);
+                const float* fri = friction_of(id[k]);
+                float s = 0.0f;
+                for (int j = 1; j < dim; ++j) s += force[k + j] * force[k + j] / (fri[j - 1] * fri[j - 1]);
+                if (force[k] < 0.0f) for (int j = 0; j < dim; ++j) force[k + j] = 0.0f;
+                else if (s > force[k] * force[k]) for (int j = 1; j < dim; ++j) force[k + j] *= force[k] / sqrtf(s);
+            }
+        }
+    KD_SYNC();
+    KD_EACH(k, nefc) ahead[k] = force[k];
+    start_y();
+
+    double improvement = 0.0;
+    if (lane == 0)
+        for (int i = nblock - 1; i > 0; --i) {
+            const int j = (int)(next_random() % (unsigned)(i + 1)), swap = order[i];
+            order[i] = order[j]; order[j] = swap;
+        }
+    KD_SYNC();
+    for (int at = 0; at < nblock; ++at) {
+        const int i = order[at], dim = type[i] == ELLIPTIC ? dim_of(id[i]) : 1;
+        double A[36], res[6], old[6], now[6], delta[6];
+        rows_times(i, dim, res);
+        for (int j = 0; j < dim; ++j) {
+            old[j] = now[j] = force[i + j];
+            res[j] += b[i + j] + (double)R[i + j] * old[j];
+            const int shift = i - first_of(i);  // a pyramid edge is alone here
+            for (int k = 0; k < dim; ++k)
+                A[j * dim + k] = block[(size_t)(i + j) * WIDE + shift + k] + (j == k ? (double)R[i + j] : 0.0);
+        }
+        if (type[i] != ELLIPTIC) {
+            now[0] -= res[0] / A[0];
+            if (i >= nef) now[0] = now[0] < 0.0 ? 0.0 : now[0];
+            else if (i >= ne) now[0] = clip(now[0], loss[i]);
+        } else {
+            if (now[0] < TINY) {  // the normal alone
+                now[0] -= res[0] / A[0];
+                if (now[0] < 0.0) now[0] = 0.0;
+            } else {  // along the force
+                double along = 0.0, curve = 0.0;
+                for (int j = 0; j < dim; ++j) {
+                    along += now[j] * res[j];
+                    for (int k = 0; k < dim; ++k) curve += now[j] * A[j * dim + k] * now[k];
+                }
+                double x = curve >= TINY ? -along / curve : 0.0;
+                if (x < -1.0) x = -1.0;
+                for (int j = 0; j < dim; ++j) now[j] += x * old[j];
+            }
+            if (now[0] < TINY) {
+                for (int j = 1; j < dim; ++j) now[j] = 0.0;
+            } else {  // friction for this normal force
+                double At[25], g[5];
+                for (int j = 1; j < dim; ++j) {
+                    g[j - 1] = res[j] + A[j * dim] * (now[0] - old[0]);
+                    for (int k = 1; k < dim; ++k) {
+                        At[(j - 1) * (dim - 1) + k - 1] = A[j * dim + k];
+                        g[j - 1] -= A[j * dim + k] * old[k];
+                    }
+                }
+                tangential(dim - 1, At, g, friction_of(id[i]), now[0], now + 1);
+            }
+        }
+        improvement += gain(dim, A, res, old, now);
+        for (int j = 0; j < dim; ++j) delta[j] = now[j] - old[j];
+        KD_SYNC();
+        if (lane == 0) for (int j = 0; j < dim; ++j) force[i + j] = (float)now[j];
+        add_rows(i, dim, delta);
+    }
+
+    float along = 0.0f;
+    KD_EACH(k, nefc) along += (force[k] - ahead[k]) * (ahead[k] - last[k]);
+    KD_SUM(along);
+    since = iter > 0 && along < 0.0f ? 0 : since + 1;
+    ++iter;
+    if (scale * improvement < tolerance) break;
+}
+if (lane == 0) KD_ROW(int, d.solver.niter)[0] = iter;
+
+#else
+int iter = 0;
+const double tolerance = KD_ROW(float, m.opt.noslip_tolerance)[0];
+start_y();
+while (iter < m.opt.noslip_iterations) {
+    double improvement = 0.0;
+    if (iter == 0) {
+        float was = 0.0f;
+        KD_EACH(k, nefc) was += 0.5f * force[k] * force[k] * R[k];
+        KD_SUM(was);
+        improvement = was;
+    }
+    for (int i = ne; i < nefc; i += size_of(i)) {
+        const bool rubs = i < nef, cone = type[i] == ELLIPTIC;
+        if (!rubs && !cone && type[i] != PYRAMIDAL) continue;
+        const int first = cone ? i + 1 : i, n = cone ? dim_of(id[i]) - 1 : size_of(i);
+        double A[25], res[6], old[6], now[6], delta[6];
+        rows_times(first, n, res);
+        for (int j = 0; j < n; ++j) {
+            old[j] = now[j] = force[first + j];
+            res[j] += b[first + j];
+            for (int k = 0; k < n; ++k) A[j * n + k] = block[(size_t)(first + j) * WIDE + first - i + k];
+            A[j * n + j] = A[j * n + j] > (rubs ? TINY : 1e-10) ? A[j * n + j] : (rubs ? TINY : 1e-10);
+        }
+        if (rubs) {
+            now[0] = clip(now[0] - res[0] / A[0], loss[i]);
+        } else if (cone) {
+            double g[5];
+            for (int j = 0; j < n; ++j) {
+                g[j] = res[j];
+                for (int k = 0; k < n; ++k) g[j] -= A[j * n + k] * old[k];
+            }
+            if (force[i] < TINY) for (int j = 0; j < n; ++j) now[j] = 0.0;
+            else tangential(n, A, g, friction_of(id[i]), force[i], now);
+        } else {  // opposite edges: their sum, which is normal force, is held
+            const double mid = 0.5 * (old[0] + old[1]), curve = A[0] + A[3] - A[1] - A[2];
+            const double slope = mid * (A[0] - A[3]) + (res[0] - A[0] * old[0] - A[1] * old[1])
+                               - (res[1] - A[2] * old[0] - A[3] * old[1]);
+            const double x = curve < TINY ? 0.0 : clip(-slope / curve, mid);
+            now[0] = mid + x;
+            now[1] = mid - x;
+        }
+        improvement += gain(n, A, res, old, now);
+        for (int j = 0; j < n; ++j) delta[j] = now[j] - old[j];
+        KD_SYNC();
+        if (lane == 0) for (int j = 0; j < n; ++j) force[first + j] = (float)now[j];
+        add_rows(first, n, delta);
+    }
+    ++iter;
+    if (scale * improvement < tolerance) break;
+}
+if (lane == 0) KD_ROW(int, d.solver.niter)[0] += iter;
+#endif
+
+// what forces say of the rows
+KD_EACH(i, nefc) {
+    const float f = force[i];
+    if (i < ne) state[i] = QUADRATIC;
+    else if (i < nef) state[i] = f <= -loss[i] ? LINEARPOS : f >= loss[i] ? LINEARNEG : QUADRATIC;
+    else if (type[i] != ELLIPTIC) state[i] = f <= 0.0f ? SATISFIED : QUADRATIC;
+    else if (first_of(i) == i) {
+        const int dim = dim_of(id[i]);
+        const float mu = mu_of(id[i]), *fri = friction_of(id[i]), N = f / mu;
+        float T = 0.0f;
+        for (int k = 1; k < dim; ++k) T += force[i + k] * force[i + k] / (fri[k - 1] * fri[k - 1]);
+        T = sqrtf(T);
+        const int zone = mu * N >= T ? SATISFIED : N + mu * T <= 0.0f ? QUADRATIC : CONE;
+        for (int k = 0; k < dim; ++k) state[i + k] = zone;
+    }
+}
+// to joint space, y afresh: it has gathered rounding
+start_y();
+KD_EACH(i, nv) KD_AT(d.frc.qacc, i) = KD_AT(d.frc.qacc_smooth, i) + y[i];
+KD_EACH(i, nv) y[i] = 0.0f;
+KD_SYNC();
+for (int k = 0; k < nefc; ++k) {
+    int from[2], to[2];
+    for (int q = 0, n = ranges(k, from, to); q < n; ++q)
+        for (int i = from[q] + lane; i < to[q]; i += KD_LANES) y[i] += force[k] * J[(size_t)k * nv + i];
+    KD_SYNC();
+}
+KD_EACH(i, nv) KD_AT(d.frc.qfrc_constraint, i) = y[i];
+KD_SYNC();
