@@ -89,6 +89,11 @@ def test_a_later_default_section_does_not_reach_earlier_classes():
     assert ours.geom_size[:, 0].tolist() == [0.3, 0.3, 0.1]
 
 
+def test_bodies_outside_the_world_are_passed_over():
+    ours, _ = agree('<mujoco><body name="fragment"><geom size=".1"/></body></mujoco>')
+    assert ours.nbody == 1
+
+
 def test_short_vectors_keep_the_tail_of_the_class():
     ours, _ = agree(
         """<mujoco><default><geom type="box" size="1 2 3" friction="2"/><default class="c"><geom friction=".5 .6"/>

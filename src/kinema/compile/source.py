@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from functools import cache
 
@@ -57,11 +58,21 @@ def _checked(root: Node, assets: Assets, extra: Extra) -> Node:
     if root.tag != "mujoco":
         raise CompileError(f"the root element must be 'mujoco', not {root.tag!r}", file=root.file, line=root.line)
     expand_includes(root, open_file)
+    _drop_stray_bodies(root)
     aside = _set_aside(root, extra or {})
     validate(root)
     for node, attributes in aside:
         node.attributes.update(attributes)
     return root
+
+
+def _drop_stray_bodies(root: Node) -> None:
+    """Bodies that stand beside <worldbody> (a fragment meant for inclusion): MuJoCo passes over them."""
+    stray = list(root.find("body", "frame", "replicate"))
+    if stray:
+        place = f"{stray[0].file or ''}:{stray[0].line}"
+        warnings.warn(f"{place}: <{stray[0].tag}> outside <worldbody> is ignored, as MuJoCo does", stacklevel=2)
+        root.children = [child for child in root.children if child not in stray]
 
 
 def _set_aside(root: Node, extra: Mapping[str, set[str]]) -> list[tuple[Node, dict[str, str]]]:
