@@ -16,7 +16,7 @@ STAGES = (
     Stage(kinematics.kinematics),
     Stage(kinematics.geom_pose, over="ngeom"),
     Stage(kinematics.site_pose, over="nsite"),
-    Stage(com.com_pos),
+    *com.stages(),
     Stage(tendon.fixed_tendon, over="ntendon"),
     Stage(tendon.spatial_tendon, over="ntendon"),
     *(Stage(func, over="nactuator") for func, _ in transmission.KINDS.values()),

@@ -46,8 +46,12 @@ def newton_euler(m: Model, d: Data, w: int, qacc: wp.array2d(dtype=float), with_
 
 
 @wp.func
-def bias(m: Model, d: Data, w: int):
-    """qfrc_bias, without the part of tendon armature."""
+def bias_wrenches(m: Model, d: Data, w: int):
+    """What bodies need for their motion without acceleration."""
     newton_euler(m, d, w, d.frc.qacc, False)
-    for i in range(m.size.nv):
-        d.frc.qfrc_bias[w, i] = wp.dot(d.inertia.cdof[w, i], d.scratch.rne_frc[w, m.dof.bodyid[i]])
+
+
+@wp.func
+def bias_force(m: Model, d: Data, w: int, i: int):
+    """qfrc_bias of dof i, without the part of tendon armature."""
+    d.frc.qfrc_bias[w, i] = wp.dot(d.inertia.cdof[w, i], d.scratch.rne_frc[w, m.dof.bodyid[i]])

@@ -14,13 +14,14 @@ from kinema.convex.bundle import vec10
 from kinema.convex.data import Data
 from kinema.convex.kinematics import BALL, FREE, SLIDE
 from kinema.convex.model import Model
+from kinema.convex.stage import Stage
 from kinema.math.spatial import inertia_about, motion_of_hinge, motion_of_slide
 from kinema.math.vector import MINVAL, column
 
 
 @wp.func
-def com_pos(m: Model, d: Data, w: int):
-    """subtree_com, cinert, cdof (mj_comPos)."""
+def subtree_centres(m: Model, d: Data, w: int):
+    """subtree_com."""
     for b in range(m.size.nbody):
         d.inertia.subtree_com[w, b] = m.body.mass[w, b] * d.pose.xipos[w, b]
     for k in range(m.size.nbody - 1):
@@ -34,32 +35,40 @@ def com_pos(m: Model, d: Data, w: int):
         else:
             d.inertia.subtree_com[w, b] = d.inertia.subtree_com[w, b] / mass
 
-    d.inertia.cinert[w, 0] = vec10()
-    for b in range(1, m.size.nbody):
+
+@wp.func
+def body_inertia(m: Model, d: Data, w: int, b: int):
+    """cinert of one body."""
+    inertia = vec10()
+    if b > 0:
         com = d.inertia.subtree_com[w, m.body.rootid[b]]
-        d.inertia.cinert[w, b] = inertia_about(
+        inertia = inertia_about(
             m.body.inertia[w, b], d.pose.ximat[w, b], d.pose.xipos[w, b] - com, m.body.mass[w, b]
         )
+    d.inertia.cinert[w, b] = inertia
 
-    for j in range(m.size.njnt):
-        b = m.jnt.bodyid[j]
-        i = m.jnt.dofadr[j]
-        kind = m.jnt.type[j]
-        offset = d.inertia.subtree_com[w, m.body.rootid[b]] - d.pose.xanchor[w, j]
-        if kind == FREE or kind == BALL:
-            if kind == FREE:
-                for a in range(3):
-                    axis = wp.vec3(0.0)
-                    axis[a] = 1.0
-                    d.inertia.cdof[w, i + a] = motion_of_slide(axis)
-                i += 3
-            mat = d.pose.xmat[w, b]
+
+@wp.func
+def joint_axes(m: Model, d: Data, w: int, j: int):
+    """cdof of the dofs of one joint."""
+    b = m.jnt.bodyid[j]
+    i = m.jnt.dofadr[j]
+    kind = m.jnt.type[j]
+    offset = d.inertia.subtree_com[w, m.body.rootid[b]] - d.pose.xanchor[w, j]
+    if kind == FREE or kind == BALL:
+        if kind == FREE:
             for a in range(3):
-                d.inertia.cdof[w, i + a] = motion_of_hinge(column(mat, a), offset)
-        elif kind == SLIDE:
-            d.inertia.cdof[w, i] = motion_of_slide(d.pose.xaxis[w, j])
-        else:
-            d.inertia.cdof[w, i] = motion_of_hinge(d.pose.xaxis[w, j], offset)
+                axis = wp.vec3(0.0)
+                axis[a] = 1.0
+                d.inertia.cdof[w, i + a] = motion_of_slide(axis)
+            i += 3
+        mat = d.pose.xmat[w, b]
+        for a in range(3):
+            d.inertia.cdof[w, i + a] = motion_of_hinge(column(mat, a), offset)
+    elif kind == SLIDE:
+        d.inertia.cdof[w, i] = motion_of_slide(d.pose.xaxis[w, j])
+    else:
+        d.inertia.cdof[w, i] = motion_of_hinge(d.pose.xaxis[w, j], offset)
 
 
 @wp.func
@@ -82,3 +91,8 @@ def project_wrench(
 def wrench_about(torque: wp.vec3, force: wp.vec3, point: wp.vec3, com: wp.vec3) -> wp.spatial_vector:
     """Move a force that acts at a point, and a torque, to the tree's com."""
     return wp.spatial_vector(torque + wp.cross(point - com, force), force)
+
+
+def stages() -> list[Stage]:
+    """mj_comPos."""
+    return [Stage(subtree_centres), Stage(body_inertia, over="nbody"), Stage(joint_axes, over="njnt")]

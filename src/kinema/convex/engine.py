@@ -39,7 +39,7 @@ class Engine:
         self.collider = Collider(self.layout)
         self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
         self.d = self.layout.fill(Data)
-        self.recipes = {"step": tuple(recipe.step(source, self.collider.stages))}
+        self.recipes = {"step": tuple(recipe.step(source, self.collider.stages, cuda=self.device.is_cuda))}
         self.substeps = recipe.substeps(source)
         self._graphs: dict[tuple[str, bool], wp.Graph] = {}
         self._commands: dict[str, list[wp.Launch]] = {}

@@ -86,57 +86,55 @@ def joint_damping(m: Model, w: int, i: int) -> wp.vec3:
 
 
 @wp.func
-def joint_springs(m: Model, d: Data, w: int):
-    """qfrc_spring of joints."""
-    for i in range(m.size.nv):
-        d.frc.qfrc_spring[w, i] = 0.0
+def joint_spring(m: Model, d: Data, w: int, j: int):
+    """qfrc_spring of one joint."""
+    i = m.jnt.dofadr[j]
+    kind = m.jnt.type[j]
+    count = wp.where(kind == FREE, 6, wp.where(kind == BALL, 3, 1))
+    for c in range(count):
+        d.frc.qfrc_spring[w, i + c] = 0.0
     if (m.opt.disableflags & DISABLE_SPRING) == 0:
-        for j in range(m.size.njnt):
-            k0 = m.jnt.stiffness[w, j]
-            poly = m.jnt.stiffnesspoly[w, j]
-            if k0 != 0.0 or poly[0] != 0.0 or poly[1] != 0.0:
-                kind = m.jnt.type[j]
-                i = m.jnt.dofadr[j]
-                a = m.jnt.qposadr[j]
-                rest = m.jnt.plasticadr[j]
-                if kind == FREE or kind == BALL:
-                    if kind == FREE:
-                        x = wp.vec3(
-                            d.state.qpos[w, a] - m.jnt.qpos_spring[w, a],
-                            d.state.qpos[w, a + 1] - m.jnt.qpos_spring[w, a + 1],
-                            d.state.qpos[w, a + 2] - m.jnt.qpos_spring[w, a + 2],
-                        )
-                        k = stiffness_at(k0, poly, wp.length(x))
-                        for c in range(3):
-                            d.frc.qfrc_spring[w, i + c] = -k * x[c]
-                        i += 3
-                        a += 3
-                    quat = qpos_quat(m.jnt.qpos_spring, w, a)
-                    if rest >= 0 and kind == BALL:
-                        quat = qpos_quat(d.state.plastic, w, rest)
-                    r = sub_quat(qpos_quat(d.state.qpos, w, a), quat)
-                    k = stiffness_at(k0, poly, wp.length(r))
+        k0 = m.jnt.stiffness[w, j]
+        poly = m.jnt.stiffnesspoly[w, j]
+        if k0 != 0.0 or poly[0] != 0.0 or poly[1] != 0.0:
+            a = m.jnt.qposadr[j]
+            rest = m.jnt.plasticadr[j]
+            if kind == FREE or kind == BALL:
+                if kind == FREE:
+                    x = wp.vec3(
+                        d.state.qpos[w, a] - m.jnt.qpos_spring[w, a],
+                        d.state.qpos[w, a + 1] - m.jnt.qpos_spring[w, a + 1],
+                        d.state.qpos[w, a + 2] - m.jnt.qpos_spring[w, a + 2],
+                    )
+                    k = stiffness_at(k0, poly, wp.length(x))
                     for c in range(3):
-                        d.frc.qfrc_spring[w, i + c] = -k * r[c]
-                else:
-                    zero = m.jnt.qpos_spring[w, a]
-                    if rest >= 0:
-                        zero = d.state.plastic[w, rest]
-                    s = d.state.qpos[w, a] - zero
-                    d.frc.qfrc_spring[w, i] = -s * stiffness_at(k0, poly, s)
+                        d.frc.qfrc_spring[w, i + c] = -k * x[c]
+                    i += 3
+                    a += 3
+                quat = qpos_quat(m.jnt.qpos_spring, w, a)
+                if rest >= 0 and kind == BALL:
+                    quat = qpos_quat(d.state.plastic, w, rest)
+                r = sub_quat(qpos_quat(d.state.qpos, w, a), quat)
+                k = stiffness_at(k0, poly, wp.length(r))
+                for c in range(3):
+                    d.frc.qfrc_spring[w, i + c] = -k * r[c]
+            else:
+                zero = m.jnt.qpos_spring[w, a]
+                if rest >= 0:
+                    zero = d.state.plastic[w, rest]
+                s = d.state.qpos[w, a] - zero
+                d.frc.qfrc_spring[w, i] = -s * stiffness_at(k0, poly, s)
 
 
 @wp.func
-def joint_dampers(m: Model, d: Data, w: int):
-    """qfrc_damper of joints."""
-    enabled = (m.opt.disableflags & DISABLE_DAMPER) == 0
-    for i in range(m.size.nv):
-        force = float(0.0)
-        if enabled:
-            b = joint_damping(m, w, i)
-            v = d.state.qvel[w, i]
-            force = -v * damping_at(b[0], wp.vec2(b[1], b[2]), v)
-        d.frc.qfrc_damper[w, i] = force
+def joint_damper(m: Model, d: Data, w: int, i: int):
+    """qfrc_damper of dof i, by its joint."""
+    force = float(0.0)
+    if (m.opt.disableflags & DISABLE_DAMPER) == 0:
+        b = joint_damping(m, w, i)
+        v = d.state.qvel[w, i]
+        force = -v * damping_at(b[0], wp.vec2(b[1], b[2]), v)
+    d.frc.qfrc_damper[w, i] = force
 
 
 @wp.func
@@ -158,14 +156,12 @@ def gravity_compensation(m: Model, d: Data, w: int):
 
 
 @wp.func
-def passive_total(m: Model, d: Data, w: int):
-    """qfrc_passive: the sum; nothing at all when both springs and dampers are disabled, as in MuJoCo."""
+def passive_total(m: Model, d: Data, w: int, i: int):
+    """qfrc_passive of dof i: the sum; nothing when both springs and dampers are disabled, as in MuJoCo."""
     both = DISABLE_SPRING | DISABLE_DAMPER
-    enabled = (m.opt.disableflags & both) != both
-    for i in range(m.size.nv):
-        sum = float(0.0)
-        if enabled:
-            sum = d.frc.qfrc_spring[w, i] + d.frc.qfrc_damper[w, i] + d.frc.qfrc_fluid[w, i] + d.frc.qfrc_adhesion[w, i]
-            if m.jnt.actgravcomp[m.dof.jntid[i]] == 0:
-                sum += d.frc.qfrc_gravcomp[w, i]
-        d.frc.qfrc_passive[w, i] = sum
+    sum = float(0.0)
+    if (m.opt.disableflags & both) != both:
+        sum = d.frc.qfrc_spring[w, i] + d.frc.qfrc_damper[w, i] + d.frc.qfrc_fluid[w, i] + d.frc.qfrc_adhesion[w, i]
+        if m.jnt.actgravcomp[m.dof.jntid[i]] == 0:
+            sum += d.frc.qfrc_gravcomp[w, i]
+    d.frc.qfrc_passive[w, i] = sum

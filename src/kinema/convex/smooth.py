@@ -25,15 +25,16 @@ def applied_wrenches(m: Model, d: Data, w: int, qfrc: wp.array2d(dtype=float)):
 
 
 @wp.func
-def smooth_force(m: Model, d: Data, w: int):
-    """qfrc_smooth."""
-    for i in range(m.size.nv):
-        d.frc.qfrc_smooth[w, i] = (
-            d.frc.qfrc_passive[w, i]
-            - d.frc.qfrc_bias[w, i]
-            + d.state.qfrc_applied[w, i]
-            + d.frc.qfrc_actuator[w, i]
-        )
+def smooth_sum(m: Model, d: Data, w: int, i: int):
+    """qfrc_smooth of dof i, without wrenches on bodies."""
+    d.frc.qfrc_smooth[w, i] = (
+        d.frc.qfrc_passive[w, i] - d.frc.qfrc_bias[w, i] + d.state.qfrc_applied[w, i] + d.frc.qfrc_actuator[w, i]
+    )
+
+
+@wp.func
+def smooth_wrenches(m: Model, d: Data, w: int):
+    """Add the wrenches on bodies to qfrc_smooth."""
     applied_wrenches(m, d, w, d.frc.qfrc_smooth)
 
 

@@ -1,0 +1,94 @@
+"""Solves with the mass matrix as a dense one, for systems of at most 32 dofs on CUDA.
+
+A thread that walks the sparse factor of its world alone is slow there; a warp with the matrix in its registers is not.
+
+    smooth   qacc_smooth = M^-1 qfrc_smooth
+    euler    qacc_step   = (M + h B)^-1 (qfrc_smooth + qfrc_constraint)
+"""
+
+from functools import cache
+from importlib.resources import files
+
+import warp as wp
+
+from kinema.convex.data import Data
+from kinema.convex.integrate.euler import DISABLE_EULERDAMP
+from kinema.convex.model import Model
+from kinema.convex.passive import DISABLE_DAMPER, damping_slope, joint_damping
+from kinema.convex.solve.primal import SMALL, WARPS
+from kinema.convex.stage import Stage
+
+
+def fits(nv: int) -> bool:
+    """Can a warp hold a system of nv dofs?"""
+    return 0 < nv <= SMALL
+
+
+@cache
+def _solve(columns: int) -> wp.Function:
+    source = files("kinema.convex.solve").joinpath("mass_solve.cpp").read_text(encoding="utf-8")
+    sizes = {"COLUMNS": columns, "WARPS": WARPS}
+    defines = "".join(f"#undef KN_{name}\n#define KN_{name} {value}\n" for name, value in sizes.items())
+
+    @wp.func_native(defines + source)
+    def mass_solve(
+        mat: wp.array2d(dtype=float), shift: wp.array2d(dtype=float), shifted: bool, b: wp.array2d(dtype=float),
+        x: wp.array2d(dtype=float), rownnz: wp.array(dtype=int), rowadr: wp.array(dtype=int),
+        colind: wp.array(dtype=int), nv: int, w: int, lane: int,
+    ): ...  # fmt: skip
+
+    return mass_solve
+
+
+@cache
+def _smooth(columns: int) -> wp.Function:
+    solve = _solve(columns)
+
+    @wp.func
+    def smooth_dense(m: Model, d: Data, w: int, lane: int):
+        solve(
+            d.inertia.M, d.frc.qfrc_smooth, False, d.frc.qfrc_smooth, d.frc.qacc_smooth,
+            m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w, lane,
+        )  # fmt: skip
+
+    return smooth_dense
+
+
+@wp.func
+def euler_terms(m: Model, d: Data, w: int, i: int):
+    """h B and the force, of one dof."""
+    slope = float(0.0)
+    if (m.opt.disableflags & (DISABLE_EULERDAMP | DISABLE_DAMPER)) == 0:
+        b = joint_damping(m, w, i)
+        slope = m.opt.timestep[w] * damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
+    d.inertia.qHDiagInv[w, i] = slope
+    d.scratch.qacc_step[w, i] = d.frc.qfrc_smooth[w, i] + d.frc.qfrc_constraint[w, i]
+
+
+@cache
+def _euler(columns: int) -> wp.Function:
+    solve = _solve(columns)
+
+    @wp.func
+    def euler_dense(m: Model, d: Data, w: int, lane: int):
+        solve(
+            d.inertia.M, d.inertia.qHDiagInv, True, d.scratch.qacc_step, d.scratch.qacc_step,
+            m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w, lane,
+        )  # fmt: skip
+
+    return euler_dense
+
+
+def columns(nv: int) -> int:
+    """nv rounded up, so that models share kernels."""
+    return -(-nv // 4) * 4
+
+
+def smooth_stages(nv: int) -> list[Stage]:
+    """qacc_smooth without a sparse factor."""
+    return [Stage(_smooth(columns(nv)), lanes=True)]
+
+
+def euler_stages(nv: int) -> list[Stage]:
+    """qacc_step of the Euler integrator without a sparse factor."""
+    return [Stage(euler_terms, over="nv"), Stage(_euler(columns(nv)), lanes=True)]
