@@ -120,6 +120,6 @@ def read_input(r: Record, e: Element) -> None:
         if word not in INPUTS:
             raise e.error(f"unknown input {word!r}{did_you_mean(word, [*INPUTS, *INPUT_WORDS])}", "input")
         bits.append(INPUTS[word])
-    if not bits or bits != sorted(set(bits)):
+    if bits != sorted(set(bits)):
         raise e.error("inputs must be listed in the order pos, vel, ff, voltage, each once", "input")
     r.ctrlspec = sum(bits)

@@ -58,7 +58,9 @@ def actuator_armature(m) -> tuple[Array, Array]:
     joint, tendon = np.zeros(m.njnt), np.zeros(m.ntendon)
     if m.nactuator:
         kind, target = np.asarray(m.actuator_trntype), np.asarray(m.actuator_trnid)[:, 0]
-        amount = np.asarray(m.actuator_armature) * np.asarray(m.actuator_gear)[np.asarray(m.actuator_outadr), 0] ** 2
+        armature, gear = np.asarray(m.actuator_armature), np.asarray(m.actuator_gear)[np.asarray(m.actuator_outadr), 0]
+        heavy = armature != 0
+        amount = np.where(heavy, armature * np.where(heavy, gear, 0.0) ** 2, 0.0)
         on_joint = (kind == Transmission.JOINT) | (kind == Transmission.JOINTINPARENT)
         np.add.at(joint, target[on_joint], amount[on_joint])
         on_tendon = kind == Transmission.TENDON
