@@ -39,10 +39,10 @@ def _servo(r: Record, e: Element, base: Record | None, *, range_name: str) -> No
 
 def _damping(e: Element, base: Record | None) -> float:
     """biasprm[2]: minus a damping coefficient, or plus a damping ratio."""
-    if e.given("kv") and e.given("dampratio"):
+    if e.count("kv") and e.count("dampratio"):
         raise e.error("kv and dampratio cannot both be defined")
     for name, sign in (("kv", -1.0), ("dampratio", 1.0)):
-        if e.given(name):
+        if e.count(name):
             value = e.number(name)
             if value < 0:
                 raise e.error(f"{name} cannot be negative", name)
@@ -68,7 +68,7 @@ def _position(r: Record, e: Element, base: Record | None) -> None:
     timeconst = e.number("timeconst", float(base.dynprm[0]) if filtered else 0.0)
     if timeconst < 0:
         raise e.error("timeconst cannot be negative", "timeconst")
-    if e.given("timeconst") or filtered:
+    if e.count("timeconst") or filtered:
         r.dynprm = parameters(timeconst)
         r.dyntype = Dynamics.FILTEREXACT if timeconst else Dynamics.NONE
     r.biastype, r.ctrlspec = Bias.AFFINE, POS
