@@ -188,6 +188,18 @@ def test_the_recipe_has_only_the_families_a_model_has():
     assert sensors.stages(m) == []
 
 
+def test_sensors_that_are_not_simulated_are_named():
+    m = mujoco.MjModel.from_xml_string("""
+    <mujoco>
+      <worldbody>
+        <site name="z" type="box" size="1 1 1"/><body><freejoint/><geom name="g" size=".1"/></body>
+      </worldbody>
+      <sensor><clock/><insidesite site="z" objtype="geom" objname="g" enclosed="true"/></sensor>
+    </mujoco>""")
+    with pytest.warns(UserWarning, match=r"sensors \[1\] read 0"):
+        sensors.stages(m)
+
+
 DELAYED = """
 <mujoco>
   <option timestep="0.01"/>

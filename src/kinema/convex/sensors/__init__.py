@@ -4,9 +4,13 @@ A family is a stage over sensors that passes over those of other families; a mod
 everything they read is there. Readings are then cut off and, where sensors have histories, delayed (reading.py).
 """
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 
 from kinema.convex import loads, velocity
+from kinema.convex.extension import NONE, Extension
 from kinema.convex.sensors import (
     camera,
     contact,
@@ -42,7 +46,9 @@ FAMILIES = {
 }
 """The stage of each family, and the values of mjtSensor it serves."""
 
+ELSEWHERE = {47, 48}  # readings that plugins and users write
 DISABLE_SENSOR = 1 << 13
+MESH = 7  # mjtGeom
 
 
 def sensor_types(m) -> set[int]:
@@ -50,26 +56,45 @@ def sensor_types(m) -> set[int]:
     return set() if m.opt.disableflags & DISABLE_SENSOR else set(np.asarray(m.sensor_type).tolist())
 
 
-def stages(m) -> list[Stage]:
+def stages(m, extension: Extension = NONE) -> list[Stage]:
     """What the sensors of a model need and the engine does not compute otherwise, then their readings."""
     types = sensor_types(m)
     if not types:
         return []
+    missing = unread(m)
+    if missing:
+        warnings.warn(
+            f"sensors {missing} read 0: tactile sensors, and insidesite with enclosed=\"true\" or a mesh site, are not "
+            "simulated; remove them, or run the model with MuJoCo to have them",
+            stacklevel=2,
+        )
     recipe = []
     if types & {36, 37}:
         recipe.append(Stage(velocity.subtree_velocity))
-    if types & {1, 4, 5, 33, 34}:
+    if types & {1, 4, 5, 33, 34} or extension.loads:
         recipe.append(Stage(loads.body_acceleration))
-    if types & {4, 5}:
+    if types & {4, 5} or extension.loads:
         recipe += load_stages(m)
     recipe += [Stage(func, over="nsensor") for func, served in FAMILIES.values() if types & served]
     if types & distance.TYPES:
         recipe.append(distance.stage(m))
+    recipe += extension.at("acceleration", m)
     if np.any(m.sensor_cutoff):
         recipe.append(Stage(reading.cut_off, over="nsensor"))
     if has_history(m):
         recipe.append(Stage(reading.recall, over="nsensor"))
-    return [Stage(s.func, s.over, s.lanes, once=True) for s in recipe]
+    return [replace(s, once=True) for s in recipe]
+
+
+def unread(m) -> list[int]:
+    """The sensors of a model that no stage reads."""
+    served = set().union(distance.TYPES, ELSEWHERE, *(types for _, types in FAMILIES.values()))
+    missing = []
+    for i, kind in enumerate(np.asarray(m.sensor_type).tolist()):
+        enclosed = kind == 38 and (m.sensor_intprm[i][0] or m.site_type[m.sensor_refid[i]] == MESH)
+        if kind not in served or enclosed:
+            missing.append(i)
+    return missing
 
 
 def load_stages(m) -> list[Stage]:
