@@ -21,7 +21,7 @@ from kinema.compile.host_model import KINDS, HostModel
 from kinema.compile.inertia import BOX, CAPSULE, CYLINDER, ELLIPSOID, HFIELD, MESH, PLANE, SDF, SPHERE
 from kinema.compile.joint import BALL, FREE, HINGE
 from kinema.compile.pipeline import compile_tree
-from kinema.compile.rows import FREQUENCIES, NAMESPACE, add_rows, frequency, register_mujoco_attributes
+from kinema.compile.rows import CORE, FREQUENCIES, NAMESPACE, add_rows, frequency, register_mujoco_attributes
 from kinema.model import (
     AttributeFrequency,
     CustomAttribute,
@@ -43,6 +43,7 @@ READ_FROM = {
     "body": AttributeFrequency.BODY, "geom": AttributeFrequency.SHAPE, "joint": AttributeFrequency.JOINT,
 }  # fmt: skip
 """Elements whose attributes feed users' attributes of a built-in frequency."""
+_PLACES = {"body_index": "bodies", "body_joint": "joints", "geom_shape": "shapes", "site_shape": "sites"}
 
 
 @dataclass
@@ -86,7 +87,10 @@ def add_mjcf(
     _add_joints(builder, c, result)
     _add_shapes(builder, c, result)
     builder.gravity = np.asarray(host.opt.gravity, dtype=float)
-    result.rows = add_rows(builder, host, _user_rows(builder, c))
+    rows = _user_rows(builder, c)
+    for name, (symbol, _) in CORE.items():
+        rows.setdefault(symbol, {})[f"{NAMESPACE}:{name}"] = getattr(result, _PLACES[name])
+    result.rows = add_rows(builder, host, rows)
     return result
 
 

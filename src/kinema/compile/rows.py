@@ -26,7 +26,7 @@ import numpy as np
 import warp as wp
 
 from kinema.compile.host_model import KINDS, HostModel
-from kinema.model import CustomAttribute, CustomFrequency, Model, ModelBuilder
+from kinema.model import AttributeAssignment, AttributeFrequency, CustomAttribute, CustomFrequency, Model, ModelBuilder
 from kinema.model.mujoco_fields import Field, model_arrays
 
 NAMESPACE = "mujoco"
@@ -46,6 +46,21 @@ DTYPES = {
     "float64": wp.float64, "float32": wp.float32, "int32": wp.int32, "int64": wp.int64, "uint8": wp.uint8,
     "bool": wp.uint8,
 }  # fmt: skip
+
+CORE: Mapping[str, tuple[str, str]] = {
+    "body_index": ("nbody", "body"), "body_joint": ("nbody", "joint"), "geom_shape": ("ngeom", "shape"),
+    "site_shape": ("nsite", "shape"),
+}  # fmt: skip
+"""Columns that say which row of the core arrays stands for an object: name -> (size, what it points at)."""
+
+RUNNING: Mapping[str, tuple[str, Any, AttributeAssignment]] = {
+    "act": ("na", wp.float32, AttributeAssignment.STATE),
+    "qacc_warmstart": ("nv", wp.float32, AttributeAssignment.STATE),
+    "plastic": ("nplastic", wp.float32, AttributeAssignment.STATE),
+    "history": ("nhistory", wp.float64, AttributeAssignment.STATE),
+    "ctrl": ("nu", wp.float32, AttributeAssignment.CONTROL),
+}
+"""What a run adds to State and Control, under mjData's names: name -> (size, dtype, where)."""
 
 # kinds of object that a column of codes (mjtObj, mjtGeom, ...) selects, as size symbols
 _OBJECTS = {
@@ -133,9 +148,14 @@ def register_mujoco_attributes(builder: ModelBuilder) -> None:
             builder, field.name, DTYPES[field.dtype], frequency(str(field.shape[0])), references=_reference(field),
             shape=shape, default=default,
         )  # fmt: skip
+    for name, (symbol, kind) in CORE.items():
+        _add(builder, name, wp.int32, frequency(symbol), references=kind, default=-1)
+    for name, (symbol, dtype, where) in RUNNING.items():
+        _add(builder, name, dtype, frequency(symbol), assignment=where)
+    _add(builder, "time", wp.float64, AttributeFrequency.WORLD, assignment=AttributeAssignment.STATE)
 
 
-def _add(builder: ModelBuilder, name: str, dtype: Any, kind: str, **more: Any) -> None:
+def _add(builder: ModelBuilder, name: str, dtype: Any, kind: Any, **more: Any) -> None:
     builder.add_custom_attribute(CustomAttribute(name=name, namespace=NAMESPACE, dtype=dtype, frequency=kind, **more))
 
 
