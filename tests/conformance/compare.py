@@ -4,7 +4,7 @@
     integers  equal
     hulls     the same polyhedron: MuJoCo's vertex order comes out of qhull and means nothing
 
-What is left out: `narena`, `nbuffer` (bytes of MuJoCo's own memory) and `signature` (a hash of its specification).
+What is left out: `nbuffer` (bytes of MuJoCo's own copy) and `signature` (a hash of its specification).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from kinema.compile import HostModel
 from kinema.model.mujoco_fields import Field, model_fields
 
-SKIP = frozenset({"narena", "nbuffer", "signature"})
+SKIP = frozenset({"nbuffer", "signature"})
 RTOL, RTOL_INVERSE = 1e-4, 2e-3
 INVERSE = ("invweight0", "dof_M0", "actuator_acc0")
 FLOOR = 1e-9

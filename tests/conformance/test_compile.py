@@ -48,7 +48,7 @@ def test_compiled_fields_conform(capsys):
 _NOTES = """
 Compared: every array and size of mjModel, mjOption, mjStatistic and mjVisual that MuJoCo's bindings offer; numbers to
 1e-4 of the field's scale (2e-3 where an inverse of the inertia matrix enters), integers and names exactly, hull graphs
-as polyhedra. Left out: narena, nbuffer and signature. Names on `tests/conformance/baseline_compile.txt` must conform.
+as polyhedra. Left out: nbuffer and signature. Names on `tests/conformance/baseline_compile.txt` must conform.
 """
 
 

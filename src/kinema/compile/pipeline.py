@@ -41,7 +41,7 @@ from kinema.compile.option import compile_option, read_sizes
 from kinema.compile.plugin import compile_plugin
 from kinema.compile.sensor import compile_sensor
 from kinema.compile.site import fill_sites
-from kinema.compile.sizes import complete_sizes, count_jacobians, fill_flex
+from kinema.compile.sizes import arena_bytes, complete_sizes, count_jacobians, fill_flex
 from kinema.compile.source import load_model, load_source
 from kinema.compile.sparsity import fill_sparsity
 from kinema.compile.statistic import INITIAL, override_statistic
@@ -185,6 +185,7 @@ STAGES = (
     _constants,
     compile_lengthrange,
     count_jacobians,
+    arena_bytes,
     override_statistic,
     spread_attached_keys,
     compile_keyframe,

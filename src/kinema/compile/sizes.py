@@ -10,6 +10,9 @@ from kinema.compile.joint import NV
 from kinema.model.mujoco_fields import model_arrays, model_sizes
 
 CONNECT, WELD = 0, 1
+MEGABYTE = 1 << 20
+CONTACT_BYTES = 608
+"""Size of MuJoCo's mjContact."""
 TRN_JOINT, TRN_JOINTINPARENT, TRN_SLIDERCRANK, TRN_TENDON, TRN_SITE, TRN_BODY, TRN_SO3 = range(7)
 
 
@@ -22,6 +25,7 @@ def complete_sizes(c: Compilation) -> None:
     c.sizes["nemax"] = int(rows.sum())
     adhesive = np.any(a["geom_adhesion"]) or np.any(a["pair_adhesion"])
     c.sizes["flg_adhesion"] = int(bool(adhesive))
+    c.sizes["nbuffer"] = c.sizes["signature"] = 0  # MuJoCo's own memory and specification: nothing here has them
     for field in model_sizes():
         if field.name.startswith("nflex") or field.name.startswith("nefm") or field.name == "nJfe":
             c.sizes.setdefault(field.name, 0)
@@ -57,6 +61,24 @@ def _chain(a: dict[str, np.ndarray], body: int) -> set[int]:
         dofs.update(range(start, start + a["body_dofnum"][body]))
         body = a["body_parentid"][body]
     return dofs
+
+
+def arena_bytes(c: Compilation) -> None:
+    """Bytes MuJoCo gives its arena: as <size> says, or an estimate from the model, in whole megabytes."""
+    declared, size = c.scratch["declared"], c.size
+    if declared["memory"] >= 0:
+        c.sizes["narena"] = declared["memory"]
+        return
+    nconmax = 100 if declared["nconmax"] < 0 else declared["nconmax"]
+    njmax = 500 if declared["njmax"] < 0 else declared["njmax"]
+    nv = size("nv")
+    if declared["nstack"] >= 0:
+        total = 8 * declared["nstack"]
+    else:
+        counted = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "neq", "ntendon", "nwrap")
+        total = 8 * max(1000, 5 * (njmax + size("neq") + nv) ** 2 + 20 * sum(size(name) for name in counted))
+    total += nconmax * CONTACT_BYTES + njmax * (8 * 4 + 14 * 8) + nv * 12 + njmax * nv * 24 + njmax * njmax * 12
+    c.sizes["narena"] = -(-total // MEGABYTE) * MEGABYTE
 
 
 def fill_flex(c: Compilation) -> None:
