@@ -10,6 +10,8 @@ Actuators come in families, one stage each, and a model runs those it has: simpl
 muscles), dcmotor.py, pid.py, orientation.py. Those of plugins are left to the plugins.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import warp as wp
 
@@ -313,8 +315,8 @@ def is_active(m) -> bool:
     return bool(m.nactuator) and not m.opt.disableflags & DISABLE_ACTUATION
 
 
-def stages(m) -> list[Stage]:
-    """The stages that compute actuator forces."""
+def stages(m, plugins: Sequence[Stage] = ()) -> list[Stage]:
+    """The stages that compute actuator forces; those of plugins after the native ones, before the limits."""
     if not is_active(m):
         return [Stage(no_actuation)]
     present = set(activation.family(m).tolist())
@@ -323,6 +325,7 @@ def stages(m) -> list[Stage]:
         recipe.append(Stage(history.delay_controls))
     recipe += [Stage(limit_controls), Stage(simple_actuator, over="nactuator")]
     recipe += [Stage(func, over="nactuator") for family, func in FAMILIES.items() if family in present]
+    recipe += plugins
     tendons_limited = np.any(m.tendon_actfrclimited)
     if tendons_limited:
         recipe += [Stage(sum_tendon_forces), Stage(limit_tendon_forces)]

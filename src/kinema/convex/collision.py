@@ -12,6 +12,7 @@ import warp as wp
 from kinema.collide.detect import Detector, world_function
 from kinema.collide.filter import geom_pairs
 from kinema.collide.ray import RayScene
+from kinema.collide.sdf import Fields
 from kinema.collide.upload import estimate_capacity
 from kinema.convex.data import Contacts, Data, Poses, State
 from kinema.convex.model import Collision, Model
@@ -27,9 +28,12 @@ def detects(source) -> bool:
     return not int(source.opt.disableflags) & (DISABLE_CONSTRAINT | DISABLE_CONTACT)
 
 
-def capacity(source) -> dict[str, int]:
+def capacity(source, nconmax: int | None = None) -> dict[str, int]:
     """Room for contacts and constraint rows of one world, by what the model could ask for."""
-    nconmax = estimate_capacity(geom_pairs(source)) if detects(source) else 0
+    if not detects(source):
+        nconmax = 0
+    elif nconmax is None:
+        nconmax = estimate_capacity(geom_pairs(source))
     condim = max([3, *np.asarray(source.geom_condim).tolist(), *np.asarray(source.pair_dim).tolist()])
     rows_per_contact = condim if source.opt.cone else 2 * (condim - 1)
     kind = np.asarray(source.eq_type)
@@ -46,12 +50,14 @@ def capacity(source) -> dict[str, int]:
 class Collider:
     """The detector of one class of worlds, sharing the engine's poses, contacts and status."""
 
-    def __init__(self, layout):
+    def __init__(self, layout, fields: Fields | None = None):
         layout.fill(Poses), layout.fill(State)
         self.contacts = layout.fill(Contacts)
         self.detector = Detector(
-            layout.source, layout.nworld, capacity=max(1, layout.capacity["nconmax"]), device=layout.device,
+            layout.source, layout.nworld, capacity=max(1, layout.capacity["nconmax"]),
+            pairs=layout.capacity.get("npairmax", 0), device=layout.device,
             geom_xpos=layout.arrays["geom_xpos"], geom_xmat=layout.arrays["geom_xmat"], contacts=self.contacts,
+            fields=fields,
         )  # fmt: skip
         self.active = detects(layout.source) and self.detector.mask != 0
         self.source, self.nworld, self.device = layout.source, layout.nworld, layout.device

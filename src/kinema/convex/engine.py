@@ -11,12 +11,14 @@ import warp as wp
 from kinema.convex import plastic
 from kinema.convex import step as recipe
 from kinema.convex.actuation import initial_control
+from kinema.convex.capacity import Capacity, Guard
 from kinema.convex.collision import Collider, capacity
 from kinema.convex.data import Data
+from kinema.convex.extension import Extension, extension_of
 from kinema.convex.history import initial as initial_history
 from kinema.convex.layout import ALIASES, Layout
 from kinema.convex.model import Model
-from kinema.convex.stage import ROOM, WARP_LANES, Stage, item_kernel, lane_kernel, runs, world_kernel
+from kinema.convex.stage import ROOM, WARP_LANES, Stage, between_hosts, item_kernel, lane_kernel, runs, world_kernel
 from kinema.model.mujoco_fields import data_fields, model_fields
 
 
@@ -28,22 +30,32 @@ class Engine:
         nworld: Number of worlds.
         device: Warp device; None: the current one.
         threads: CPU threads to spread worlds over.
+        nconmax: Room for contacts of a world; None: estimated from the model.
+        on_overflow: What to do when contacts find no room: "grow", "warn" or "raise" (capacity.py).
+        extension: What plugins add; None: what the plugins the model names add.
     """
 
-    def __init__(self, source, nworld: int = 1, *, device=None, threads: int = 1):
+    def __init__(
+        self, source, nworld: int = 1, *, device=None, threads: int = 1, nconmax: int | None = None,
+        on_overflow: str = "grow", extension: Extension | None = None,
+    ):  # fmt: skip
         self.source = source
         self.nworld = nworld
         self.device = wp.get_device(device)
         self.threads = max(1, min(threads, nworld))
-        self.layout = Layout(source, nworld, self.device, {**capacity(source), **recipe.scratch_sizes(source)})
-        self.collider = Collider(self.layout)
+        self.extension = extension_of(source, self.device) if extension is None else extension
+        room = {**capacity(source, nconmax), **recipe.scratch_sizes(source), **self.extension.sizes}
+        self.layout = Layout(source, nworld, self.device, room, self.extension.arrays)
+        self.collider = Collider(self.layout, self.extension.fields)
         self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
         self.d = self.layout.fill(Data)
-        self.recipes = {"step": tuple(recipe.step(source, self.collider.stages, cuda=self.device.is_cuda))}
+        steps = recipe.step(source, self.collider.stages, self.extension, cuda=self.device.is_cuda)
+        self.recipes = {"step": tuple(steps)}
         self.substeps = recipe.substeps(source)
-        self._graphs: dict[tuple[str, bool], wp.Graph] = {}
-        self._commands: dict[str, list[wp.Launch]] = {}
+        self._graphs: dict[tuple, wp.Graph] = {}
+        self._commands: dict[object, list[wp.Launch]] = {}
         self._pool: ThreadPoolExecutor | None = None
+        self.guard = Guard(self, on_overflow)
         self.reset()
 
     # ------------------------------------------------------------------------------------------ state
@@ -105,6 +117,19 @@ class Engine:
         self._commands.clear()
         self._graphs.clear()
 
+    def rebuild(self) -> None:
+        """Make anew what depends on the lengths of the lists of contacts and rows."""
+        self.collider = Collider(self.layout)
+        self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
+        self.d = self.layout.fill(Data)
+        self._commands.clear()
+        self._graphs.clear()
+
+    @property
+    def capacity(self) -> Capacity:
+        """Room for contacts and constraint rows of a world, and the most that any world has wanted."""
+        return self.guard.capacity
+
     def _shape(self, name: str) -> tuple[int, ...] | None:
         name = ALIASES.get(name, name)
         field = data_fields().get(name) or model_fields().get(name)
@@ -116,10 +141,11 @@ class Engine:
         """Put the given worlds (all by default) at the model's initial state, and revive those that were frozen."""
         for name in (
             "qvel", "act", "qacc_warmstart", "qfrc_applied", "xfrc_applied", "time", "status", "substep",
-            "qacc", "plugin_state", "userdata",
+            "qacc", "userdata",
         ):  # fmt: skip
             self.write(name, 0, worlds)
         self.write("qpos", self.source.qpos0, worlds)
+        self.write("plugin_state", self.extension.state, worlds)
         self.write("plastic", plastic.initial(self.source), worlds)
         self.write("ctrl", initial_control(self.source), worlds)
         self.write("history", initial_history(self.source), worlds)
@@ -135,46 +161,64 @@ class Engine:
 
     def forward(self) -> None:
         """Compute everything that follows from the state; nothing is advanced."""
-        self._run("step", 1, advancing=False)
+        self.guard.run(lambda: self._run("step", 1, advancing=False))
 
     def step(self, nstep: int = 1) -> None:
         """Advance every world by nstep time steps."""
-        self._run("step", nstep * self.substeps, advancing=True)
+        self.guard.run(lambda: self._run("step", nstep * self.substeps, advancing=True))
 
     def inverse(self) -> None:
         """Compute qfrc_inverse from qpos, qvel and qacc."""
         if "inverse" not in self.recipes:
-            self.recipes["inverse"] = tuple(recipe.inverse_dynamics(self.source, self.collider.stages))
-        self._run("inverse", 1, advancing=True)
+            self.recipes["inverse"] = tuple(recipe.inverse_dynamics(self.source, self.collider.stages, self.extension))
+        self.guard.run(lambda: self._run("inverse", 1, advancing=True))
 
     def _run(self, name: str, count: int, advancing: bool) -> None:
         """Run a recipe count times; a Runge-Kutta step counts four times."""
-        if self.device.is_cuda:
-            key = (name, advancing)
-            if key not in self._graphs:
-                stages = tuple(s for s in self.recipes[name] if advancing or not s.advances)
-                self._load(stages)  # capture must not load modules
-                with wp.ScopedCapture(device=self.device) as capture:
-                    self._launch_stages(stages)
-                self._graphs[key] = capture.graph
-            for _ in range(count):
+        has_host = any(stage.launch for stage in self.recipes[name])
+        if not has_host and not self.device.is_cuda:
+            self._launch_worlds(name, self.recipes[name], count, advancing)
+            return
+        for k in range(count):
+            first = not has_host or k % self.substeps == 0  # evaluation of a time step; kernels see it by themselves
+            last = not has_host or k % self.substeps == self.substeps - 1
+            if self.device.is_cuda:
+                key = (name, advancing, first, last)
+                if key not in self._graphs:
+                    stages = self._due(name, advancing, first, last)
+                    self._load(stages)  # capture must not load modules
+                    with wp.ScopedCapture(device=self.device) as capture:
+                        self._launch_stages(stages)
+                    self._graphs[key] = capture.graph
                 wp.capture_launch(self._graphs[key])
-        else:
-            self._launch_worlds(name, count, advancing)
+            else:
+                for group in between_hosts(self._due(name, advancing, first, last)):
+                    if group[0].launch:
+                        group[0].launch(self.m, self.d)
+                    else:
+                        self._launch_worlds(group, group, 1, advancing)
 
-    def _launch_worlds(self, name: str, count: int, advancing: bool) -> None:
+    def _due(self, name: str, advancing: bool, first: bool, last: bool) -> tuple[Stage, ...]:
+        """The stages of one evaluation, without those on the host that are not to be run now."""
+        return tuple(
+            s for s in self.recipes[name]
+            if (advancing or not s.advances)
+            and (s.launch is None or not s.once or (last if s.advances else first))
+        )  # fmt: skip
+
+    def _launch_worlds(self, key: object, stages: tuple[Stage, ...], count: int, advancing: bool) -> None:
         """One kernel runs all stages of a world; threads share the worlds out in equal ranges."""
-        if name not in self._commands:
-            kernel = world_kernel(self.recipes[name])
+        if key not in self._commands:
+            kernel = world_kernel(stages)
             bounds = np.linspace(0, self.nworld, self.threads + 1).astype(int).tolist()
-            self._commands[name] = [
+            self._commands[key] = [
                 wp.launch(
                     kernel, dim=last - first, inputs=[self.m, self.d, first, count, int(advancing)],
                     device=self.device, record_cmd=True,
                 )
                 for first, last in zip(bounds[:-1], bounds[1:], strict=True)
             ]  # fmt: skip
-        commands = self._commands[name]
+        commands = self._commands[key]
         for command in commands:
             command.set_param_at_index(3, count)
             command.set_param_at_index(4, int(advancing))
@@ -185,11 +229,13 @@ class Engine:
         list(self._pool.map(lambda command: command.launch(), commands))
 
     def _launches(self, stages: Sequence[Stage]) -> list[tuple]:
-        """One kernel a stage, or a run of whole-world stages: (kernel, dim, inputs, block)."""
+        """One kernel a stage, or a run of whole-world stages: (kernel, dim, inputs, block), or a callable."""
         launches = []
         for group in runs(stages):
             stage = group[0]
-            if stage in self.collider.stages:
+            if stage.launch:
+                launches.append(stage.launch)
+            elif stage in self.collider.stages:
                 launches += self.collider.launches()
             elif stage.whole:
                 launches.append((world_kernel(group), self.nworld, [self.m, self.d, 0, 1, 1], 32))
@@ -201,9 +247,14 @@ class Engine:
         return launches
 
     def _load(self, stages: Sequence[Stage]) -> None:
-        for kernel, _, _, block in self._launches(stages):
-            kernel.module.load(self.device, block)
+        for what in self._launches(stages):
+            if not callable(what):
+                what[0].module.load(self.device, what[3])
 
     def _launch_stages(self, stages: Sequence[Stage]) -> None:
-        for kernel, dim, inputs, block in self._launches(stages):
-            wp.launch(kernel, dim=dim, inputs=inputs, device=self.device, block_dim=block)
+        for what in self._launches(stages):
+            if callable(what):
+                what(self.m, self.d)
+            else:
+                kernel, dim, inputs, block = what
+                wp.launch(kernel, dim=dim, inputs=inputs, device=self.device, block_dim=block)

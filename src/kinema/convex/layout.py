@@ -46,6 +46,9 @@ DERIVED = {
 """Model arrays that MuJoCo does not have: how they follow from those it has."""
 
 
+PLUGIN_SIZES = ("npluginvalue", "npluginslot", "npluginactuator", "npluginsensor", "npluginbody")
+"""Sizes that only plugins give: extension.py."""
+
 ALIASES = {"timestep64": "timestep"}
 """Arrays that hold a field once more: name -> MuJoCo's name."""
 
@@ -60,6 +63,7 @@ class Layout:
         device: Warp device.
         capacity: Sizes that are not the model's: nconmax, nefcmax, ...
         arrays: Every array made so far, by MuJoCo's name.
+        given: Values of arrays that come from outside the model: those of plugins.
         expanded: Values of the parameters that differ per world, [world, ...].
         parameters: Names of the arrays that are parameters.
     """
@@ -68,6 +72,7 @@ class Layout:
     nworld: int
     device: wp.Device
     capacity: Mapping[str, int]
+    given: Mapping[str, np.ndarray] = field(default_factory=dict)
     arrays: dict[str, wp.array] = field(default_factory=dict)
     expanded: dict[str, np.ndarray] = field(default_factory=dict)
     parameters: set[str] = field(default_factory=set)
@@ -94,10 +99,16 @@ class Layout:
     def size(self, symbol: str) -> int:
         if symbol in self.capacity:
             return int(self.capacity[symbol])
+        if symbol in PLUGIN_SIZES:
+            return 0
         return int(getattr(self.source, symbol))
 
     def host(self, name: str) -> np.ndarray:
         """The model's values of a field, as MuJoCo shapes them."""
+        if name in self.given:
+            return np.asarray(self.given[name])
+        if name.startswith("plugin_") and name not in model_fields():
+            return np.zeros(0)
         if name in DERIVED:
             return DERIVED[name](self.source)
         name = ALIASES.get(name, name)

@@ -34,6 +34,7 @@ class Sizes:
     neq: int
     nsensor: int
     nsensordata: int
+    nplugin: int
     nC: int
     nD: int
     ntree: int
@@ -324,6 +325,28 @@ class Sensors:
     plugin: index()
 
 
+@bundle("plugin_")
+class Plugins:
+    """Plugin instances: what they are, where their numbers lie, and the elements they serve (extension.py)."""
+
+    kind: index("nplugin")  # which of the model's plugins
+    stateadr: index()  # first of its plugin_state
+    statenum: index()
+    valueadr: index("nplugin")  # first of its configuration in `value`
+    slotadr: index("nplugin")  # first of its rows in `slot`
+    slot: index("npluginslot")  # offset of each declared state and activation; -1: not used by this configuration
+    actuatoradr: index("nplugin")
+    actuatornum: index("nplugin")
+    actuatorid: index("npluginactuator")
+    sensoradr: index("nplugin")
+    sensornum: index("nplugin")
+    sensorid: index("npluginsensor")
+    bodyadr: index("nplugin")
+    bodynum: index("nplugin")
+    bodyid: index("npluginbody")
+    value: param("npluginvalue")  # configuration of all instances
+
+
 @wp.struct
 class Probes:
     """Geom pairs whose distance sensors measure, and room for the contacts found on the way: sensors/distance.py."""
@@ -365,4 +388,5 @@ class Model:
     actuator: Actuators
     eq: Equalities
     sensor: Sensors
+    plugin: Plugins
     collision: Collision

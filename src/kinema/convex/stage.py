@@ -10,7 +10,7 @@ On CUDA each stage, or run of stages of the first shape, is a kernel. On the CPU
 back to back, and many steps of it, while its data is in cache.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -76,6 +76,11 @@ def _nbody(m: Model, d: Data, w: int) -> int:
 
 
 @wp.func
+def _nplugin(m: Model, d: Data, w: int) -> int:
+    return m.size.nplugin
+
+
+@wp.func
 def _ncon(m: Model, d: Data, w: int) -> int:
     return d.con.ncon[w]
 
@@ -92,6 +97,7 @@ COUNTS = {
     "ngeom": _ngeom,
     "nsite": _nsite,
     "nsensor": _nsensor,
+    "nplugin": _nplugin,
 }
 """What item stages may run over: size symbol -> its value in a kernel."""
 
@@ -110,18 +116,20 @@ class Stage:
         advances: Part of a step, not of forward dynamics: it checks or moves the state.
         alone: On CUDA not run together with its neighbours: it brings launches of its own.
         once: Not repeated by the intermediate evaluations of a Runge-Kutta step: sensors, energy.
+        launch: Instead of a function, something on the host that launches kernels of its own: launch(m, d).
     """
 
-    func: wp.Function
+    func: wp.Function | None
     over: str | None = None
     lanes: bool = False
     advances: bool = False
     once: bool = False
     alone: bool = False
+    launch: Callable[[Model, Data], None] | None = None
 
     @property
     def whole(self) -> bool:
-        return self.over is None and not self.lanes
+        return self.over is None and not self.lanes and self.launch is None
 
 
 @wp.func
@@ -187,6 +195,17 @@ def runs(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
     groups: list[list[Stage]] = []
     for stage in stages:
         if stage.whole and not stage.alone and groups and groups[-1][-1].whole and not groups[-1][-1].alone:
+            groups[-1].append(stage)
+        else:
+            groups.append([stage])
+    return [tuple(group) for group in groups]
+
+
+def between_hosts(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
+    """Split a recipe at the stages that launch kernels of their own; each of these stands alone."""
+    groups: list[list[Stage]] = []
+    for stage in stages:
+        if groups and not stage.launch and not groups[-1][-1].launch:
             groups[-1].append(stage)
         else:
             groups.append([stage])

@@ -28,6 +28,7 @@ from kinema.convex import (
     velocity,
 )
 from kinema.convex.constraint import assemble
+from kinema.convex.extension import NONE, Extension
 from kinema.convex.integrate import actuator_slope, advance, euler, implicit, rk4
 from kinema.convex.integrate import derivatives as derivatives_of
 from kinema.convex.solve import dual
@@ -61,9 +62,10 @@ def position(m, collision: list[Stage], dense: bool = False) -> list[Stage]:
     ]
 
 
-def velocities(m) -> list[Stage]:
-    """All that depends on velocity."""
-    recipe = [Stage(tendon.tendon_velocity, over="ntendon")] if m.ntendon else []
+def velocities(m, extension: Extension = NONE) -> list[Stage]:
+    """All that depends on velocity; sensors of plugins between."""
+    recipe = extension.at("position", m)
+    recipe += [Stage(tendon.tendon_velocity, over="ntendon")] if m.ntendon else []
     recipe += [Stage(transmission.actuator_velocity, over="nactuator")] if m.nactuator else []
     recipe += [
         Stage(velocity.com_vel),
@@ -76,16 +78,19 @@ def velocities(m) -> list[Stage]:
         recipe.append(Stage(passive.gravity_compensation))
     if m.opt.density or m.opt.viscosity:
         recipe.append(Stage(fluid.fluid))
-    recipe += [Stage(passive.passive_total, over="nv"), Stage(bias.bias_wrenches), Stage(bias.bias_force, over="nv")]
+    recipe += [Stage(passive.passive_total, over="nv"), *extension.at("passive", m)]
+    recipe += [Stage(bias.bias_wrenches), Stage(bias.bias_force, over="nv")]
     if tendon.has_armature(m):
         recipe.append(Stage(tendon.tendon_bias))
-    return recipe
+    if extension.subtrees:
+        recipe.append(Stage(velocity.subtree_velocity, once=True))
+    return recipe + extension.at("velocity", m)
 
 
-def acceleration(m, dense: bool = False) -> list[Stage]:
+def acceleration(m, dense: bool = False, extension: Extension = NONE) -> list[Stage]:
     """Unconstrained and constrained acceleration."""
     return [
-        *actuation.stages(m),
+        *actuation.stages(m, extension.at("actuation", m)),
         Stage(smooth.smooth_sum, over="nv"),
         Stage(smooth.smooth_wrenches),
         *(smooth_stages(m.nv) if dense else [Stage(smooth.smooth_acceleration)]),
@@ -123,7 +128,7 @@ def derivatives(m) -> list[Stage]:
     return recipe
 
 
-def integration(m, dense: bool = False) -> list[Stage]:
+def integration(m, dense: bool = False, extension: Extension = NONE) -> list[Stage]:
     """From acceleration to the next state."""
     kind = m.opt.integrator
     if kind == DISCRETE:
@@ -138,23 +143,24 @@ def integration(m, dense: bool = False) -> list[Stage]:
     move.append(Stage(rk4.advance_rk4 if kind == RK4 else advance.advance))
     if m.nplastic:
         move.append(Stage(plastic.yield_springs))
+    move += extension.at("advance", m)
     return [
         *(replace(s, advances=True) for s in [Stage(check.check_acceleration), *choose]),
         *(replace(s, advances=True, once=True) for s in move),
     ]
 
 
-def step(m, collision: list[Stage], *, cuda: bool = False) -> list[Stage]:
+def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool = False) -> list[Stage]:
     """mj_step; without the stages that advance, mj_forward."""
     dense = cuda and fits(m.nv) and m.opt.integrator in (EULER, RK4)
     return [
         Stage(check.check_state, advances=True),
         *position(m, collision, dense),
-        *velocities(m),
+        *velocities(m, extension),
         *energies(m),
-        *acceleration(m, dense),
-        *sensors.stages(m),
-        *integration(m, dense),
+        *acceleration(m, dense, extension),
+        *sensors.stages(m, extension),
+        *integration(m, dense, extension),
     ]
 
 
@@ -164,7 +170,7 @@ def energies(m) -> list[Stage]:
     return [Stage(energy.energy, once=True)] if wanted else []
 
 
-def inverse_dynamics(m, collision: list[Stage]) -> list[Stage]:
+def inverse_dynamics(m, collision: list[Stage], extension: Extension = NONE) -> list[Stage]:
     """mj_inverse."""
     convert = [Stage(inverse.given_acceleration)]
     if m.opt.enableflags & ENABLE_INVDISCRETE:
@@ -177,7 +183,10 @@ def inverse_dynamics(m, collision: list[Stage]) -> list[Stage]:
     constraints = [Stage(inverse.no_constraint)]
     if not m.opt.disableflags & DISABLE_CONSTRAINT:
         constraints = [*assemble.stages(m), Stage(inverse.inverse_constraint)]
-    return [*position(m, collision), *velocities(m), *convert, *constraints, Stage(inverse.inverse_force)]
+    return [
+        *position(m, collision), *velocities(m, extension), *convert, *constraints, *extension.at("acceleration", m),
+        Stage(inverse.inverse_force),
+    ]  # fmt: skip
 
 
 def substeps(m) -> int:

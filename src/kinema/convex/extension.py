@@ -1,0 +1,86 @@
+"""What extends the engine from outside: stages at given places of the recipe, the arrays they read, distance fields.
+
+Plugins are not known here. Whoever brings them (kinema.plugins) hands over an `Extension`; a model that names plugins
+gets the one made of the registry. Places, in the order of a step:
+
+    position       sensors that need positions, before passive forces
+    passive        adds to qfrc_passive
+    velocity       sensors that need velocities, before actuation
+    actuation      activation rates, then forces; before the limits of tendons and actuators
+    acceleration   sensors that need everything
+    advance        after positions, velocities, activations and time have moved
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from kinema.collide.sdf import Fields
+from kinema.convex.stage import Stage
+
+DISABLE_SPRING, DISABLE_DAMPER, DISABLE_SENSOR = 1 << 5, 1 << 6, 1 << 13
+SENSING = ("position", "velocity", "acceleration")
+PLACES = (*SENSING, "passive", "actuation", "advance")
+INDICES = ("kind", "valueadr", "slotadr", "actuatoradr", "actuatornum", "sensoradr", "sensornum", "bodyadr", "bodynum")
+LISTS = {"slot": "npluginslot", "actuatorid": "npluginactuator", "sensorid": "npluginsensor", "bodyid": "npluginbody"}
+
+
+def no_arrays(nplugin: int = 0) -> dict[str, np.ndarray]:
+    """The arrays of the `Plugins` bundle for a model whose plugins, if any, take no part."""
+    arrays = {f"plugin_{name}": np.zeros(nplugin, np.int32) for name in INDICES}
+    arrays |= {f"plugin_{name}": np.zeros(0, np.int32) for name in LISTS}
+    arrays["plugin_value"] = np.zeros(0)
+    return arrays
+
+
+@dataclass(frozen=True)
+class Extension:
+    """What plugins add to an engine.
+
+    Attributes:
+        stages: Stages by place.
+        arrays: Values of the `Plugins` bundle, by name; the lengths of lists follow from them.
+        fields: Signed distance fields of geoms.
+        state: Initial plugin_state.
+        loads: Sensors read the forces between bodies (rnePostConstraint).
+        subtrees: Sensors read the velocities of subtrees.
+        names: Name of the plugin of each instance, for messages.
+    """
+
+    stages: Mapping[str, tuple[Stage, ...]] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=no_arrays)
+    fields: Fields | None = None
+    state: np.ndarray | float = 0.0
+    loads: bool = False
+    subtrees: bool = False
+    names: tuple[str, ...] = ()
+
+    def at(self, place: str, m) -> list[Stage]:
+        """The stages of a place, as far as the model's flags leave them on."""
+        off = int(m.opt.disableflags)
+        if place in SENSING and off & DISABLE_SENSOR:
+            return []
+        if place == "passive" and off & DISABLE_SPRING and off & DISABLE_DAMPER:
+            return []
+        return [replace(s, once=place in SENSING) for s in self.stages.get(place, ())]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Lengths of the lists, as size symbols."""
+        lengths = {symbol: len(self.arrays[f"plugin_{name}"]) for name, symbol in LISTS.items()}
+        return {**lengths, "npluginvalue": len(self.arrays["plugin_value"])}
+
+
+NONE = Extension()
+
+
+def extension_of(source, device) -> Extension:
+    """What the plugins a model names add to the engine."""
+    if not source.nplugin:
+        return NONE
+    from kinema.plugins.bind import bind
+
+    return bind(source, device)
