@@ -1,0 +1,127 @@
+"""Run Kinema and MuJoCo side by side from random states, contacts and constraints off, and list what does not agree.
+
+    field     |ours - theirs| <= rtol x scale + 3 x how far MuJoCo moves when the state moves by 1e-6
+    rollout   the same at steps 1, 10 and 100, as long as MuJoCo agrees with itself under noise of float32's size
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from kinema.convex import step as recipe
+from kinema.convex.engine import Engine
+from kinema.convex.stage import Stage
+
+STATES, NOISE = 3, 1e-6
+RTOL = {
+    1e-4: (
+        "xpos", "xquat", "xmat", "xipos", "ximat", "xanchor", "xaxis", "geom_xpos", "geom_xmat", "site_xpos",
+        "site_xmat", "cam_xpos", "cam_xmat", "light_xpos", "light_xdir", "subtree_com", "cdof", "cinert",
+        "ten_length", "ten_J", "actuator_length", "cvel", "cdof_dot", "ten_velocity", "actuator_velocity",
+    ),
+    1e-3: (
+        "crb", "M", "qfrc_bias", "qfrc_spring", "qfrc_damper", "qfrc_gravcomp", "qfrc_fluid", "qfrc_passive",
+        "actuator_force", "qfrc_actuator", "qfrc_smooth", "act_dot", "sensordata",
+    ),
+    2e-3: ("qacc_smooth",),
+}  # fmt: skip
+STEPS = {1: 1e-4, 10: 1e-3, 100: 1e-2}
+INPUTS = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
+
+
+def smooth(m: mujoco.MjModel) -> mujoco.MjModel:
+    """Switch contacts and constraints off."""
+    m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT) | int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    return m
+
+
+def random_state(m: mujoco.MjModel, seed: int) -> mujoco.MjData:
+    rng = np.random.default_rng(seed)
+    d = mujoco.MjData(m)
+    if m.nkey and seed:
+        mujoco.mj_resetDataKeyframe(m, d, 0)
+    mujoco.mj_integratePos(m, d.qpos, rng.normal(size=m.nv), 0.2)
+    d.qvel[:] = rng.normal(size=m.nv) * 0.2
+    d.act[:] = rng.uniform(size=m.na) * 0.5
+    low, high = m.actuator_ctrlrange.T if m.nu else (np.zeros(0), np.zeros(0))
+    bounded = m.actuator_ctrllimited.astype(bool)
+    d.ctrl[:] = np.where(bounded, rng.uniform(np.where(bounded, low, -1), np.where(bounded, high, 1)), 0.3)
+    return d
+
+
+def disturbed(m: mujoco.MjModel, d: mujoco.MjData) -> mujoco.MjData:
+    """The same state, moved by noise of float32's size."""
+    rng = np.random.default_rng(9)
+    other = mujoco.MjData(m)
+    for name in INPUTS:
+        getattr(other, name)[:] = getattr(d, name)
+    mujoco.mj_integratePos(m, other.qpos, rng.choice([-1.0, 1.0], size=m.nv), NOISE)
+    other.qvel[:] += rng.choice([-1.0, 1.0], size=m.nv) * NOISE
+    return other
+
+
+def union(recipes: list[tuple[Stage, ...]]) -> tuple[Stage, ...]:
+    """One recipe that holds all: models share its kernel, and what a model does not have loops over nothing."""
+    merged: list[Stage] = []
+    for stages in recipes:
+        at = 0
+        for stage in stages:
+            if stage in merged:
+                at = merged.index(stage) + 1
+            else:
+                merged.insert(at, stage)
+                at += 1
+    return tuple(merged)
+
+
+def smooth_recipe(m: mujoco.MjModel) -> tuple[Stage, ...]:
+    """The model's own recipe without collision."""
+    return tuple(recipe.step(m, []))
+
+
+def disagreements(m: mujoco.MjModel, stages: tuple[Stage, ...], *, ours=None) -> dict[str, str]:
+    """Fields and rollouts in which Kinema, running `ours` or the same model, differs from MuJoCo, with an example."""
+    states = [random_state(m, seed) for seed in range(STATES)]
+    engine = Engine(ours or m, STATES, device="cpu")
+    engine.recipes["step"] = stages
+    for name in INPUTS:
+        if np.size(getattr(states[0], name)):
+            engine.write(name, np.stack([getattr(d, name) for d in states]))
+    noisy = [disturbed(m, d) for d in states]
+    for d in (*states, *noisy):
+        mujoco.mj_forward(m, d)
+    engine.forward()
+    found: dict[str, str] = {}
+    for rtol, names in RTOL.items():
+        for name in names:
+            for world, (d, other) in enumerate(zip(states, noisy, strict=True)):
+                _compare(found, name, engine.read(name)[world], getattr(d, name), getattr(other, name), rtol)
+    done = 0
+    for steps, rtol in STEPS.items():
+        for d in (*states, *noisy):
+            mujoco.mj_step(m, d, nstep=steps - done)
+        engine.step(steps - done)
+        done = steps
+        for world, (d, other) in enumerate(zip(states, noisy, strict=True)):
+            if d.warning[mujoco.mjtWarning.mjWARN_BADQACC].number or np.abs(d.qvel - other.qvel).max(initial=0) > 1e-2:
+                continue  # MuJoCo's own run blew up, or does not agree with itself
+            for name in ("qpos", "qvel", "act"):
+                ours = engine.read(name)[world]
+                _compare(found, name, ours, getattr(d, name), getattr(other, name), rtol, f"{name} after {steps} steps")
+    return found
+
+
+def _compare(found, name, ours, theirs, other, rtol, label: str | None = None) -> None:
+    theirs, other = np.asarray(theirs, dtype=float), np.asarray(other, dtype=float)
+    if theirs.size == 0 or (label or name) in found:
+        return
+    if ours.shape != theirs.shape:
+        found[label or name] = f"shape {ours.shape}, not {theirs.shape}"
+        return
+    scale = max(np.abs(theirs).max(), 1e-3)
+    allowed = rtol * scale + 3 * np.abs(theirs - other)
+    worst = np.unravel_index(np.argmax(np.abs(ours - theirs) - allowed), theirs.shape)
+    if not np.abs(ours[worst] - theirs[worst]) <= allowed[worst]:
+        place = ", ".join(map(str, worst))
+        found[label or name] = f"[{place}] {ours[worst]:.6g}, not {theirs[worst]:.6g} (scale {scale:.3g})"

@@ -1,0 +1,86 @@
+"""Every model of the corpus, without contacts and constraints: all fields at three random states, and rollouts."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+
+import mujoco
+import pytest
+
+from .models import SHARED, corpus
+from .report import Baseline, print_table, section, write_section
+from .rollout import disagreements, smooth, smooth_recipe, union
+
+GOAL = 0.95
+LARGEST = 400  # dofs: larger ones take long and show nothing new
+
+
+def unsupported(m: mujoco.MjModel) -> str | None:
+    """What keeps a model out of the engine."""
+    if m.nflex:
+        return "flex is not supported"
+    if m.nplugin:
+        return "MuJoCo's binary plugins are not supported"
+    if m.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
+        return "the discrete integrator is not supported"
+    return None
+
+
+@pytest.mark.slow
+def test_smooth_dynamics_conform(capsys):
+    """No model that conformed before may stop conforming, and at least 95 % conform on all fields."""
+    failing: dict[str, dict[str, str]] = {}
+    groups: dict[int, list] = defaultdict(list)
+    total = 0
+    for model in corpus():
+        m = mujoco.MjModel.from_xml_path(str(model.path))
+        if m.nv == 0 or m.nv > LARGEST:
+            continue
+        total += 1
+        reason = unsupported(m)
+        if reason:
+            failing[model.name] = {"refused": reason}
+        else:
+            groups[int(m.opt.integrator)].append((model.name, smooth(m)))
+    conforming = []
+    for members in groups.values():
+        stages = union([smooth_recipe(m) for _, m in members])
+        for name, m in members:
+            own = smooth_recipe(m)
+            assert [s for s in stages if s in own] == list(own), f"{name}: the union keeps the order of stages"
+            found = disagreements(m, stages)
+            if found:
+                failing[name] = found
+            else:
+                conforming.append(name)
+    with capsys.disabled():
+        print_table(failing, total)
+    if SHARED.is_dir():  # the page describes the whole corpus
+        write_section("smooth", section("Smooth dynamics", failing, total, notes=_NOTES))
+    baseline = Baseline("smooth")
+    if os.environ.get("KINEMA_UPDATE_BASELINE"):
+        baseline.extend(conforming)
+    lost = baseline.lost(conforming, [*conforming, *failing])
+    assert not lost, f"models that conformed before: {lost}"
+    assert len(conforming) >= GOAL * (total - sum("refused" in fields for fields in failing.values()))
+
+
+_NOTES = """
+Contacts and constraints switched off; three random states a model. Compared with MuJoCo (float64): kinematics, com,
+cameras, tendons, transmissions, velocities to 1e-4 of the field's scale; mass matrix, forces, sensors to 1e-3;
+qacc_smooth to 2e-3; positions, velocities and activations after 1, 10, 100 steps to 1e-4, 1e-3, 1e-2. To each is added
+three times what 1e-6 of noise in the state does to MuJoCo itself.
+"""
+
+
+@pytest.mark.parametrize("spoil", ["gain", "damping", "mass"])
+def test_comparison_sees_small_errors(spoil):
+    """The check is checked: one percent in a gain, a damper or a mass is found."""
+    model = next(m for m in corpus() if m.name.endswith("suite/cheetah.xml"))
+    m, wrong = (smooth(mujoco.MjModel.from_xml_path(str(model.path))) for _ in range(2))
+    field = {"gain": wrong.actuator_gear, "damping": wrong.dof_damping, "mass": wrong.body_mass}[spoil]
+    field[:] *= 1.01
+    stages = smooth_recipe(m)
+    assert not disagreements(m, stages)
+    assert disagreements(m, stages, ours=wrong)
