@@ -15,7 +15,7 @@ import warp as wp
 from kinema.collide.bundles import Geoms, Pairs, Sweep
 from kinema.collide.parameters import mixed_condim, mixed_parameters
 
-OVERFLOW_PAIRS = wp.constant(2)  # bit of Contacts.status
+OVERFLOW_PAIRS = wp.constant(16)  # bit of Contacts.status
 ROWS = wp.constant(32768)  # cells to either side of the origin
 
 

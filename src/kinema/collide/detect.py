@@ -268,7 +268,7 @@ class Detector:
     ``model`` is any object with mjModel's attributes. ``geom_xpos`` and ``geom_xmat`` are the arrays of poses that the
     engine writes, (nworld, ngeom); allocated when not given. ``contacts`` holds the result. ``thread_per_pair``
     chooses the shape of execution (by default: on CUDA), ``sweep`` the broad phase: a fixed list of all pairs, or a
-    search for near ones (by default: for many geoms). ``fields`` brings the signed distance fields of
+    search for near ones (by default: for many geoms), with room for at least ``pairs`` of them. ``fields`` brings the signed distance fields of
     geoms of type sdf. ``detect()`` only launches kernels and allocates nothing.
     """
 
@@ -278,6 +278,7 @@ class Detector:
         nworld: int,
         *,
         capacity: int | None = None,
+        pairs: int = 0,
         geom_xpos: wp.array | None = None,
         geom_xmat: wp.array | None = None,
         status: wp.array | None = None,
@@ -291,6 +292,8 @@ class Detector:
         self.nworld = nworld
         sweep = len(colliding(model)) > MANY if sweep is None else sweep
         plan = sweep_plan(model) if sweep else None
+        if plan and pairs > plan.capacity:
+            plan = plan._replace(capacity=pairs)
         self.host = plan.special if plan else geom_pairs(model)
         self.mask = plan.mask if plan else function_mask(self.host.function)
         require_fields(self.mask, fields)

@@ -140,6 +140,7 @@ class Rows:
     nl: per_world(int)
     nefc: per_world(int)
     dropped: per_world(int)  # rows that found no room
+    most: per_world(int)  # rows wanted, at most so far
     type: data("nefcmax", dtype=int, rows=True)
     id: data("nefcmax", dtype=int, rows=True)
     trees: data("nefcmax", dtype=wp.vec2i, rows=True)  # one tree and -1, two trees, or -1 and -1: any tree
@@ -161,6 +162,7 @@ class ContactRows:
 
     address: data("nconmax", dtype=int)  # first row of the contact; -1: none
     mu: data("nconmax")  # friction of the regularized cone
+    most: per_world(int)  # contacts found, at most so far
     bodies: data("nconmax", dtype=wp.vec2i)
     trees: data("nconmax", dtype=wp.vec2i)  # as in Rows
     vel: data("nconmax", dtype=wp.spatial_vector)  # normal, tangents, spin, rolls

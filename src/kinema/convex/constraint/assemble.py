@@ -18,7 +18,9 @@ CONNECT, WELD = 0, 1
 
 @wp.func
 def end_rows(m: Model, d: Data, w: int):
-    """Flag a world whose rows did not all find room."""
+    """Flag a world whose rows did not all find room, and keep the marks of high water."""
+    d.efc.most[w] = wp.max(d.efc.most[w], d.efc.nefc[w] + d.efc.dropped[w])
+    d.crow.most[w] = wp.max(d.crow.most[w], d.con.found[w])
     if d.efc.dropped[w] > 0:
         d.state.status[w] = d.state.status[w] | ROW_OVERFLOW
 

@@ -1,0 +1,214 @@
+"""Room for contacts and constraint rows: what is used, and what happens when it does not suffice.
+
+The lists of a world have fixed lengths, first guessed from the model. A world that wants more sets a bit of its status;
+the bits are looked at after every call of `forward` or `step`, and nothing is ever dropped in silence:
+
+    "grow"    put the state back to what it was before the call, make room, run again (the default)
+    "warn"    go on without what found no room, and say so
+    "raise"   SimulationError
+
+Where the lists can hold all that the model could ask for, there is nothing to look at.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import warp as wp
+
+from kinema.collide.filter import geom_pairs
+from kinema.convex.bundle import fields_of
+from kinema.convex.data import Data, State
+from kinema.convex.status import CONTACT_OVERFLOW, PAIR_OVERFLOW, ROW_OVERFLOW
+from kinema.errors import BuildError, SimulationError, did_you_mean
+
+OVERFLOW = int(CONTACT_OVERFLOW) | int(ROW_OVERFLOW) | int(PAIR_OVERFLOW)
+POLICIES = ("grow", "warn", "raise")
+SPARE = 1.5  # room made, over what was wanted
+ATTEMPTS = 20
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """Lengths of the lists of every world, and the most any world has wanted so far.
+
+    Attributes:
+        contacts, rows, pairs: Lengths; pairs is that of the broad phase's list, 0 where there is no broad phase.
+        most_contacts, most_rows: The largest numbers any world has wanted.
+    """
+
+    contacts: int
+    rows: int
+    pairs: int
+    most_contacts: int
+    most_rows: int
+
+
+@wp.kernel(enable_backward=False)
+def _gather_bits(status: wp.array(dtype=int), bits: wp.array(dtype=int)):
+    word = status[wp.tid()]
+    if word != 0:
+        wp.atomic_or(bits, 0, word)
+
+
+@wp.kernel(enable_backward=False)
+def _clear_bits(status: wp.array(dtype=int), bits: int):
+    w = wp.tid()
+    status[w] = status[w] & ~bits
+
+
+class Guard:
+    """Watches over the capacity of an engine.
+
+    Args:
+        engine: The engine.
+        on_overflow: One of POLICIES.
+    """
+
+    def __init__(self, engine, on_overflow: str = "grow"):
+        if on_overflow not in POLICIES:
+            hint = did_you_mean(str(on_overflow), POLICIES)
+            raise BuildError(f"on_overflow={on_overflow!r}: expected one of {', '.join(POLICIES)}{hint}")
+        self.engine = engine
+        self.on_overflow = on_overflow
+        self.needed = engine.collider.active and not _holds_all(engine)
+        self._bits = wp.zeros(1, dtype=int, device=engine.device)
+        self._saved: dict[str, wp.array] | None = None
+        self._save_graph: wp.Graph | None = None
+
+    def run(self, work: Callable[[], None]) -> None:
+        """Do the work, then see whether every world had room."""
+        if not self.needed or self.engine.device.is_capturing:
+            work()
+            return
+        if self.on_overflow == "grow":
+            self._save()
+        work()
+        for _ in range(ATTEMPTS):
+            bits = self._overflow()
+            if not bits:
+                return
+            if self.on_overflow != "grow":
+                self._tell(bits)
+                return
+            self._make_room(bits)
+            self._restore()
+            work()
+        raise SimulationError(f"contacts still find no room: {self._numbers(OVERFLOW)}")
+
+    @property
+    def capacity(self) -> Capacity:
+        """Lengths of the lists, and what was wanted of them."""
+        engine = self.engine
+        detector = engine.collider.detector
+        return Capacity(
+            contacts=engine.layout.capacity["nconmax"],
+            rows=engine.layout.capacity["nefcmax"],
+            pairs=len(detector.slots) if detector.build.sweep else 0,
+            most_contacts=int(engine.array("contact_most").numpy().max()),
+            most_rows=int(engine.array("efc_most").numpy().max()),
+        )
+
+    # ------------------------------------------------------------------------------------------ status
+
+    def _overflow(self) -> int:
+        """Bits of overflow set in any world."""
+        status = self.engine.array("status")
+        if not self.engine.device.is_cuda:
+            return int(np.bitwise_or.reduce(status.numpy())) & OVERFLOW
+        self._bits.zero_()
+        wp.launch(_gather_bits, dim=status.shape[0], inputs=[status, self._bits], device=self.engine.device)
+        return int(self._bits.numpy()[0]) & OVERFLOW
+
+    def _numbers(self, bits: int) -> str:
+        """Which worlds, and how much they wanted."""
+        status = self.engine.array("status").numpy()
+        worlds = np.flatnonzero(status & bits)
+        contacts = self.engine.array("contact_most").numpy()
+        rows = self.engine.array("efc_most").numpy()
+        have = self.capacity
+        shown = "; ".join(
+            f"world {w}: {contacts[w]} contacts of {have.contacts}, {rows[w]} constraint rows of {have.rows}"
+            for w in worlds[:5]
+        )
+        more = f" and {len(worlds) - 5} more worlds" if len(worlds) > 5 else ""
+        pairs = f" Near pairs do not fit into {have.pairs}." if bits & int(PAIR_OVERFLOW) else ""
+        return f"{shown}{more}.{pairs}"
+
+    def _tell(self, bits: int) -> None:
+        """Warn or raise; what was told is forgotten, so that the next call tells only what is new."""
+        text = f"more contacts or constraint rows than there is room for: {self._numbers(bits)}"
+        status = self.engine.array("status")
+        wp.launch(_clear_bits, dim=status.shape[0], inputs=[status, bits], device=self.engine.device)
+        if self.on_overflow == "raise":
+            raise SimulationError(f'{text} Use on_overflow="grow" to make room as needed')
+        warnings.warn(f'{text} What found no room was left out; on_overflow="grow" makes room', RuntimeWarning, stacklevel=4)
+
+    # ------------------------------------------------------------------------------------------ growing
+
+    def _save(self) -> None:
+        """Keep the state."""
+        engine = self.engine
+        if self._saved is None:
+            names = [field.name for field in fields_of(State).values() if engine.array(field.name).size]
+            names += ["substep"]
+            self._saved = {name: wp.empty_like(engine.array(name)) for name in names}
+        if not engine.device.is_cuda:
+            for name, kept in self._saved.items():
+                np.copyto(kept.numpy(), engine.array(name).numpy())
+            return
+        if self._save_graph is None:
+            with wp.ScopedCapture(device=engine.device) as capture:
+                for name, kept in self._saved.items():
+                    wp.copy(kept, engine.array(name))
+            self._save_graph = capture.graph
+        wp.capture_launch(self._save_graph)
+
+    def _restore(self) -> None:
+        """Put the state back, flags of trouble included."""
+        for name, kept in self._saved.items():
+            wp.copy(self.engine.array(name), kept)
+
+    def _make_room(self, bits: int) -> None:
+        """Lengthen the lists that were too short, by what was wanted of them."""
+        have = self.capacity
+        layout = self.engine.layout
+        wanted = dict(layout.capacity)
+        if have.most_contacts > have.contacts:
+            wanted["nconmax"] = _with_spare(have.most_contacts)
+            per_contact = -(-have.rows // max(have.contacts, 1))
+            wanted["nefcmax"] = max(have.rows, have.rows + per_contact * (wanted["nconmax"] - have.contacts))
+        if have.most_rows > wanted["nefcmax"]:
+            wanted["nefcmax"] = _with_spare(have.most_rows)
+        if bits & int(PAIR_OVERFLOW):
+            wanted["npairmax"] = 2 * have.pairs
+        if wanted == layout.capacity:
+            raise SimulationError(f"no room for contacts, though none more are wanted: {self._numbers(bits)}")
+        layout.capacity = wanted
+        for name in _sized_by({"nconmax", "nefcmax"}):
+            del layout.arrays[name]
+        self.engine.rebuild()
+
+
+def _with_spare(n: int) -> int:
+    return -(-int(SPARE * n) // 16) * 16
+
+
+def _holds_all(engine) -> bool:
+    """Is there a place for every contact that any pair of geoms could make?"""
+    if engine.collider.detector.build.sweep:
+        return False
+    return engine.layout.capacity["nconmax"] >= int(geom_pairs(engine.source).slots.sum())
+
+
+def _sized_by(symbols: set[str]) -> list[str]:
+    """Names of the arrays whose length is one of these."""
+    return [
+        field.name
+        for var in Data.vars.values()
+        for field in fields_of(var.type).values()
+        if symbols & {s for s in field.size if isinstance(s, str)}
+    ]
