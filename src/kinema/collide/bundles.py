@@ -55,7 +55,7 @@ class Meshes:
     extrema: wp.array(dtype=int)  # (nmesh * 27,) hull vertex farthest along each of 3x3x3 directions
     polyadr: wp.array(dtype=int)  # (nmesh,)
     polynum: wp.array(dtype=int)  # (nmesh,)
-    polynormal: wp.array(dtype=wp.vec3)  # (nmeshpoly,)
+    polynormal: wp.array(dtype=wp.vec3d)  # (nmeshpoly,) double: neighbouring polygons differ by little
     polyvertadr: wp.array(dtype=int)  # (nmeshpoly,)
     polyvertnum: wp.array(dtype=int)  # (nmeshpoly,)
     polyvert: wp.array(dtype=int)  # (nmeshpolyvert,)

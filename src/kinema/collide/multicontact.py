@@ -118,7 +118,7 @@ def mesh_normals(
         if ok and dim > 2:
             ok = polygon_has(m, s.mesh, polygon, ids[2])
         if ok and count < room and not (dim == 3 and count == 1):
-            normals[o + count] = s.mat * vec3r(m.polynormal[m.polyadr[s.mesh] + polygon])
+            normals[o + count] = s.mat * m.polynormal[m.polyadr[s.mesh] + polygon]
             index[o + count] = polygon
             count += 1
     return count

@@ -83,10 +83,10 @@ def plane_mesh(
         return count
 
     polygon = int(-1)
-    most = float(1.0)
+    most = real(1.0)
     for k in range(m.polymapnum[vertadr + deepest]):
         candidate = m.polyadr[mesh] + m.polymap[m.polymapadr[vertadr + deepest] + k]
-        e = wp.dot(m.polynormal[candidate], local_n)
+        e = wp.dot(m.polynormal[candidate], vec3r(local_n))
         if e < most:
             most = e
             polygon = candidate

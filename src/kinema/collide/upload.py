@@ -75,7 +75,7 @@ def meshes(m) -> Meshes:
         setattr(b, name, one_d(getattr(m, f"mesh_{name}")))
     b.extrema = one_d(np.asarray(m.mesh_extrema).reshape(-1))
     b.vert = one_d(m.mesh_vert, wp.vec3)
-    b.polynormal = one_d(m.mesh_polynormal, wp.vec3)
+    b.polynormal = one_d(m.mesh_polynormal, wp.vec3d)
     b.face = one_d(m.mesh_face, wp.vec3i)
     return b
 
