@@ -175,6 +175,58 @@ def test_states_and_delays_follow_mujoco_over_steps(model):
     assert np.abs(d.history).max() > 1 and np.abs(d.act).max() < 10
 
 
+AT_SITES = """
+<mujoco>
+  <worldbody>
+    <site name="base" euler="10 20 30"/>
+    <geom name="drum" type="cylinder" size=".1 .3" pos=".4 0 1.08" euler="90 0 0"/>
+    <body pos="0 0 1">
+      <joint axis="0 1 0"/><joint axis="0 0 1"/><geom type="capsule" size=".03" fromto="0 0 0 .4 0 0"/>
+      <site name="start" pos=".1 0 .05"/>
+      <body pos=".4 0 0">
+        <joint axis="0 1 0"/><geom type="capsule" size=".03" fromto="0 0 0 .4 0 0"/>
+        <site name="tip" pos=".4 0 .05" euler="30 0 60"/>
+      </body>
+    </body>
+  </worldbody>
+  <tendon><spatial name="belt"><site site="start"/><geom geom="drum"/><site site="tip"/></spatial></tendon>
+  <actuator>
+    <motor site="tip" gear="1 2 3 .1 .2 .3"/>
+    <position site="tip" refsite="base" gear="1 0 0 0 0 0" kp="20" kv="2"/>
+    <general site="tip" refsite="base" gear="0 0 1 0 0 0" gaintype="affine" gainprm="1 2 3" biastype="affine"
+             biasprm="3 2 1"/>
+    <general site="tip" refsite="base" gear="0 0 -1 0 0 0" lengthrange="-1.4 -.6" dyntype="muscle" dynprm=".01 .04"
+             gaintype="muscle" gainprm=".75 1.05 100 200 .5 1.6 1.5 1.3 1.2" biastype="muscle"
+             biasprm=".75 1.05 100 200 .5 1.6 1.5 1.3 1.2"/>
+    <motor tendon="belt" gear="3"/><position tendon="belt" kp="20"/><muscle tendon="belt" lengthrange=".4 1.2"/>
+  </actuator>
+</mujoco>
+"""
+
+
+def test_sites_and_wrapped_tendons_take_all_gains_and_biases():
+    m = mujoco.MjModel.from_xml_string(AT_SITES)
+    for seed in range(3):
+        d = pulled.moved(m, seed, scale=0.1)
+        assert d.ten_wrapnum[0] == 4 and (np.abs(d.actuator_force) > 1e-3).all()
+        harness = inject(m, d)
+        harness.run(*FORCES)
+        close(harness.read("actuator_force"), d.actuator_force, 1e-6)
+        close(harness.read("qfrc_actuator"), d.qfrc_actuator, 1e-6)
+
+
+def test_actuators_do_the_work_that_joints_receive():
+    """Power is force times rate of length at the actuator, and torque times velocity at the joints."""
+    m = mujoco.MjModel.from_xml_string(AT_SITES)
+    d = pulled.moved(m, 4, scale=0.1)
+    harness = inject(m, d)
+    harness.run(*FORCES)
+    given = harness.read("actuator_force") @ d.actuator_velocity
+    received = harness.read("qfrc_actuator") @ d.qvel
+    assert abs(given) > 0.1
+    assert received == pytest.approx(given, rel=1e-5)
+
+
 SERVO = """
 <mujoco>
   <worldbody>

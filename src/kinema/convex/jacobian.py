@@ -37,17 +37,6 @@ def last_dof(
 
 
 @wp.func
-def chain_length(parentid: wp.array(dtype=int), dof: int) -> int:
-    """Number of dofs from one up to the root of its tree."""
-    count = int(0)
-    i = int(dof)
-    while i >= 0:
-        count += 1
-        i = parentid[i]
-    return count
-
-
-@wp.func
 def common_dof(parentid: wp.array(dtype=int), first: int, second: int) -> int:
     """Where the walks from two dofs to the root meet; -1: they never do."""
     i = int(first)
@@ -58,24 +47,6 @@ def common_dof(parentid: wp.array(dtype=int), first: int, second: int) -> int:
         else:
             j = parentid[j]
     return i
-
-
-@wp.func
-def add_wrench(
-    qfrc: wp.array2d(dtype=float),
-    w: int,
-    parentid: wp.array(dtype=int),
-    cdof: wp.array2d(dtype=wp.spatial_vector),
-    dof: int,
-    offset: wp.vec3,
-    force: wp.vec3,
-    torque: wp.vec3,
-):
-    """qfrc += J' (force, torque): a wrench on the body whose last dof is given, at an offset from its tree's com."""
-    i = int(dof)
-    while i >= 0:
-        qfrc[w, i] = qfrc[w, i] + wrench_work(cdof[w, i], offset, force, torque)
-        i = parentid[i]
 
 
 @wp.func
