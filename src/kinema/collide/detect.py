@@ -268,8 +268,8 @@ class Detector:
     ``model`` is any object with mjModel's attributes. ``geom_xpos`` and ``geom_xmat`` are the arrays of poses that the
     engine writes, (nworld, ngeom); allocated when not given. ``contacts`` holds the result. ``thread_per_pair``
     chooses the shape of execution (by default: on CUDA), ``sweep`` the broad phase: a fixed list of all pairs, or a
-    search for near ones (by default: for many geoms), with room for at least ``pairs`` of them. ``fields`` brings the signed distance fields of
-    geoms of type sdf. ``detect()`` only launches kernels and allocates nothing.
+    search for near ones (by default: for many geoms), with room for at least ``pairs`` of them. ``fields`` brings the
+    signed distance fields of geoms of type sdf. ``detect()`` only launches kernels and allocates nothing.
     """
 
     def __init__(
