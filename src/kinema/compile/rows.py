@@ -98,8 +98,15 @@ def row_fields() -> tuple[Field, ...]:
     )
 
 
+LOCAL = frozenset({"actuator_ctrladr", "actuator_outadr", "sensor_adr", "plugin_stateadr", "numeric_adr", "tuple_adr"})
+"""Starts of ranges that may be empty, and then point past the last row: they stay as they are in their document."""
+
+
 @cache
-def _reference(field: Field) -> str | Callable | None:
+def reference_of(field: Field) -> str | Callable | None:
+    """What merging moves an array's values by: a frequency, a hook, or nothing."""
+    if field.name in LOCAL:
+        return None
     if field.refers in FREQUENCIES:
         return frequency(field.refers)
     if field.refers.startswith("by "):
@@ -145,7 +152,7 @@ def register_mujoco_attributes(builder: ModelBuilder) -> None:
         shape = tuple(field.shape[1:])
         default = np.zeros(shape).tolist() if shape else 0
         _add(
-            builder, field.name, DTYPES[field.dtype], frequency(str(field.shape[0])), references=_reference(field),
+            builder, field.name, DTYPES[field.dtype], frequency(str(field.shape[0])), references=reference_of(field),
             shape=shape, default=default,
         )  # fmt: skip
     for name, (symbol, kind) in CORE.items():
@@ -195,7 +202,7 @@ def _count(builder: ModelBuilder, symbol: str) -> int:
 def _moved(field: Field, values: np.ndarray, host: HostModel, first: Mapping[str, int]) -> np.ndarray:
     """Ids as they stand after the rows already in the builder."""
     values = np.asarray(values)
-    reference = _reference(field)
+    reference = reference_of(field)
     if reference is None:
         return values
     if isinstance(reference, str):
