@@ -231,12 +231,12 @@ def pack(host: HostModel) -> str:
     }
     head = json.dumps(plain).encode()
     blob = len(head).to_bytes(8, "little") + head + buffer.getvalue()
-    return base64.b85encode(zlib.compress(blob, 1)).decode("ascii")
+    return base64.b64encode(zlib.compress(blob, 1)).decode("ascii")
 
 
 @cache
 def _unpack(text: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    blob = zlib.decompress(base64.b85decode(text))
+    blob = zlib.decompress(base64.b64decode(text))
     length = int.from_bytes(blob[:8], "little")
     with np.load(io.BytesIO(blob[8 + length :]), allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
@@ -272,6 +272,47 @@ def host_model(template: Mapping[str, np.ndarray]) -> HostModel:
     option, statistic = (SimpleNamespace(**_arrays(plain[part])) for part in ("opt", "stat"))
     visual = SimpleNamespace(**{name: SimpleNamespace(**_arrays(group)) for name, group in plain["vis"].items()})
     return HostModel(arrays, plain["sizes"], option, statistic, visual, plain["modelname"], [], names)
+
+
+def host_models(template: Mapping[str, np.ndarray]) -> list[HostModel]:
+    """The compiled models of all documents of one world, each with ids of its own."""
+    key = f"{NAMESPACE}:document_packed"
+    texts = list(template[key]) if key in template else []
+    if len(texts) == 1:
+        return [host_model(template)]
+    first, found = dict.fromkeys(FREQUENCIES, 0), []
+    for text in texts:
+        sizes = _unpack(text)[0]["sizes"]
+        found.append(host_model(_document_rows(template, text, first, sizes)))
+        first = {symbol: start + int(sizes[symbol]) for symbol, start in first.items()}
+    return found
+
+
+def _document_rows(
+    template: Mapping[str, np.ndarray], text: str, first: Mapping[str, int], sizes: Mapping[str, int]
+) -> dict[str, np.ndarray]:
+    """Rows of one of several documents, its ids counted from 0."""
+    rows: dict[str, Any] = {f"{NAMESPACE}:document_packed": [text]}
+    span = {symbol: slice(start, start + int(sizes[symbol])) for symbol, start in first.items()}
+    for symbol, name in FREQUENCIES.items():
+        key = f"{NAMESPACE}:{name}_label"
+        if key in template and sizes[symbol]:
+            rows[key] = template[key][span[symbol]]
+    offsets = {frequency(symbol): np.int64(-start) for symbol, start in first.items()}
+    for field in row_fields():
+        symbol, key = str(field.shape[0]), f"{NAMESPACE}:{field.name}"
+        if not sizes[symbol]:
+            continue
+        values = np.asarray(template[key])[span[symbol]]
+        reference = reference_of(field)
+        if isinstance(reference, str):
+            values = np.where(values >= 0, values - first[field.refers], values)
+        elif reference is not None:
+            selector = f"{NAMESPACE}:{field.refers[3:]}"
+            columns = {selector: np.asarray(template[selector])[span[symbol]]}
+            values = reference(values[None], offsets, columns)[0]
+        rows[key] = values
+    return rows
 
 
 def global_rows(model: Model) -> dict[str, np.ndarray]:
