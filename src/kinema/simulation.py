@@ -82,17 +82,18 @@ class Simulation:
         """Put worlds back to the initial state, or to a keyframe, and revive those that were frozen.
 
         Args:
-            mask: Which worlds: booleans, one a world, or indices; None: all.
+            mask: Which worlds: booleans, one a world, or indices, or an integer array on the device; None: all.
             keyframe: Index or name of a keyframe of the model.
         """
         worlds = self._worlds(mask)
         self.engine.reset(worlds)
         if keyframe is not None:
             key = self._keyframe(keyframe)
-            for name in KEYFRAME:
-                values = np.asarray(getattr(self.model, f"key_{_KEY_NAMES.get(name, name)}"))[key]
-                if np.size(values):
-                    self._write(name, values, worlds)
+            fields = {name: getattr(self.model, f"key_{_KEY_NAMES.get(name, name)}") for name in KEYFRAME}
+            values = {name: np.asarray(rows)[key] for name, rows in fields.items()}
+            values["mocap_pos"] = np.reshape(values["mocap_pos"], (-1, 3))
+            values["mocap_quat"] = np.reshape(values["mocap_quat"], (-1, 4))
+            self.engine.put(values, worlds, keep=f"keyframe {key}")
 
     def set_state(self, *, worlds=None, **values) -> None:
         """Write any part of the state, in MuJoCo's conventions; one value is given to all worlds.
@@ -164,8 +165,8 @@ class Simulation:
     # ------------------------------------------------------------------------------------------ inside
 
     def _worlds(self, mask):
-        if mask is None:
-            return None
+        if mask is None or isinstance(mask, wp.array):
+            return mask
         mask = np.asarray(mask)
         if mask.dtype == bool and mask.shape != (self.worlds,):
             raise BuildError(f"mask of shape {mask.shape}: expected one boolean a world, ({self.worlds},)")

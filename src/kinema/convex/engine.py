@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import warp as wp
 
-from kinema.convex import plastic
 from kinema.convex import step as recipe
-from kinema.convex.actuation import initial_control
 from kinema.convex.capacity import Capacity, Guard
 from kinema.convex.collision import Collider, capacity
 from kinema.convex.data import Data
 from kinema.convex.extension import Extension, extension_of
-from kinema.convex.history import initial as initial_history
 from kinema.convex.layout import ALIASES, Layout
 from kinema.convex.model import Model
+from kinema.convex.reset import StatePutter, initial_state
 from kinema.convex.stage import ROOM, WARP_LANES, Stage, between_hosts, item_kernel, lane_kernel, runs, world_kernel
 from kinema.model.mujoco_fields import data_fields, model_fields
 
@@ -54,6 +52,7 @@ class Engine:
         self.substeps = recipe.substeps(source)
         self._graphs: dict[tuple, wp.Graph] = {}
         self._commands: dict[object, list[wp.Launch]] = {}
+        self._putters: dict[str, StatePutter] = {}
         self._pool: ThreadPoolExecutor | None = None
         self.guard = Guard(self, on_overflow)
         self.reset()
@@ -139,23 +138,28 @@ class Engine:
 
     def reset(self, worlds=None) -> None:
         """Put the given worlds (all by default) at the model's initial state, and revive those that were frozen."""
-        for name in (
-            "qvel", "act", "qacc_warmstart", "qfrc_applied", "xfrc_applied", "time", "status", "substep",
-            "qacc", "userdata",
-        ):  # fmt: skip
-            self.write(name, 0, worlds)
-        self.write("qpos", self.source.qpos0, worlds)
-        self.write("plugin_state", self.extension.state, worlds)
-        self.write("plastic", plastic.initial(self.source), worlds)
-        self.write("ctrl", initial_control(self.source), worlds)
-        self.write("history", initial_history(self.source), worlds)
-        if self.source.neq:
-            self.write("eq_active", self.source.eq_active0, worlds)
-        mocap = np.flatnonzero(np.asarray(self.source.body_mocapid) >= 0)
-        if len(mocap):
-            order = mocap[np.argsort(np.asarray(self.source.body_mocapid)[mocap])]
-            self.write("mocap_pos", np.asarray(self.source.body_pos)[order], worlds)
-            self.write("mocap_quat", np.asarray(self.source.body_quat)[order], worlds)
+        known = "initial" in self._putters
+        self.put({} if known else initial_state(self.source, self.extension.state), worlds, keep="initial")
+
+    def put(self, values: Mapping[str, np.ndarray], worlds=None, *, keep: str | None = None) -> None:
+        """Write one world's values into the given worlds (all by default: mask, indices, or an array on the device).
+
+        With `keep`, a name for them, the values are kept on the device for the next time.
+        """
+        if not self.device.is_cuda:
+            chosen = worlds.numpy().astype(bool) if isinstance(worlds, wp.array) else worlds
+            for name, value in values.items():
+                if np.size(value):
+                    self.write(name, value, chosen)
+            return
+        putter = self._putters.get(keep) or StatePutter(self.layout.arrays, values)
+        if keep is not None:
+            self._putters[keep] = putter
+        if not isinstance(worlds, wp.array):
+            mask = np.zeros(self.nworld, dtype=np.int32)
+            mask[slice(None) if worlds is None else worlds] = 1
+            worlds = wp.array(mask, dtype=int, device=self.device)
+        putter.put(worlds)
 
     # ------------------------------------------------------------------------------------------ run
 
@@ -240,7 +244,7 @@ class Engine:
             elif stage.whole:
                 launches.append((world_kernel(group), self.nworld, [self.m, self.d, 0, 1, 1], 32))
             elif stage.lanes:
-                launches.append((lane_kernel(stage), (self.nworld, WARP_LANES), [self.m, self.d], 128))
+                launches.append((lane_kernel(group), (self.nworld, WARP_LANES), [self.m, self.d], 128))
             elif self.layout.size(ROOM.get(stage.over, stage.over)):
                 dim = (self.layout.size(ROOM.get(stage.over, stage.over)), self.nworld)
                 launches.append((item_kernel(stage), dim, [self.m, self.d], 128))
