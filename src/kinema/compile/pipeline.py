@@ -75,10 +75,10 @@ def compile_tree(
     Args:
         extra: XML attributes that are not MuJoCo's but allowed here, by tag.
     """
-    root, directory = load_source(source, assets, extra)
+    root, directory, files = load_source(source, assets, extra)
     spec = read_document(root, directory, lambda file, folder: load_model(file, folder, assets, extra))
     c = start(spec)
-    c.scratch["files"] = dict(assets or {})
+    c.scratch["files"] = files
     for stage in STAGES:
         stage(c)
     return c, finish(c)

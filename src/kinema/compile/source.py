@@ -13,23 +13,26 @@ from kinema.errors import CompileError
 from kinema.mjcf import schema
 from kinema.mjcf.source import Node, expand_includes, read_xml
 from kinema.mjcf.validate import validate
+from kinema.mjcf.write import to_source
 
 Assets = Mapping[str, bytes] | None
 Extra = Mapping[str, set[str]] | None
 
 
-def load_source(source, assets: Assets = None, extra: Extra = None) -> tuple[Node, str | None]:
-    """Source tree and folder of a path, XML text, source tree or document; `extra` names attributes to let pass."""
+def load_source(source, assets: Assets = None, extra: Extra = None) -> tuple[Node, str | None, Mapping[str, bytes]]:
+    """Source tree, folder and files of a path, XML text, source tree or document; `extra`: attributes to let pass."""
+    files = dict(assets or {})
     if isinstance(source, Node):
-        return _checked(source, assets, extra), _folder(source.file)
+        return _checked(source, assets, extra), _folder(source.file), files
     if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip().startswith("<")):
-        return _checked(read_xml(source), assets, extra), None
+        return _checked(read_xml(source), assets, extra), None, files
     if isinstance(source, str | os.PathLike):
-        return _load_file(os.fspath(source), assets, extra)
-    from kinema.mjcf import to_source  # a document of any kind
-
-    root = to_source(source)
-    return _checked(root, assets, extra), _folder(root.file)
+        return *_load_file(os.fspath(source), assets, extra), files
+    document = getattr(source, "root", None)
+    if document is None or not hasattr(document, "get_assets"):
+        raise TypeError(f"cannot compile a {type(source).__name__}: give a path, XML text, source tree or document")
+    root = to_source(document)
+    return _checked(root, assets, extra), None, {**document.get_assets(), **files}
 
 
 def load_model(file: str, folder: str | None, assets: Assets = None, extra: Extra = None) -> tuple[Node, str | None]:

@@ -9,14 +9,18 @@ says otherwise.
 from __future__ import annotations
 
 import math
+import os
 import posixpath
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kinema import mjcf, resources
 from kinema.compile import pose
 from kinema.compile.element import Element, read_element
 from kinema.compile.inertia import principal_axes
 from kinema.compile.orientation import from_euler
-from kinema.mjcf.source import Node
+from kinema.mjcf.source import Node, read_xml
+from kinema.mjcf.write import serialise
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 COMPILER = {"angle": "radian", "fusestatic": "true", "discardvisual": "true"}
@@ -273,3 +277,11 @@ def _mesh(e: Element, reader: _Reader) -> str:
         attributes["scale"] = _numbers(scale)
     reader.assets.append(Node("mesh", attributes, file=e.node.file, line=e.node.line))
     return label
+
+
+def from_urdf(path: str | os.PathLike, *, assets: Mapping[str, bytes] | None = None) -> mjcf.RootElement:
+    """A URDF file as an editable MJCF document, whose meshes are found beside the file."""
+    name = os.fspath(path)
+    resource = resources.read(name, assets=assets)
+    tree = urdf_to_mjcf(read_xml(resource.data, file=name))
+    return mjcf.from_xml_string(serialise(tree), model_dir=resources.getdir(name), assets=dict(assets or {}))
