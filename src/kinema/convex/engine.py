@@ -177,6 +177,12 @@ class Engine:
             self.recipes["inverse"] = tuple(recipe.inverse_dynamics(self.source, self.collider.stages, self.extension))
         self.guard.run(lambda: self._run("inverse", 1, advancing=True))
 
+    def motion(self) -> None:
+        """Compute poses and velocities of bodies at the present state, and nothing else."""
+        if "motion" not in self.recipes:
+            self.recipes["motion"] = tuple(recipe.motion())
+        self._run("motion", 1, advancing=True)
+
     def _run(self, name: str, count: int, advancing: bool) -> None:
         """Run a recipe count times; a Runge-Kutta step counts four times."""
         has_host = any(stage.launch for stage in self.recipes[name])

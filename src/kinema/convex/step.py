@@ -47,9 +47,7 @@ EULER, RK4, IMPLICIT, IMPLICITFAST, DISCRETE = range(5)
 def position(m, collision: list[Stage], dense: bool = False) -> list[Stage]:
     """All that depends on position."""
     return [
-        Stage(kinematics.kinematics),
-        Stage(kinematics.geom_pose, over="ngeom"),
-        Stage(kinematics.site_pose, over="nsite"),
+        *kinematics.stages(),
         *com.stages(),
         Stage(camera.camera_pose, over="ncam"),
         Stage(camera.light_pose, over="nlight"),
@@ -89,21 +87,17 @@ def velocities(m, extension: Extension = NONE) -> list[Stage]:
 
 def acceleration(m, dense: bool = False, extension: Extension = NONE) -> list[Stage]:
     """Unconstrained and constrained acceleration."""
-    return [
+    forces = [
         *actuation.stages(m, extension.at("actuation", m)),
         Stage(smooth.smooth_sum, over="nv"),
         Stage(smooth.smooth_wrenches),
-        *(smooth_stages(m.nv) if dense else [Stage(smooth.smooth_acceleration)]),
-        *constraint(m),
     ]
-
-
-def constraint(m) -> list[Stage]:
-    """Constraint rows and the acceleration they leave."""
+    unconstrained = smooth_stages(m.nv) if dense else [Stage(smooth.smooth_acceleration)]
     if m.opt.disableflags & DISABLE_CONSTRAINT:
-        return [Stage(smooth.unconstrained)]
+        return [*forces, *unconstrained, Stage(smooth.unconstrained)]
+    addresses, rows = assemble.stages(m)
     noslip = [Stage(dual.noslip(), lanes=True)] if m.opt.noslip_iterations > 0 else []
-    return [*assemble.stages(m), solver(m), *noslip, Stage(smooth.keep_acceleration)]
+    return [*forces, *addresses, *unconstrained, *rows, solver(m), *noslip, Stage(smooth.keep_acceleration)]
 
 
 def solver(m) -> Stage:
@@ -182,11 +176,17 @@ def inverse_dynamics(m, collision: list[Stage], extension: Extension = NONE) -> 
         }[m.opt.integrator]
     constraints = [Stage(inverse.no_constraint)]
     if not m.opt.disableflags & DISABLE_CONSTRAINT:
-        constraints = [*assemble.stages(m), Stage(inverse.inverse_constraint)]
+        addresses, rows = assemble.stages(m)
+        constraints = [*addresses, *rows, Stage(inverse.inverse_constraint)]
     return [
         *position(m, collision), *velocities(m, extension), *convert, *constraints, *extension.at("acceleration", m),
         Stage(inverse.inverse_force),
     ]  # fmt: skip
+
+
+def motion() -> list[Stage]:
+    """Poses and velocities of bodies, for whoever shows the state after a step."""
+    return [Stage(kinematics.kinematics), Stage(com.com_pos), Stage(velocity.com_vel)]
 
 
 def substeps(m) -> int:
