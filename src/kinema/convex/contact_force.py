@@ -1,0 +1,82 @@
+"""Contact forces, for all worlds at once: in contact frames (mj_contactForce), and summed over each body.
+
+    contact_forces(sim)        (nworld, nconmax, 6)  force and torque in the contact's frame: normal, two tangents; spin, rolls
+    body_contact_forces(sim)   (nworld, nbody, 6)    force and torque about the body's centre of mass, in the world's frame
+
+Contacts beyond `ncon` of a world, and those without rows, have none. The force acts on geom 2; geom 1 gets its opposite.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import warp as wp
+
+from kinema.convex.data import Data
+from kinema.convex.loads import contact_force as force_of_rows
+from kinema.convex.model import Model
+from kinema.errors import UnknownKey
+
+
+@wp.func
+def local_force(m: Model, d: Data, w: int, c: int) -> wp.spatial_vector:
+    """Force and torque of one contact in its frame."""
+    return force_of_rows(
+        d.efc.force, w, d.crow.address[w, c], d.con.dim[w, c], m.opt.cone, d.con.friction[w, c], d.con.adhesion[w, c]
+    )
+
+
+@wp.kernel(enable_backward=False)
+def _contact_kernel(m: Model, d: Data, out: wp.array2d(dtype=wp.spatial_vector)):
+    w, c = wp.tid()
+    force = wp.spatial_vector()
+    if c < d.con.ncon[w]:
+        force = local_force(m, d, w, c)
+    out[w, c] = force
+
+
+@wp.kernel(enable_backward=False)
+def _body_kernel(m: Model, d: Data, out: wp.array2d(dtype=wp.spatial_vector)):
+    w = wp.tid()
+    for b in range(m.size.nbody):
+        out[w, b] = wp.spatial_vector()
+    for c in range(d.con.ncon[w]):
+        if d.crow.address[w, c] >= 0:
+            local = local_force(m, d, w, c)
+            turn = wp.transpose(d.con.frame[w, c])
+            force = turn * wp.vec3(local[0], local[1], local[2])
+            torque = turn * wp.vec3(local[3], local[4], local[5])
+            for side in range(2):
+                body = m.geom.bodyid[d.con.geom[w, c][side]]
+                sign = 2.0 * float(side) - 1.0
+                arm = d.con.pos[w, c] - d.pose.xipos[w, body]
+                out[w, body] = out[w, body] + wp.spatial_vector(sign * force, sign * (torque + wp.cross(arm, force)))
+
+
+def contact_forces(sim) -> wp.array:
+    """Forces of all contacts in their frames, an array of 6-vectors [world, contact] on the device.
+
+    Args:
+        sim: A Simulation or an Engine, after `forward` or `step`.
+    """
+    engine = getattr(sim, "engine", sim)
+    shape = (engine.nworld, engine.capacity.contacts)
+    out = wp.zeros(shape, dtype=wp.spatial_vector, device=engine.device)
+    wp.launch(_contact_kernel, dim=shape, inputs=[engine.m, engine.d, out], device=engine.device)
+    return out
+
+
+def body_contact_forces(sim) -> wp.array:
+    """Sums over the contacts of each body, an array of 6-vectors [world, body] on the device, in the world's frame."""
+    engine = getattr(sim, "engine", sim)
+    out = wp.zeros((engine.nworld, engine.source.nbody), dtype=wp.spatial_vector, device=engine.device)
+    wp.launch(_body_kernel, dim=engine.nworld, inputs=[engine.m, engine.d, out], device=engine.device)
+    return out
+
+
+def contact_force(sim, contact: int, world: int = 0) -> np.ndarray:
+    """Force and torque of one contact of one world in its frame, as mj_contactForce gives them."""
+    engine = getattr(sim, "engine", sim)
+    count = int(engine.read("ncon")[world])
+    if not 0 <= contact < count:
+        raise UnknownKey(f"contact {contact}: world {world} has {count}")
+    return contact_forces(engine).numpy()[world, contact]

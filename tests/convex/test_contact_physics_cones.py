@@ -1,0 +1,161 @@
+"""Friction cones: their limits in random scenes, their shape, and pairs that choose it."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from kinema.convex.contact_force import contact_forces
+from tests.conformance.staged import StagedEngine
+
+HEAP = """
+<mujoco>
+  <option cone="{cone}" timestep=".004"/>
+  <default><geom friction=".6 .02 .01"/></default>
+  <worldbody>
+    <geom type="plane" size="9 9 9"/>
+    <body pos="0 0 .2"><freejoint/><geom type="box" size=".1 .08 .06" condim="4"/></body>
+    <body pos=".1 .05 .4"><freejoint/><geom size=".09" condim="6"/></body>
+    <body pos="0 .1 .6"><freejoint/><geom type="capsule" size=".06 .1" condim="3"/></body>
+    <body pos=".05 0 .8"><freejoint/><geom type="box" size=".07 .07 .07" condim="1"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+PAIRS = """
+<mujoco>
+  <option cone="elliptic" timestep=".002" impratio="100"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="99 99 9" friction="{floor}"/>
+    <body name="block" pos="0 0 .1"><freejoint/><geom name="block" type="box" size=".1 .1 .1" friction="{block}" {mask}/></body>
+    <body name="ball" pos="3 0 .1"><freejoint/><geom name="ball" size=".1"/></body>
+  </worldbody>
+  <contact>{contact}</contact>
+</mujoco>
+"""
+
+
+def pairs(contact="", floor="1 .005 .0001", block="1 .005 .0001", mask=""):
+    return mujoco.MjModel.from_xml_string(PAIRS.format(contact=contact, floor=floor, block=block, mask=mask))
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_every_force_is_in_its_cone(cone):
+    """Many worlds of tumbling shapes: normal forces push, friction stays within each contact's limits."""
+    m = mujoco.MjModel.from_xml_string(HEAP.format(cone=cone))
+    engine = StagedEngine(m, nworld=32, device="cpu")
+    rng = np.random.default_rng(0)
+    engine.write("qvel", rng.normal(size=(32, m.nv)))
+    seen = {1: 0, 3: 0, 4: 0, 6: 0}
+    rows_of = {dim: dim if cone == "elliptic" or dim == 1 else 2 * (dim - 1) for dim in seen}
+    for _ in range(15):
+        engine.step(10)
+        forces = contact_forces(engine).numpy()
+        for w in range(32):
+            rows = 0
+            for c in range(engine.read("ncon")[w]):
+                dim, mu = engine.read("contact_dim")[w, c], engine.read("contact_friction")[w, c]
+                f = forces[w, c]
+                scaled = np.abs(f[1:dim]) / mu[: dim - 1]
+                length = np.sqrt((scaled**2).sum()) if cone == "elliptic" else scaled.sum()
+                assert f[0] >= 0 and length <= f[0] * (1 + 1e-4) + 1e-5
+                assert not f[dim:].any()
+                seen[int(dim)] += 1
+                rows += rows_of[int(dim)]
+            assert engine.read("nefc")[w] == rows
+    assert min(count for dim, count in seen.items() if dim != 1) > 50, seen
+    assert not engine.read("status").any()
+
+
+@pytest.mark.parametrize("friction", [(0.6, 0.6), (1.0, 0.5)])
+def test_boundary_is_an_ellipse(friction):
+    """Criteria 8 and 9: a block pushed along any direction slips on the ellipse of its two coefficients."""
+    m = pairs(f'<pair geom1="floor" geom2="block" friction="{friction[0]} {friction[1]} .005 .0001 .0001"/>')
+    engine = StagedEngine(m, nworld=8, device="cpu")
+    angles = np.linspace(0, np.pi, 8, endpoint=False)
+    speed = np.zeros((8, m.nv))
+    speed[:, 0], speed[:, 1] = 3 * np.cos(angles), 3 * np.sin(angles)
+    engine.write("qvel", speed)
+    engine.step(30)
+    forces, frames = contact_forces(engine).numpy(), engine.read("contact_frame").reshape(8, -1, 3, 3)
+    for w in range(8):
+        block = [c for c in range(engine.read("ncon")[w]) if 1 in engine.read("contact_geom")[w, c]]
+        assert block
+        pushed = [c for c in block if forces[w, c, 0] > 0.1]
+        for c in pushed:
+            on = (forces[w, c, 1] / friction[0]) ** 2 + (forces[w, c, 2] / friction[1]) ** 2
+            assert on == pytest.approx(forces[w, c, 0] ** 2, rel=2e-2)
+        drag = sum(frames[w, c].T[:, 1:] @ forces[w, c, 1:3] for c in pushed)
+        normal = sum(forces[w, c, 0] for c in pushed)
+        if friction[0] == friction[1]:  # a circle: straight against the motion, whatever its direction
+            v = engine.read("qvel")[w, :2]
+            np.testing.assert_allclose(drag[:2], -0.6 * normal * v / np.linalg.norm(v), atol=0.03 * normal)
+
+
+def test_pyramid_has_edges():
+    """Criterion 10: pyramids are pyramids: along a diagonal they hold less than the elliptic cone."""
+    held = {}
+    for cone, value in (("pyramidal", 0), ("elliptic", 1)):
+        m = pairs('<pair geom1="floor" geom2="ball" condim="3" friction=".5 .5 .005 .0001 .0001"/>')
+        m.opt.cone = value
+        engine = StagedEngine(m, device="cpu")
+        speed = np.zeros(m.nv)
+        speed[6:8] = 2.0, 2.0
+        engine.write("qvel", speed)
+        engine.step(10)
+        ball = [c for c in range(engine.read("ncon")[0]) if 2 in engine.read("contact_geom")[0, c]][0]
+        f = contact_forces(engine).numpy()[0, ball]
+        held[cone] = np.hypot(f[1], f[2]) / f[0]
+    assert held["elliptic"] == pytest.approx(0.5, rel=0.02)
+    assert held["pyramidal"] == pytest.approx(0.5 / np.sqrt(2), rel=0.02)
+
+
+# ------------------------------------------------------------------------------------------- pair and exclude
+
+
+def contacts(m):
+    """Our contacts and MuJoCo's at the initial state, as {geoms: count}."""
+    d = mujoco.MjData(m)
+    mujoco.mj_forward(m, d)
+    engine = StagedEngine(m, device="cpu")
+    engine.forward()
+    ours = [tuple(sorted(map(int, g))) for g in engine.read("contact_geom")[0][: engine.read("ncon")[0]]]
+    theirs = [tuple(sorted(map(int, g))) for g in d.contact.geom]
+    assert sorted(ours) == sorted(theirs)
+    return engine, {pair: ours.count(pair) for pair in set(ours)}
+
+
+def test_exclude_prevents_contacts():
+    """Criterion 1 of pairs, and 4: what is not excluded is filtered as before."""
+    _, found = contacts(pairs())
+    assert found == {(0, 1): 4, (0, 2): 1}
+    _, found = contacts(pairs('<exclude body1="world" body2="block"/>'))
+    assert found == {(0, 2): 1}
+    _, found = contacts(pairs(mask='contype="2" conaffinity="2"'))
+    assert found == {(0, 2): 1}
+
+
+def test_pair_beats_masks_and_excludes():
+    """Criterion 2 of pairs."""
+    pair = '<pair geom1="floor" geom2="block"/>'
+    _, found = contacts(pairs(pair, mask='contype="0" conaffinity="0"'))
+    assert found == {(0, 1): 4, (0, 2): 1}
+    _, found = contacts(pairs(pair + '<exclude body1="world" body2="block"/>'))
+    assert found == {(0, 1): 4, (0, 2): 1}
+
+
+def test_pair_brings_its_own_parameters():
+    """Criterion 3 of pairs: all of them, and nothing of the geoms'."""
+    m = pairs(
+        '<pair geom1="floor" geom2="block" condim="6" friction=".9 .8 .03 .02 .01" solref=".03 .9" '
+        'solreffriction=".04 .8" solimp=".8 .9 .002 .4 3" margin=".01" gap=".005"/>',
+        block=".1 .1 .1",
+    )
+    engine, _ = contacts(m)
+    c = [k for k in range(engine.read("ncon")[0]) if 1 in engine.read("contact_geom")[0, k]][0]
+    read = lambda name: engine.read(f"contact_{name}")[0, c]  # noqa: E731
+    assert read("dim") == 6
+    np.testing.assert_allclose(read("friction"), [0.9, 0.8, 0.03, 0.02, 0.01], rtol=1e-6)
+    np.testing.assert_allclose(read("solref"), [0.03, 0.9], rtol=1e-6)
+    np.testing.assert_allclose(read("solreffriction"), [0.04, 0.8], rtol=1e-6)
+    np.testing.assert_allclose(read("solimp"), [0.8, 0.9, 0.002, 0.4, 3], rtol=1e-6)
+    np.testing.assert_allclose(read("includemargin"), 0.01, rtol=1e-6)

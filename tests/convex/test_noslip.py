@@ -1,0 +1,76 @@
+"""The no-slip pass against MuJoCo's, and what it is for: bodies that do not creep."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from kinema.convex.constraint import assemble
+from kinema.convex.engine import Engine
+from kinema.convex.solve.dual import noslip
+from kinema.convex.solve.primal import newton
+from kinema.convex.stage import Stage
+from tests.convex.stage_harness import Harness
+
+SLOPE = """
+<mujoco>
+  <option cone="{cone}" noslip_iterations="{noslip}" gravity="3 0 -9.81" timestep=".004"/>
+  <worldbody>
+    <geom type="plane" size="9 9 9"/>
+    <body pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1" solimp=".8 .8 .01"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+RESTING = """
+<mujoco>
+  <option cone="{cone}" gravity="2 1 -9.81" noslip_tolerance="0" iterations="200" tolerance="1e-14"/>
+  <default><geom condim="{condim}" friction=".8 .05 .02" solimp=".7 .8 .01"/></default>
+  <worldbody>
+    <geom type="plane" size="9 9 9"/>
+    <body pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+    <body pos=".02 .01 .29"><freejoint/><geom type="box" size=".08 .1 .09"/></body>
+    <body pos="1 0 .1"><freejoint/><geom size=".1"/></body>
+    <body pos="0 1 .08"><joint type="slide" axis="1 0 0" frictionloss="1.5"/><joint type="slide" axis="0 0 1"/>
+      <joint axis="0 1 0" frictionloss=".05"/><geom type="capsule" size=".08 .1"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+@pytest.mark.parametrize("condim", [3, 4, 6])
+def test_like_mujoco(cone, condim):
+    """Bodies at rest on a slope, where friction holds."""
+    m = mujoco.MjModel.from_xml_string(RESTING.format(cone=cone, condim=condim))
+    m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ISLAND)
+    d = mujoco.MjData(m)
+    mujoco.mj_step(m, d, 150)
+    mujoco.mj_forward(m, d)
+    without = d.qfrc_constraint.copy()
+    m.opt.noslip_iterations = 20
+    mujoco.mj_forward(m, d)
+    assert np.abs(without - d.qfrc_constraint).max() > 5e-3 * np.abs(without).max(), "the pass changes forces"
+    harness = Harness(m, nworld=2, nconmax=64, nefcmax=256)
+    harness.inject(d)
+    for name in ("efc_J", "dual_B", "dual_block"):  # what lies outside the blocks must never be read
+        harness.layout.arrays[name].fill_(np.nan)
+    rows = (stage for part in assemble.stages(m) for stage in part)
+    harness.run(*rows, Stage(newton(m.nv), lanes=True), Stage(noslip(), lanes=True))
+    for name in ("qfrc_constraint", "qacc"):
+        theirs = getattr(d, name)
+        scale = np.abs(theirs).max() + (np.abs(d.qacc_smooth).max() if name == "qacc" else 0)
+        np.testing.assert_allclose(harness.read(name, 1), theirs, rtol=0, atol=1e-3 * scale, err_msg=name)
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_box_on_a_slope_stays(cone):
+    """Regularized friction creeps; the pass holds the box."""
+    crept = {}
+    for iterations in (0, 10):
+        engine = Engine(mujoco.MjModel.from_xml_string(SLOPE.format(cone=cone, noslip=iterations)), device="cpu")
+        engine.step(250)
+        settled = engine.read("qpos")[0, 0]
+        engine.step(500)
+        crept[iterations] = engine.read("qpos")[0, 0] - settled
+    assert crept[0] > 1e-3 and abs(crept[10]) < 0.05 * crept[0]
