@@ -21,6 +21,7 @@ from kinema.errors import BuildError
 from kinema.mjcf.source import Node
 from kinema.model.enums import GeoType, ShapeFlags
 from kinema.model.pairs import groups_meet
+from kinema.model.transform import transform_mul
 
 COLUMNS = (
     "shape_label", "shape_transform", "shape_body", "shape_flags", "shape_type", "shape_scale", "shape_source",
@@ -95,7 +96,7 @@ class ShapeDocument:
                     "use a mesh, or an sdf plugin in an MJCF document"
                 )
             return None
-        placed = pose_attributes(self.columns["shape_transform"][shape])
+        placed = pose_attributes(self._frame(kind, shape))
         name = f"shape{shape}"
         if flags & ShapeFlags.SITE:
             plain = kind in (GeoType.SPHERE, GeoType.CAPSULE, GeoType.ELLIPSOID, GeoType.CYLINDER, GeoType.BOX)
@@ -109,6 +110,13 @@ class ShapeDocument:
             margin=text(self.columns["shape_margin"][shape]), **self._size(kind, shape), **placed,
         )  # fmt: skip
         return name
+
+    def _frame(self, kind: GeoType, shape: int) -> np.ndarray:
+        xform = np.asarray(self.columns["shape_transform"][shape], dtype=float)
+        if kind != GeoType.HFIELD:
+            return xform
+        lowest = self.columns["shape_source"][shape].min_z * float(self.columns["shape_scale"][shape][2])
+        return transform_mul(xform, np.array([0.0, 0.0, lowest, 0.0, 0.0, 0.0, 1.0]))
 
     def filter(self, pairs: np.ndarray) -> None:
         """Keep pairs of shapes, given as rows of the columns, from touching."""
@@ -179,15 +187,11 @@ class ShapeDocument:
         return self._assets[key]
 
     def _hfield(self, source: Any, scale: np.ndarray) -> str:
-        """A height field, its lowest point at the geom's origin level min_z."""
+        """A height field whose lowest point is at z = 0."""
         key = (id(source), *scale)
         if key not in self._assets:
             name = self._assets[key] = f"hfield{len(self._assets)}"
-            if abs(source.min_z * scale[2]) > 1e-9:
-                raise BuildError(
-                    f"a height field begins at z = {source.min_z * scale[2]:g}: MuJoCo's begin at 0; move the shape"
-                )
-            top = max(source.max_z * scale[2], 1e-6)
+            top = max((source.max_z - source.min_z) * scale[2], 1e-6)
             element(
                 self.assets, "hfield", name=name, nrow=str(source.nrow), ncol=str(source.ncol),
                 size=text(source.hx * scale[0], source.hy * scale[1], top, max(0.1, 0.1 * top)),

@@ -1,0 +1,342 @@
+"""Where Newton's conventions meet MuJoCo's: the only file that converts between them.
+
+Newton (State, Control)                             MuJoCo (engine)
+quaternions xyzw                                    wxyz
+world pose of anything: place x                     x; `place` is where the world was put
+free joint   q = X_p^-1 pose X_c                    pose of the body
+             qd = (v of the centre of mass, w)      (v of the body's origin in the world's frame, w in the body's frame)
+             both in the joint's parent frame X_p
+             f = (force, torque) at the centre of   generalized force dual to that velocity
+             mass, world frame
+ball joint   q between the frames X_p and X_c       q_c q q_c^-1, with q_c the rotation of X_c
+             qd, f in the parent frame              q_c q^-1 w: in the body's frame
+other axes   q                                      q + qpos0
+body_qd      (v of the centre of mass, w)           cvel = (w, v at the centre of mass of the tree)
+body_f       (force, torque) at the centre of mass  xfrc_applied, the same in the world's own frame
+
+Every kernel runs over (world of the class, item); nothing is allocated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import warp as wp
+
+FREE, BALL = 0, 1  # of mjtJoint
+OWN, TARGET_Q, TARGET_QD = 0, 1, 2
+
+
+@wp.struct
+class Places:
+    """Where the worlds of a class stand in the model's flat arrays, indexed [world of the class]."""
+
+    world: wp.array(dtype=int)  # index among all worlds
+    coord: wp.array(dtype=int)  # first coordinate
+    target: wp.array(dtype=int)  # first position target
+    dof: wp.array(dtype=int)  # first dof
+    body: wp.array(dtype=int)  # first body
+    control: wp.array(dtype=int)  # first row of `mujoco:ctrl`
+    xform: wp.array(dtype=wp.transform)  # where the world was placed
+
+
+@wp.struct
+class Joints:
+    """MuJoCo's joints and the coordinates that stand for them, indexed [joint]; coord -1: none."""
+
+    type: wp.array(dtype=int)
+    body: wp.array(dtype=int)
+    qpos: wp.array(dtype=int)
+    qvel: wp.array(dtype=int)
+    coord: wp.array(dtype=int)
+    dof: wp.array(dtype=int)
+    frame_p: wp.array(dtype=wp.transform)
+    frame_c: wp.array(dtype=wp.transform)
+
+
+@wp.func
+def to_wxyz(q: wp.quat) -> wp.vec4:
+    return wp.vec4(q[3], q[0], q[1], q[2])
+
+
+@wp.func
+def to_xyzw(q: wp.vec4) -> wp.quat:
+    return wp.quat(q[1], q[2], q[3], q[0])
+
+
+@wp.func
+def read3(x: wp.array(dtype=float), i: int) -> wp.vec3:
+    return wp.vec3(x[i], x[i + 1], x[i + 2])
+
+
+@wp.func
+def write3(x: wp.array(dtype=float), i: int, v: wp.vec3):
+    x[i] = v[0]
+    x[i + 1] = v[1]
+    x[i + 2] = v[2]
+
+
+@wp.func
+def read_row3(x: wp.array2d(dtype=float), w: int, i: int) -> wp.vec3:
+    return wp.vec3(x[w, i], x[w, i + 1], x[w, i + 2])
+
+
+@wp.func
+def write_row3(x: wp.array2d(dtype=float), w: int, i: int, v: wp.vec3):
+    x[w, i] = v[0]
+    x[w, i + 1] = v[1]
+    x[w, i + 2] = v[2]
+
+
+@wp.func
+def write_row_quat(x: wp.array2d(dtype=float), w: int, i: int, q: wp.quat):
+    for k in range(4):
+        x[w, i + k] = to_wxyz(q)[k]
+
+
+@wp.func
+def free_pose(place: wp.transform, frame_p: wp.transform, q: wp.transform, frame_c: wp.transform) -> wp.transform:
+    """Pose of a free body in the world's own frame."""
+    return wp.transform_inverse(place) * frame_p * q * wp.transform_inverse(frame_c)
+
+
+@wp.func
+def read_transform(x: wp.array(dtype=float), i: int) -> wp.transform:
+    return wp.transform(read3(x, i), wp.normalize(wp.quat(x[i + 3], x[i + 4], x[i + 5], x[i + 6])))
+
+
+@wp.func
+def read_quat(x: wp.array(dtype=float), i: int) -> wp.quat:
+    return wp.normalize(wp.quat(x[i], x[i + 1], x[i + 2], x[i + 3]))
+
+
+@wp.kernel(enable_backward=False)
+def state_in(
+    joints: Joints,
+    places: Places,
+    joint_q: wp.array(dtype=float),
+    joint_qd: wp.array(dtype=float),
+    qpos0: wp.array2d(dtype=float),
+    ipos: wp.array2d(dtype=wp.vec3),
+    qpos: wp.array2d(dtype=float),
+    qvel: wp.array2d(dtype=float),
+):
+    """joint_q and joint_qd to qpos and qvel."""
+    w, j = wp.tid()
+    kind = joints.type[j]
+    i = joints.qpos[j]
+    v = joints.qvel[j]
+    c = places.coord[w] + joints.coord[j]
+    d = places.dof[w] + joints.dof[j]
+    if joints.coord[j] < 0:
+        qvel[w, v] = 0.0
+    elif kind == wp.static(FREE):
+        frame_p = joints.frame_p[j]
+        pose = free_pose(places.xform[w], frame_p, read_transform(joint_q, c), joints.frame_c[j])
+        turn = wp.transform_get_rotation(pose)
+        to_world = wp.quat_inverse(wp.transform_get_rotation(places.xform[w])) * wp.transform_get_rotation(frame_p)
+        omega = wp.quat_rotate(to_world, read3(joint_qd, d + 3))
+        arm = wp.quat_rotate(turn, ipos[w, joints.body[j]])
+        write_row3(qpos, w, i, wp.transform_get_translation(pose))
+        write_row_quat(qpos, w, i + 3, turn)
+        write_row3(qvel, w, v, wp.quat_rotate(to_world, read3(joint_qd, d)) - wp.cross(omega, arm))
+        write_row3(qvel, w, v + 3, wp.quat_rotate_inv(turn, omega))
+    elif kind == wp.static(BALL):
+        q = read_quat(joint_q, c)
+        qc = wp.transform_get_rotation(joints.frame_c[j])
+        write_row_quat(qpos, w, i, qc * q * wp.quat_inverse(qc))
+        write_row3(qvel, w, v, wp.quat_rotate(qc * wp.quat_inverse(q), read3(joint_qd, d)))
+    else:
+        qpos[w, i] = joint_q[c] + qpos0[w, i]
+        qvel[w, v] = joint_qd[d]
+
+
+@wp.kernel(enable_backward=False)
+def forces_in(
+    joints: Joints,
+    places: Places,
+    joint_q: wp.array(dtype=float),
+    joint_f: wp.array(dtype=float),
+    ipos: wp.array2d(dtype=wp.vec3),
+    qpos: wp.array2d(dtype=float),
+    qfrc_applied: wp.array2d(dtype=float),
+):
+    """joint_f to qfrc_applied; qpos must be in already."""
+    w, j = wp.tid()
+    kind = joints.type[j]
+    v = joints.qvel[j]
+    d = places.dof[w] + joints.dof[j]
+    if joints.coord[j] >= 0:
+        if kind == wp.static(FREE):
+            i = joints.qpos[j] + 3
+            turn = to_xyzw(wp.vec4(qpos[w, i], qpos[w, i + 1], qpos[w, i + 2], qpos[w, i + 3]))
+            back = wp.transform_get_rotation(places.xform[w])
+            force = wp.quat_rotate_inv(back, read3(joint_f, d))
+            torque = wp.quat_rotate_inv(back, read3(joint_f, d + 3))
+            arm = wp.quat_rotate(turn, ipos[w, joints.body[j]])
+            write_row3(qfrc_applied, w, v, force)
+            write_row3(qfrc_applied, w, v + 3, wp.quat_rotate_inv(turn, torque + wp.cross(arm, force)))
+        elif kind == wp.static(BALL):
+            q = read_quat(joint_q, places.coord[w] + joints.coord[j])
+            qc = wp.transform_get_rotation(joints.frame_c[j])
+            write_row3(qfrc_applied, w, v, wp.quat_rotate(qc * wp.quat_inverse(q), read3(joint_f, d)))
+        else:
+            qfrc_applied[w, v] = joint_f[d]
+
+
+@wp.kernel(enable_backward=False)
+def state_out(
+    joints: Joints,
+    places: Places,
+    qpos: wp.array2d(dtype=float),
+    qvel: wp.array2d(dtype=float),
+    qpos0: wp.array2d(dtype=float),
+    ipos: wp.array2d(dtype=wp.vec3),
+    joint_q: wp.array(dtype=float),
+    joint_qd: wp.array(dtype=float),
+):
+    """qpos and qvel to joint_q and joint_qd."""
+    w, j = wp.tid()
+    kind = joints.type[j]
+    i = joints.qpos[j]
+    v = joints.qvel[j]
+    c = places.coord[w] + joints.coord[j]
+    d = places.dof[w] + joints.dof[j]
+    if joints.coord[j] >= 0:
+        if kind == wp.static(FREE):
+            turn = to_xyzw(wp.vec4(qpos[w, i + 3], qpos[w, i + 4], qpos[w, i + 5], qpos[w, i + 6]))
+            frame_p = joints.frame_p[j]
+            pose = places.xform[w] * wp.transform(read_row3(qpos, w, i), turn)
+            between = wp.transform_inverse(frame_p) * pose * joints.frame_c[j]
+            to_parent = wp.quat_inverse(wp.transform_get_rotation(frame_p)) * wp.transform_get_rotation(places.xform[w])
+            omega = wp.quat_rotate(turn, read_row3(qvel, w, v + 3))
+            arm = wp.quat_rotate(turn, ipos[w, joints.body[j]])
+            write3(joint_q, c, wp.transform_get_translation(between))
+            for k in range(4):
+                joint_q[c + 3 + k] = wp.transform_get_rotation(between)[k]
+            write3(joint_qd, d, wp.quat_rotate(to_parent, read_row3(qvel, w, v) + wp.cross(omega, arm)))
+            write3(joint_qd, d + 3, wp.quat_rotate(to_parent, omega))
+        elif kind == wp.static(BALL):
+            qc = wp.transform_get_rotation(joints.frame_c[j])
+            q = wp.quat_inverse(qc) * to_xyzw(wp.vec4(qpos[w, i], qpos[w, i + 1], qpos[w, i + 2], qpos[w, i + 3])) * qc
+            for k in range(4):
+                joint_q[c + k] = q[k]
+            write3(joint_qd, d, wp.quat_rotate(q * wp.quat_inverse(qc), read_row3(qvel, w, v)))
+        else:
+            joint_q[c] = qpos[w, i] - qpos0[w, i]
+            joint_qd[d] = qvel[w, v]
+
+
+@wp.kernel(enable_backward=False)
+def wrenches_in(
+    bodies: wp.array(dtype=int),
+    places: Places,
+    body_f: wp.array(dtype=wp.spatial_vector),
+    xfrc_applied: wp.array2d(dtype=wp.spatial_vector),
+):
+    """body_f to xfrc_applied."""
+    w, b = wp.tid()
+    if bodies[b] >= 0:
+        back = wp.transform_get_rotation(places.xform[w])
+        f = body_f[places.body[w] + bodies[b]]
+        force = wp.quat_rotate_inv(back, wp.spatial_top(f))
+        torque = wp.quat_rotate_inv(back, wp.spatial_bottom(f))
+        xfrc_applied[w, b] = wp.spatial_vector(force, torque)
+
+
+@wp.kernel(enable_backward=False)
+def mocap_in(
+    bodies: wp.array(dtype=int),
+    mocapid: wp.array(dtype=int),
+    places: Places,
+    body_q: wp.array(dtype=wp.transform),
+    mocap_pos: wp.array2d(dtype=wp.vec3),
+    mocap_quat: wp.array2d(dtype=wp.vec4),
+):
+    """Poses of the bodies that the user moves."""
+    w, b = wp.tid()
+    if bodies[b] >= 0 and mocapid[b] >= 0:
+        pose = wp.transform_inverse(places.xform[w]) * body_q[places.body[w] + bodies[b]]
+        mocap_pos[w, mocapid[b]] = wp.transform_get_translation(pose)
+        mocap_quat[w, mocapid[b]] = to_wxyz(wp.transform_get_rotation(pose))
+
+
+@wp.kernel(enable_backward=False)
+def controls_in(
+    controls: wp.array(dtype=wp.vec2i),
+    places: Places,
+    own: wp.array(dtype=float),
+    target_q: wp.array(dtype=float),
+    target_qd: wp.array(dtype=float),
+    ctrl: wp.array2d(dtype=float),
+):
+    """Control and targets to ctrl."""
+    w, u = wp.tid()
+    kind = controls[u][0]
+    i = controls[u][1]
+    if kind == wp.static(TARGET_Q):
+        ctrl[w, u] = target_q[places.target[w] + i]
+    elif kind == wp.static(TARGET_QD):
+        ctrl[w, u] = target_qd[places.dof[w] + i]
+    else:
+        ctrl[w, u] = own[places.control[w] + i]
+
+
+@wp.kernel(enable_backward=False)
+def bodies_out(
+    bodies: wp.array(dtype=int),
+    rootid: wp.array(dtype=int),
+    places: Places,
+    xpos: wp.array2d(dtype=wp.vec3),
+    xquat: wp.array2d(dtype=wp.vec4),
+    xipos: wp.array2d(dtype=wp.vec3),
+    subtree_com: wp.array2d(dtype=wp.vec3),
+    cvel: wp.array2d(dtype=wp.spatial_vector),
+    body_q: wp.array(dtype=wp.transform),
+    body_qd: wp.array(dtype=wp.spatial_vector),
+):
+    """Poses and velocities of bodies to body_q and body_qd."""
+    w, b = wp.tid()
+    if bodies[b] >= 0:
+        place = places.xform[w]
+        out = places.body[w] + bodies[b]
+        omega = wp.spatial_top(cvel[w, b])
+        v = wp.spatial_bottom(cvel[w, b]) + wp.cross(omega, xipos[w, b] - subtree_com[w, rootid[b]])
+        turn = wp.transform_get_rotation(place)
+        body_q[out] = place * wp.transform(xpos[w, b], to_xyzw(xquat[w, b]))
+        body_qd[out] = wp.spatial_vector(wp.quat_rotate(turn, v), wp.quat_rotate(turn, omega))
+
+
+@wp.kernel(enable_backward=False)
+def rows_in(start: wp.array(dtype=int), flat: wp.array(dtype=Any), rows: wp.array2d(dtype=Any)):
+    """Rows of each world out of a flat array."""
+    w, i = wp.tid()
+    rows[w, i] = flat[start[w] + i]
+
+
+@wp.kernel(enable_backward=False)
+def rows_out(start: wp.array(dtype=int), rows: wp.array2d(dtype=Any), flat: wp.array(dtype=Any)):
+    """Rows of each world back into a flat array."""
+    w, i = wp.tid()
+    flat[start[w] + i] = rows[w, i]
+
+
+@wp.kernel(enable_backward=False)
+def time_in(world: wp.array(dtype=int), flat: wp.array(dtype=wp.float64), time: wp.array(dtype=wp.float64)):
+    """Time of each world."""
+    w = wp.tid()
+    time[w] = flat[world[w]]
+
+
+@wp.kernel(enable_backward=False)
+def time_out(world: wp.array(dtype=int), time: wp.array(dtype=wp.float64), flat: wp.array(dtype=wp.float64)):
+    """Time of each world back."""
+    w = wp.tid()
+    flat[world[w]] = time[w]
+
+
+@wp.kernel(enable_backward=False)
+def revive(status: wp.array(dtype=int), frozen: int):
+    """Forget that a world was frozen: the state that comes in decides again."""
+    w = wp.tid()
+    status[w] = status[w] & ~frozen

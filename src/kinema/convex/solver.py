@@ -1,0 +1,352 @@
+"""SolverConvex: MuJoCo's physics behind Newton's solver interface.
+
+    solver = SolverConvex(model)
+    solver.step(state, state, control, None, dt)
+
+One engine runs each class of identical worlds. What comes in (State, Control) decides everything: coordinates,
+velocities, activations, warm start and time of documents are read from the state and written to the next one, in place
+where the two are the same object. Contacts are found by the engine itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from kinema.compile.constants import derived_constants
+from kinema.compile.rows import RUNNING, frequency
+from kinema.convex import boundary
+from kinema.convex.engine import Engine
+from kinema.convex.status import BAD_STATE, MEANING
+from kinema.convex.view import LiveRows, Source, WholeRows, has_no_worlds, view
+from kinema.errors import BuildError, did_you_mean
+from kinema.model import Control, Model, ModelFlags, State, WorldClass
+from kinema.model.classes import local_block
+from kinema.model.transform import IDENTITY, quat_rotate, transform_inverse, transform_mul
+
+INTEGRATORS = {"euler": 0, "rk4": 1, "implicit": 2, "implicitfast": 3}
+SOLVERS = {"pgs": 0, "cg": 1, "newton": 2}
+CONES = {"pyramidal": 0, "elliptic": 1}
+PLANE = 0
+
+PREFIXES = {
+    ModelFlags.JOINT_PROPERTIES: ("joint_", "mujoco:jnt_"),
+    ModelFlags.JOINT_DOF_PROPERTIES: ("joint_", "mujoco:jnt_", "mujoco:dof_"),
+    ModelFlags.BODY_PROPERTIES: ("body_", "mujoco:body_"),
+    ModelFlags.BODY_INERTIAL_PROPERTIES: ("body_", "mujoco:body_"),
+    ModelFlags.SHAPE_PROPERTIES: ("shape_", "mujoco:geom_", "mujoco:pair_"),
+    ModelFlags.CONSTRAINT_PROPERTIES: ("constraint_", "mujoco:equality_", "mujoco:eq_"),
+    ModelFlags.TENDON_PROPERTIES: ("mujoco:tendon_",),
+    ModelFlags.ACTUATOR_PROPERTIES: ("mujoco:actuator_",),
+}
+"""Fields that a change of each kind may concern."""
+
+CONTACT_FIELDS = (
+    "geom_friction", "geom_solref", "geom_solimp", "geom_margin", "geom_gap", "geom_size", "geom_contype",
+    "geom_conaffinity", "geom_condim", "pair_friction", "pair_solref", "pair_margin",
+)  # fmt: skip
+"""What collision detection keeps a copy of."""
+
+
+class SolverConvex:
+    """Runs a model with MuJoCo's physics.
+
+    Args:
+        model: The model. Worlds of documents run as compiled; what was built by hand is lowered (`lower.py`).
+        integrator: "euler", "rk4", "implicit" or "implicitfast"; None: what the document says.
+        solver: "newton", "cg" or "pgs"; None: what the document says.
+        cone: "pyramidal" or "elliptic"; None: what the document says.
+        iterations: Most iterations of the constraint solver; None: what the document says.
+        tolerance: Accuracy the constraint solver stops at; None: what the document says.
+        impratio: Ratio of frictional to normal impedance; None: what the document says.
+        threads: CPU threads to spread worlds over.
+    """
+
+    def __init__(
+        self, model: Model, *, integrator: str | None = None, solver: str | None = None, cone: str | None = None,
+        iterations: int | None = None, tolerance: float | None = None, impratio: float | None = None, threads: int = 1,
+    ):  # fmt: skip
+        self.model = model
+        self.device = model.device
+        choices = (("integrator", integrator, INTEGRATORS), ("solver", solver, SOLVERS), ("cone", cone, CONES))
+        self._options = {name: _choice(name, value, known) for name, value, known in choices if value is not None}
+        numbers = (("iterations", iterations), ("tolerance", tolerance), ("impratio", impratio))
+        self._options |= {name: value for name, value in numbers if value is not None}
+        self._threads = threads
+        self.batches = [Batch(model, worlds, self._options, threads) for worlds in model.world_classes]
+
+    def step(
+        self, state_in: State, state_out: State, control: Control | None = None, contacts: Any = None,
+        dt: float | None = None,
+    ) -> None:  # fmt: skip
+        """Advance by one step of dt seconds (by the document's time step if None).
+
+        Args:
+            state_in: Where the step begins.
+            state_out: Where it ends; may be the same object.
+            control: Joint forces, targets, and `mujoco.ctrl`; None: the model's initial values.
+            contacts: Not used: the engine finds its own.
+            dt: Duration [s]. Changing it between calls writes the new value to the device.
+        """
+        if control is None:
+            control = self._control()
+        if state_out is not state_in:  # what no engine moves stays as it is
+            for name in ("joint_q", "joint_qd", "body_q", "body_qd"):
+                if getattr(state_in, name) is not None and getattr(state_in, name).size:
+                    wp.copy(getattr(state_out, name), getattr(state_in, name))
+        for batch in self.batches:
+            batch.set_timestep(dt)
+            batch.read(state_in, control)
+            batch.engine.step()
+            batch.write(state_out)
+
+    def forward(self, state: State, control: Control | None = None) -> None:
+        """Compute everything that follows from a state, for reading from the engines; body poses go to the state."""
+        for batch in self.batches:
+            batch.read(state, self._control() if control is None else control)
+            batch.engine.forward()
+            batch.write(state)
+
+    def _control(self) -> Control:
+        if not hasattr(self, "_default_control"):
+            self._default_control = self.model.control(clone_variables=False)
+        return self._default_control
+
+    def notify_model_changed(self, flags: int) -> None:
+        """Take over changes of the model's arrays.
+
+        Args:
+            flags: What changed (`ModelFlags`). Numbers may change, and differ per world; structure may not.
+        """
+        if flags & ModelFlags.MODEL_PROPERTIES:
+            for batch in self.batches:
+                batch.set_gravity()
+        prefixes = tuple(p for flag, names in PREFIXES.items() if flags & flag for p in names)
+        if prefixes:
+            for batch in self.batches:
+                batch.refresh(prefixes)
+
+    def trouble(self) -> dict[int, list[str]]:
+        """Worlds in which something went wrong in the latest step, and what."""
+        found = {}
+        for batch in self.batches:
+            status = batch.engine.read("status")
+            for k in np.flatnonzero(status):
+                found[int(batch.worlds.worlds[k])] = [text for bit, text in MEANING.items() if status[k] & bit]
+        return dict(sorted(found.items()))
+
+
+def _choice(name: str, value: str, known: dict[str, int]) -> int:
+    if str(value).lower() not in known:
+        raise BuildError(f"{name}={value!r}{did_you_mean(str(value), known)}; known are {', '.join(known)}")
+    return known[str(value).lower()]
+
+
+class Batch:
+    """One class of worlds: its engine, and the tables that tell where its numbers stand in the model's arrays."""
+
+    def __init__(self, model: Model, worlds: WorldClass, options: dict[str, Any], threads: int):
+        self.model, self.worlds, self.device = model, worlds, model.device
+        self.options, self.threads = options, threads
+        self.source: Source = view(model, worlds)
+        self.whole = has_no_worlds(model)
+        self.placed = np.tile(IDENTITY, (len(worlds), 1)) if worlds.xforms is None else np.asarray(worlds.xforms)
+        self._build()
+
+    def _build(self) -> None:
+        host = self.source.host
+        for name, value in self.options.items():
+            setattr(host.opt, name, value)
+        self.engine = Engine(host, len(self.worlds), device=self.device, threads=self.threads)
+        self.timestep = float(host.opt.timestep)
+        self._tables()
+        self._place_shared()
+        self.set_gravity()
+
+    # ---- tables
+
+    def _tables(self) -> None:
+        host, model, source = self.source.host, self.model, self.source
+        n = len(self.worlds)
+        places = boundary.Places()
+        places.world = self._ints(self.worlds.worlds)
+        for name, kind in (("coord", "joint_coord"), ("dof", "joint_dof"), ("body", "body")):
+            setattr(places, name, self._ints(self._starts(kind)))
+        places.target = places.coord if model.use_coord_layout_targets else places.dof
+        own = "mujoco:ctrl" in model.fields
+        places.control = self._ints(self._starts(frequency("nu")) if own else np.zeros(n))
+        places.xform = wp.array(self.placed.astype(np.float32), dtype=wp.transform, device=self.device)
+        self.places = places
+        rows = WholeRows(model) if self.whole else self.worlds.template
+        joints = boundary.Joints()
+        core, coord, dof = source.joints.T if host.njnt else np.zeros((3, 0), int)
+        columns = {"type": host.jnt_type, "body": host.jnt_bodyid, "qpos": host.jnt_qposadr, "qvel": host.jnt_dofadr,
+                   "coord": coord, "dof": dof}  # fmt: skip
+        for name, values in columns.items():
+            setattr(joints, name, self._ints(values))
+        for name, key in (("frame_p", "joint_X_p"), ("frame_c", "joint_X_c")):
+            frames = np.asarray(rows[key], dtype=np.float32).reshape(-1, 7)[core] if host.njnt else np.zeros((0, 7))
+            setattr(joints, name, wp.array(frames, dtype=wp.transform, device=self.device))
+        self.joints = joints
+        self.bodies = self._ints(source.bodies)
+        self.controls = wp.array(source.controls.astype(np.int32), dtype=wp.vec2i, device=self.device)
+        self.nothing = wp.zeros(1, dtype=float, device=self.device)
+        self.running = []
+        for name, (symbol, _, _) in RUNNING.items():
+            count = int(source.documents.get(symbol, 0))
+            if count and name != "ctrl":
+                self.running.append((name, self._ints(self._starts(frequency(symbol))), count))
+        self.keeps_time = "mujoco:time" in model.fields
+
+    def _ints(self, values: Sequence[int] | np.ndarray) -> wp.array:
+        return wp.array(np.asarray(values, dtype=np.int32), dtype=int, device=self.device)
+
+    def _starts(self, kind: str) -> np.ndarray:
+        return np.zeros(len(self.worlds), int) if self.whole else self.model.kind_starts(kind)[self.worlds.worlds]
+
+    def _place_shared(self) -> None:
+        """Shapes of no world, in the frame of each world."""
+        host = self.source.host
+        shared = np.flatnonzero(self.source.geoms < -1)
+        if not len(shared) or np.array_equal(self.placed, np.tile(IDENTITY, (len(self.placed), 1))):
+            return
+        quat = np.asarray(host.geom_quat)[shared][:, [1, 2, 3, 0]]
+        here = transform_mul(
+            transform_inverse(self.placed)[:, None], np.concatenate([np.asarray(host.geom_pos)[shared], quat], axis=1)
+        )
+        plane = np.asarray(host.geom_type)[shared] == PLANE  # infinite: only the distance along the normal counts
+        normal = quat_rotate(here[..., 3:], np.broadcast_to([0.0, 0.0, 1.0], here[..., :3].shape))
+        along = normal * np.sum(normal * here[..., :3], axis=-1, keepdims=True)
+        here[..., :3] = np.where(plane[:, None], along, here[..., :3])
+        for name, columns in (("geom_pos", [0, 1, 2]), ("geom_quat", [6, 3, 4, 5])):
+            values = np.array(self.engine.read(name))
+            values[:, shared] = here[..., columns]
+            self._set(name, values)
+
+    def _set(self, name: str, values: np.ndarray) -> None:
+        """Give a parameter its value in each world, shared where it is the same in all."""
+        if name not in self.engine.layout.expanded:
+            if np.ptp(values, axis=0).max(initial=0.0) == 0.0:
+                self.engine.set_parameter(name, values[0])
+                return
+            self.engine.expand(name)
+        self.engine.set_parameter(name, values)
+
+    # ---- numbers that may change
+
+    def set_timestep(self, dt: float | None) -> None:
+        """Let a step last dt seconds."""
+        dt = float(self.source.host.opt.timestep) if dt is None else float(dt)
+        if dt != self.timestep:
+            self.engine.set_parameter("timestep", dt)
+            self.timestep = dt
+
+    def set_gravity(self) -> None:
+        """Gravity of each world, in its own frame."""
+        rows = self.model.gravity.numpy()
+        gravity = np.tile(rows[-1], (len(self.worlds), 1)) if self.whole else rows[self.worlds.worlds]
+        turned = self.placed[:, 3:] * np.array([-1.0, -1.0, -1.0, 1.0])
+        self._set("gravity", quat_rotate(turned, gravity.astype(float)))
+
+    def refresh(self, prefixes: tuple[str, ...]) -> None:
+        """Read fields again from the model's arrays, world by world where worlds differ."""
+        kinds, of = self._variants(prefixes)
+        hosts = [self._host(world) for world in kinds]
+        sizes = {name: int(value) for name, value in self.source.host.sizes.items()}
+        if any({name: int(value) for name, value in host.sizes.items()} != sizes for host in hosts):
+            raise BuildError("the structure of the model changed; make a new solver")
+        if any(not np.array_equal(getattr(hosts[0], f), getattr(self.source.host, f)) for f in CONTACT_FIELDS):
+            if len(hosts) > 1:
+                raise BuildError("contact parameters of shapes changed, and worlds differ: make one class of worlds each")
+            self.source.host = hosts[0]
+            self._build()
+            return
+        for name in sorted(self.engine.layout.parameters):
+            before = getattr(self.source.host, name, None)
+            if before is None or np.size(before) == 0 or all(np.array_equal(getattr(h, name), before) for h in hosts):
+                continue
+            if name in ("geom_pos", "geom_quat"):
+                continue
+            self._set(name, np.stack([np.asarray(getattr(h, name), dtype=float) for h in hosts])[of])
+        self.source.host = hosts[0]
+
+    def _variants(self, prefixes: tuple[str, ...]) -> tuple[list[int], np.ndarray]:
+        """A world of each kind that the fields tell apart, and which kind each world is of."""
+        if self.whole:
+            return [0], np.zeros(1, int)
+        of = np.zeros(len(self.worlds), np.int64)
+        for key, field in self.model.fields.items():
+            moved = key in ("joint_X_p", "shape_transform", "body_q", "joint_q", "joint_qd", "body_qd")
+            if not key.startswith(prefixes) or field.is_object or field.runtime or moved or field.prefixed:
+                continue
+            if field.assignment != Model.AttributeAssignment.MODEL or key.endswith(("_world", "_world_start")):
+                continue
+            flat = local_block(self.model, field, self.worlds.worlds).reshape(len(self.worlds), -1)
+            if flat.size and not (flat == flat[:1]).all():
+                values = np.unique(flat, axis=0, return_inverse=True)[1].reshape(-1)
+                of = np.unique(np.stack([of, values], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+        _, first = np.unique(of, return_index=True)
+        return self.worlds.worlds[first].tolist(), of
+
+    def _host(self, world: int) -> Any:
+        rows = WholeRows(self.model) if self.whole else LiveRows(self.model, world)
+        source = view(self.model, self.worlds, rows)
+        if source.documents:
+            found = derived_constants(source.host)
+            found.pop("stat")
+            source.host.arrays.update(found)
+        for name, value in self.options.items():
+            setattr(source.host.opt, name, value)
+        return source.host
+
+    # ---- the boundary
+
+    def read(self, state: State, control: Control) -> None:
+        """State and control to the engine."""
+        array, host, n = self.engine.array, self.source.host, len(self.worlds)
+        q, qd, ipos = state.joint_q, state.joint_qd, array("body_ipos")
+        self._launch(boundary.revive, (n,), [array("status"), int(BAD_STATE)])
+        if host.njnt:
+            inputs = [self.joints, self.places, q, qd, array("qpos0"), ipos, array("qpos"), array("qvel")]
+            self._launch(boundary.state_in, (n, host.njnt), inputs)
+            if control.joint_f is not None:
+                inputs = [self.joints, self.places, q, control.joint_f, ipos, array("qpos"), array("qfrc_applied")]
+                self._launch(boundary.forces_in, (n, host.njnt), inputs)
+        if state.body_f is not None and state.body_f.size:
+            inputs = [self.bodies, self.places, state.body_f, array("xfrc_applied")]
+            self._launch(boundary.wrenches_in, (n, host.nbody), inputs)
+        if host.nmocap:
+            inputs = [self.bodies, array("body_mocapid"), self.places, state.body_q, array("mocap_pos"),
+                      array("mocap_quat")]  # fmt: skip
+            self._launch(boundary.mocap_in, (n, host.nbody), inputs)
+        if host.nu:
+            own = control.mujoco.ctrl if "mujoco:ctrl" in self.model.fields else self.nothing
+            inputs = [self.controls, self.places, own, control.joint_target_q, control.joint_target_qd, array("ctrl")]
+            self._launch(boundary.controls_in, (n, host.nu), inputs)
+        for name, start, count in self.running:
+            self._launch(boundary.rows_in, (n, count), [start, getattr(state.mujoco, name), array(name)])
+        if self.keeps_time:
+            self._launch(boundary.time_in, (n,), [self.places.world, state.mujoco.time, array("time")])
+
+    def write(self, state: State) -> None:
+        """The engine's state to the state, and the bodies where it puts them."""
+        array, host, n = self.engine.array, self.source.host, len(self.worlds)
+        if host.njnt:
+            inputs = [self.joints, self.places, array("qpos"), array("qvel"), array("qpos0"), array("body_ipos"),
+                      state.joint_q, state.joint_qd]  # fmt: skip
+            self._launch(boundary.state_out, (n, host.njnt), inputs)
+        for name, start, count in self.running:
+            self._launch(boundary.rows_out, (n, count), [start, array(name), getattr(state.mujoco, name)])
+        if self.keeps_time:
+            self._launch(boundary.time_out, (n,), [self.places.world, array("time"), state.mujoco.time])
+        if state.body_q is not None and state.body_q.size:
+            self.engine.motion()
+            inputs = [self.bodies, array("body_rootid"), self.places, array("xpos"), array("xquat"), array("xipos"),
+                      array("subtree_com"), array("cvel"), state.body_q, state.body_qd]  # fmt: skip
+            self._launch(boundary.bodies_out, (n, host.nbody), inputs)
+
+    def _launch(self, kernel: wp.Kernel, dim: tuple[int, ...], inputs: list) -> None:
+        wp.launch(kernel, dim=dim, inputs=inputs, device=self.device)

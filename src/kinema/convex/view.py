@@ -1,0 +1,245 @@
+"""One world of a Model as the engine sees it: an object with mjModel's attributes, and where its parts stand.
+
+A world holds documents (complete `mujoco` rows), bodies and shapes built by hand, and shapes of no world, such as a
+ground plane that all share. Documents come back as they were compiled; the rest is lowered (`lower.py`) and joined to
+them. Everything is in the world's own frame: where the world was placed is the boundary's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinema.collide.shape_geoms import COLUMNS
+from kinema.compile.host_model import HostModel
+from kinema.compile.join import join
+from kinema.compile.rows import host_models
+from kinema.convex.lower import Lowered, Parts, lower
+from kinema.errors import BuildError
+from kinema.model import Model, WorldClass
+from kinema.model.classes import local_block
+from kinema.model.enums import JointType
+from kinema.model.state import find
+from kinema.model.transform import IDENTITY, transform_inverse, transform_mul
+
+BALL, FREE = 1, 0
+OWN_CONTROL = 0
+
+
+def has_no_worlds(model: Model) -> bool:
+    """Whether nothing was put into worlds: then all rows together are the one world."""
+    return model.world_count == 1 and all(np.diff(model.row_span(kind, 0))[0] == 0 for kind in model.kinds)
+
+
+class LiveRows(Mapping):
+    """Rows of one world as they are in the model's arrays now, indices counted within the world."""
+
+    def __init__(self, model: Model, world: int):
+        self.model, self.world = model, world
+
+    def __getitem__(self, key: str) -> np.ndarray:
+        return local_block(self.model, self.model.fields[key], np.array([self.world]))[0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.model.fields)
+
+    def __len__(self) -> int:
+        return len(self.model.fields)
+
+
+class WholeRows(LiveRows):
+    """All rows of a model without worlds."""
+
+    def __init__(self, model: Model):
+        super().__init__(model, 0)
+
+    def __getitem__(self, key: str) -> np.ndarray:
+        return all_rows(self.model, key)
+
+
+def all_rows(model: Model, key: str) -> np.ndarray:
+    """A field's rows in all worlds, on the host."""
+    field = model.fields[key]
+    value = model.array_of(field)
+    if isinstance(value, list):
+        rows = np.empty(len(value), dtype=object)
+        rows[:] = value
+        return rows
+    values = value if isinstance(value, np.ndarray) else value.numpy()
+    count = model.kinds.get(field.frequency)
+    values = values[:count] if field.sentinel and count is not None else values
+    return values.reshape(-1, *field.row_shape)
+
+
+class OwnFrame(Mapping):
+    """Core rows of a world in its own frame, undoing where it was placed."""
+
+    def __init__(self, rows: Mapping[str, np.ndarray], placed: np.ndarray | None):
+        self.rows = rows
+        self.back = None if placed is None else transform_inverse(np.asarray(placed, dtype=float))
+
+    def __getitem__(self, key: str) -> np.ndarray:
+        values = self.rows[key]
+        if self.back is None or not len(values):
+            return values
+        if key == "body_q":
+            return transform_mul(self.back, values.astype(float))
+        if key == "shape_transform":
+            static = np.asarray(self.rows["shape_body"]) < 0
+        elif key == "joint_X_p":
+            static = (np.asarray(self.rows["joint_parent"]) < 0) & (self.rows["joint_type"] != JointType.FREE)
+        else:
+            return values
+        return np.where(static[:, None], transform_mul(self.back, values.astype(float)), values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass
+class Source:
+    """What one class of worlds runs.
+
+    Attributes:
+        host: Object with mjModel's attributes.
+        bodies: Core body of each body, counted within the world; -1: none.
+        joints: (core joint, coordinate, dof) of each joint, counted within the world, shape (njnt, 3).
+        geoms: Shape of each geom, counted within the world; `-2 - index` for shapes of no world.
+        controls: What each control is: (0, row of `mujoco:ctrl`), (1, row of joint_target_q) or (2, dof of
+            joint_target_qd), shape (nu, 2).
+        documents: Rows of each size that documents account for, first in every array.
+    """
+
+    host: HostModel
+    bodies: np.ndarray
+    joints: np.ndarray
+    geoms: np.ndarray
+    controls: np.ndarray
+    documents: Mapping[str, int]
+
+
+def view(model: Model, worlds: WorldClass, rows: Mapping[str, np.ndarray] | None = None) -> Source:
+    """A class of worlds as an object with mjModel's attributes.
+
+    Args:
+        model: The model.
+        worlds: One of its classes.
+        rows: Rows to use instead of the class's template: those of a world that was changed since.
+    """
+    whole = has_no_worlds(model)
+    if rows is None:
+        rows = WholeRows(model) if whole else worlds.template
+    first = None if worlds.xforms is None else worlds.xforms[0]
+    if isinstance(rows, LiveRows) and not whole and model._world_xforms is not None:
+        first = model._world_xforms[rows.world]
+    documents = host_models(rows) if "mujoco:document_packed" in model.fields else []
+    sources = [_document(host, rows, start) for host, start in zip(documents, _starts(documents), strict=True)]
+    own = OwnFrame(rows, first)
+    by_hand = _lowered(model, own, whole, _claimed(sources, len(own["body_mass"]), "bodies"),
+                       _claimed(sources, len(own["shape_type"]), "geoms", rows))  # fmt: skip
+    if by_hand is not None or not sources:
+        sources.append(by_hand or _lowered(model, own, whole, set(), set(), empty=True))
+    return _together(sources, documents)
+
+
+def _starts(documents: list[HostModel]) -> list[dict[str, int]]:
+    starts, at = [], {}
+    for host in documents:
+        starts.append(dict(at))
+        at = {name: at.get(name, 0) + int(size) for name, size in host.sizes.items()}
+    return starts
+
+
+def _document(host: HostModel, rows: Mapping[str, np.ndarray], start: Mapping[str, int]) -> Source:
+    """A document's part of the world."""
+
+    def column(name: str, symbol: str) -> np.ndarray:
+        first = start.get(symbol, 0)
+        return np.asarray(rows[f"mujoco:{name}"])[first : first + host.sizes[symbol]].astype(int)
+
+    bodies, core = column("body_index", "nbody"), column("body_joint", "nbody")
+    joints = np.full((host.njnt, 3), -1)
+    for body in np.flatnonzero(host.body_jntnum > 0):
+        _document_joints(host, rows, int(body), int(core[body]), joints)
+    controls = np.stack([np.full(host.nu, OWN_CONTROL), start.get("nu", 0) + np.arange(host.nu)], axis=1)
+    return Source(host, bodies, joints, column("geom_shape", "ngeom"), controls, host.sizes)
+
+
+def _document_joints(host: HostModel, rows: Mapping[str, Any], body: int, joint: int, out: np.ndarray) -> None:
+    """Coordinates of one body's joints: the core joint lists slides first, then turns."""
+    coord, dof = int(rows["joint_q_start"][joint]), int(rows["joint_qd_start"][joint])
+    ids = np.arange(host.body_jntadr[body], host.body_jntadr[body] + host.body_jntnum[body])
+    kinds = np.asarray(host.jnt_type)[ids]
+    if len(ids) > 1 and (kinds == BALL).any():
+        raise BuildError(
+            f"body {host.names('body')[body]!r} has a ball joint beside others, which joint_q cannot hold: "
+            "put them on nested bodies, or run the document with Simulation"
+        )
+    order = np.argsort(kinds == 3, kind="stable")  # hinges last
+    out[ids[order]] = np.stack([np.full(len(ids), joint), coord + np.arange(len(ids)), dof + np.arange(len(ids))], axis=1)
+
+
+def _claimed(sources: list[Source], count: int, name: str, rows: Mapping[str, Any] | None = None) -> set[int]:
+    """Core rows that documents stand for."""
+    found = {int(i) for source in sources for i in getattr(source, name) if i >= 0}
+    if rows is not None and "mujoco:site_shape" in rows:
+        found |= {int(i) for i in np.asarray(rows["mujoco:site_shape"]) if i >= 0}
+    return found & set(range(count))
+
+
+def _lowered(
+    model: Model, rows: OwnFrame, whole: bool, bodies: set[int], shapes: set[int], *, empty: bool = False
+) -> Source | None:
+    """What was built by hand and what all worlds share; None if there is nothing of it."""
+    ours = [b for b in range(len(rows["body_mass"])) if b not in bodies]
+    local = [s for s in range(len(rows["shape_type"])) if s not in shapes]
+    shared = [] if whole else shared_shapes(model)
+    if not (ours or local or shared or empty):
+        return None
+    columns = {key: np.concatenate([rows[key][local], all_rows(model, key)[shared]]) for key in COLUMNS}
+    columns["shape_body"][len(local) :] = -1
+    theirs = [s for s in columns["shape_body"].tolist() if s in bodies]
+    if theirs:
+        raise BuildError(
+            f"{len(theirs)} shapes were added by hand to bodies of an MJCF document: put them into the document"
+        )
+    place = {shape: k for k, shape in enumerate(local)} | {-2 - s: len(local) + k for k, s in enumerate(shared)}
+    filters = [[place[a], place[b]] for a, b in rows["shape_filter_pairs"].tolist() if a in place and b in place]
+    found: Lowered = lower(
+        Parts(rows, columns, ours, np.array(filters, dtype=int).reshape(-1, 2), model.use_coord_layout_targets)
+    )
+    names = np.array([*local, *(-2 - s for s in shared)], dtype=int)
+    return Source(
+        found.host, np.array(found.bodies), np.array(found.joints, dtype=int).reshape(-1, 3),
+        names[np.array(found.geoms, dtype=int)], np.array(found.controls, dtype=int).reshape(-1, 2), {},
+    )  # fmt: skip
+
+
+def shared_shapes(model: Model) -> list[int]:
+    """Shapes of no world; they must be static, since what moves belongs to one world."""
+    worlds = np.asarray(find(model, model.fields["shape_world"]).numpy())
+    shared = np.flatnonzero(worlds < 0)
+    if model.kind_starts("body")[0] or np.diff(model.kind_starts("body"))[-1]:
+        raise BuildError("bodies of no world stand beside worlds: put them into a world; only static shapes are shared")
+    return shared.tolist()
+
+
+def _together(sources: list[Source], documents: list[HostModel]) -> Source:
+    host = sources[0].host
+    for source in sources[1:]:
+        host = join(host, source.host)
+    parts = {name: np.concatenate([getattr(s, name) for s in sources]) for name in
+             ("bodies", "joints", "geoms", "controls")}  # fmt: skip
+    sizes: dict[str, int] = {}
+    for document in documents:
+        sizes = {name: sizes.get(name, 0) + int(size) for name, size in document.sizes.items()}
+    return Source(host, documents=sizes, **parts)
+
+
+__all__ = ["IDENTITY", "LiveRows", "Source", "has_no_worlds", "view"]
