@@ -5,6 +5,7 @@ A bundle is a class whose annotations say what each array is; a kernel reads it 
     index(...)   (n, ...) integers that are the same in every world: types, ids, addresses
     param(...)   (nworld, n) numbers of the model; world stride 0 until expanded, so that worlds may differ
     data(...)    (nworld, n) numbers of the run: state and workspace
+    shared(...)  (nworld, n) integers of the run that are the same in every world and never change: sparsity
     size         plain `int` fields: counts such as nbody
 
 The name of the MuJoCo field is the bundle's prefix plus the attribute's name ("body_" + "pos"), or the attribute's name
@@ -32,7 +33,7 @@ class Field:
     """What one array of a bundle is.
 
     Attributes:
-        kind: "index", "param" or "data".
+        kind: "index", "param", "data" or "shared".
         dtype: Warp type of one element.
         size: Extents after the world axis, as size symbols or ints; None: MuJoCo's table knows.
         rows: Keep a world's numbers together also on CUDA (for lane groups); otherwise worlds are interleaved there.
@@ -60,6 +61,10 @@ def param(*size: str | int, dtype: type = float) -> Field:
 
 def data(*size: str | int, dtype: type = float, rows: bool = False) -> Field:
     return Field("data", dtype, size or None, rows)
+
+
+def shared(*size: str | int, dtype: type = int) -> Field:
+    return Field("shared", dtype, size or None)
 
 
 PER_WORLD = ()  # size of a field with one element a world
@@ -112,7 +117,7 @@ def fields_of(struct) -> dict[str, Field]:
 
 def _resolved(prefix: str, name: str, field: Field) -> Field:
     """Complete a declaration with MuJoCo's name and, where not given, the length from MuJoCo's table."""
-    table = data_fields() if field.kind == "data" else model_fields()
+    table = data_fields() if field.kind in ("data", "shared") else model_fields()
     known = next((n for n in (prefix + name, name) if n in table), None)
     full = known or prefix + name
     if field.size is not None:

@@ -9,7 +9,7 @@ Names follow mjData. Arrays MuJoCo does not have say their size here.
 import warp as wp
 
 from kinema.collide.bundles import Contacts
-from kinema.convex.bundle import adopt, bundle, data, per_world, vec10
+from kinema.convex.bundle import adopt, bundle, data, per_world, shared, vec10
 
 
 @bundle()
@@ -98,9 +98,9 @@ class Actuation:
     velocity: data()
     force: data()
     moment: data()
-    moment_rownnz: data(dtype=int)
-    moment_rowadr: data(dtype=int)
-    moment_colind: data(dtype=int)
+    moment_rownnz: shared()
+    moment_rowadr: shared()
+    moment_colind: shared()
     act_dot: data()
     control: data("nu")  # what actuators make of ctrl: delayed, clamped
     tendon_force: data("ntendon")  # sum over the actuators on each tendon

@@ -14,7 +14,7 @@ import warp as wp
 
 from kinema.convex.activation import family, periodic
 from kinema.convex.bundle import SCALARS, Field, fields_of
-from kinema.convex.transmission import moment_adr, moment_nnz
+from kinema.convex.transmission import moment_adr, moment_colind, moment_nnz, moment_rowadr, moment_rownnz
 from kinema.model.mujoco_fields import model_fields
 
 
@@ -40,6 +40,9 @@ DERIVED = {
     "dof_bodyend": _body_ends,
     "actuator_momentnnz": moment_nnz,
     "actuator_momentadr": moment_adr,
+    "moment_rownnz": moment_rownnz,
+    "moment_rowadr": moment_rowadr,
+    "moment_colind": moment_colind,
     "actuator_family": family,
     "actuator_periodic": periodic,
 }
@@ -124,7 +127,7 @@ class Layout:
 
     def _array(self, what: Field) -> wp.array:
         if what.name not in self.arrays:
-            make = {"index": self._index, "param": self._param, "data": self._data}[what.kind]
+            make = {"index": self._index, "param": self._param, "data": self._data, "shared": self._shared}[what.kind]
             self.arrays[what.name] = make(what)
         return self.arrays[what.name]
 
@@ -138,7 +141,14 @@ class Layout:
         values = self.host(what.name).astype(np.float64 if what.dtype in (wp.float64, wp.vec2d) else np.float32)
         if what.name in self.expanded:
             return self._per_world(self.expanded[what.name].reshape(self.nworld, *shape), what)
-        one = wp.array(np.ascontiguousarray(values.reshape(1, *shape)), dtype=what.dtype, device=self.device)
+        return self._once(values.reshape(1, *shape), what)
+
+    def _shared(self, what: Field) -> wp.array:
+        return self._once(self.host(what.name).astype(np.int32).reshape(1, *self.extents(what)), what)
+
+    def _once(self, values: np.ndarray, what: Field) -> wp.array:
+        """One row that all worlds read, through a world stride of 0."""
+        one = wp.array(np.ascontiguousarray(values), dtype=what.dtype, device=self.device)
         shared = wp.array(ptr=one.ptr, dtype=what.dtype, shape=(self.nworld, *one.shape[1:]),
                           strides=(0, *one.strides[1:]), device=self.device)  # fmt: skip
         shared.stored = one  # the view does not own its memory

@@ -42,17 +42,6 @@ def last_three(gear: wp.spatial_vector) -> wp.vec3:
     return wp.vec3(gear[3], gear[4], gear[5])
 
 
-@wp.func
-def begin_row(m: Model, d: Data, w: int, i: int, k: int) -> int:
-    """Write where row k of actuator i lies, and return its first address."""
-    out = m.actuator.outadr[i] + k
-    nnz = m.actuator.momentnnz[i]
-    adr = m.actuator.momentadr[i] + k * nnz
-    d.act.moment_rownnz[w, out] = nnz
-    d.act.moment_rowadr[w, out] = adr
-    return adr
-
-
 # ---------------------------------------------------------------------------------------------- kinds
 
 
@@ -61,11 +50,10 @@ def joint_transmission(m: Model, d: Data, w: int, i: int):
     """Actuators on joints."""
     kind = m.actuator.trntype[i]
     if kind == JOINT or kind == JOINT_IN_PARENT:
-        adr = begin_row(m, d, w, i, 0)
+        adr = m.actuator.momentadr[i]
         out = m.actuator.outadr[i]
         gear = m.actuator.gear[w, out]
         joint = m.actuator.trnid[i][0]
-        dof = m.jnt.dofadr[joint]
         qadr = m.jnt.qposadr[joint]
         joint_type = m.jnt.type[joint]
         length = float(0.0)
@@ -86,8 +74,6 @@ def joint_transmission(m: Model, d: Data, w: int, i: int):
         else:
             length = gear[0] * d.state.qpos[w, qadr]
             d.act.moment[w, adr] = gear[0]
-        for k in range(m.actuator.momentnnz[i]):
-            d.act.moment_colind[w, adr + k] = dof + k
         d.act.length[w, out] = length
 
 
@@ -95,7 +81,7 @@ def joint_transmission(m: Model, d: Data, w: int, i: int):
 def tendon_transmission(m: Model, d: Data, w: int, i: int):
     """Actuators on tendons."""
     if m.actuator.trntype[i] == TENDON:
-        adr = begin_row(m, d, w, i, 0)
+        adr = m.actuator.momentadr[i]
         out = m.actuator.outadr[i]
         gear = m.actuator.gear[w, out][0]
         tendon = m.actuator.trnid[i][0]
@@ -103,14 +89,13 @@ def tendon_transmission(m: Model, d: Data, w: int, i: int):
         row = m.tendon.ten_J_rowadr[tendon]
         for k in range(m.actuator.momentnnz[i]):
             d.act.moment[w, adr + k] = gear * d.ten.J[w, row + k]
-            d.act.moment_colind[w, adr + k] = m.tendon.ten_J_colind[row + k]
 
 
 @wp.func
 def site_transmission(m: Model, d: Data, w: int, i: int):
     """Actuators on sites, with or without a reference site."""
     if m.actuator.trntype[i] == SITE:
-        adr = begin_row(m, d, w, i, 0)
+        adr = m.actuator.momentadr[i]
         out = m.actuator.outadr[i]
         gear = m.actuator.gear[w, out]
         site = m.actuator.trnid[i][0]
@@ -142,11 +127,9 @@ def site_transmission(m: Model, d: Data, w: int, i: int):
             k -= 1
             if dof > ref_dof:
                 d.act.moment[w, k] = wrench_work(d.inertia.cdof[w, dof], offset, force, torque)
-                d.act.moment_colind[w, k] = dof
                 dof = m.dof.parentid[dof]
             else:
                 d.act.moment[w, k] = -wrench_work(d.inertia.cdof[w, ref_dof], ref_offset, force, torque)
-                d.act.moment_colind[w, k] = ref_dof
                 ref_dof = m.dof.parentid[ref_dof]
 
 
@@ -154,7 +137,7 @@ def site_transmission(m: Model, d: Data, w: int, i: int):
 def crank_transmission(m: Model, d: Data, w: int, i: int):
     """Actuators on slider-cranks."""
     if m.actuator.trntype[i] == SLIDER_CRANK:
-        adr = begin_row(m, d, w, i, 0)
+        adr = m.actuator.momentadr[i]
         out = m.actuator.outadr[i]
         gear = m.actuator.gear[w, out][0]
         crank = m.actuator.trnid[i][0]
@@ -190,11 +173,9 @@ def crank_transmission(m: Model, d: Data, w: int, i: int):
             k -= 1
             if dof1 > dof0:
                 d.act.moment[w, k] = wp.dot(point_motion(d.inertia.cdof[w, dof1], offset1), by_v)
-                d.act.moment_colind[w, k] = dof1
                 dof1 = m.dof.parentid[dof1]
             else:
                 d.act.moment[w, k] = wrench_work(d.inertia.cdof[w, dof0], offset0, -by_v, torque)
-                d.act.moment_colind[w, k] = dof0
                 dof0 = m.dof.parentid[dof0]
 
 
@@ -207,14 +188,11 @@ def orientation_transmission(m: Model, d: Data, w: int, i: int):
         reference = m.actuator.trnid[i][1]
         nnz = m.actuator.momentnnz[i]
         expmap = wp.vec3(0.0)
-        for k in range(3):
-            begin_row(m, d, w, i, k)
         adr = m.actuator.momentadr[i]
         if reference < 0:
             expmap = to_velocity(qpos_quat(d.state.qpos, w, m.jnt.qposadr[target]), 1.0)
             for k in range(3):
                 d.act.moment[w, adr + k] = 1.0
-                d.act.moment_colind[w, adr + k] = m.jnt.dofadr[target] + k
         else:
             body = m.site.bodyid[target]
             ref_body = m.site.bodyid[reference]
@@ -229,7 +207,6 @@ def orientation_transmission(m: Model, d: Data, w: int, i: int):
             while dof != stop or ref_dof != stop:
                 c -= 1
                 spin = wp.vec3(0.0)
-                moving = wp.max(dof, ref_dof)
                 if dof > ref_dof:
                     spin = inverse * angular(d.inertia.cdof[w, dof])
                     dof = m.dof.parentid[dof]
@@ -238,7 +215,6 @@ def orientation_transmission(m: Model, d: Data, w: int, i: int):
                     ref_dof = m.dof.parentid[ref_dof]
                 for k in range(3):
                     d.act.moment[w, adr + k * nnz + c] = spin[k]
-                    d.act.moment_colind[w, adr + k * nnz + c] = moving
         for k in range(3):
             d.act.length[w, out + k] = expmap[k]
 
@@ -247,11 +223,10 @@ def orientation_transmission(m: Model, d: Data, w: int, i: int):
 def adhesion_transmission(m: Model, d: Data, w: int, i: int):
     """Actuators that press the contacts of a body together; needs the contacts, not their constraint rows."""
     if m.actuator.trntype[i] == BODY:
-        adr = begin_row(m, d, w, i, 0)
+        adr = m.actuator.momentadr[i]
         target = m.actuator.trnid[i][0]
         for k in range(m.size.nv):
             d.act.moment[w, adr + k] = 0.0
-            d.act.moment_colind[w, adr + k] = k
         count = int(0)
         for c in range(d.con.ncon[w]):
             geoms = d.con.geom[w, c]
@@ -309,7 +284,7 @@ def stages(m) -> list[Stage]:
 
 def moment_nnz(m) -> np.ndarray:
     """Number of dofs in each row of an actuator's moment."""
-    return np.array([len(_moving_dofs(m, i)) for i in range(m.nactuator)], dtype=np.int32)
+    return np.array([len(_moving_dofs(m, i, 0)) for i in range(m.nactuator)], dtype=np.int32)
 
 
 def moment_adr(m) -> np.ndarray:
@@ -318,18 +293,37 @@ def moment_adr(m) -> np.ndarray:
     return (np.cumsum(size) - size).astype(np.int32)
 
 
-def _moving_dofs(m, i: int) -> list[int]:
-    """The dofs whose motion changes a length of actuator i."""
+def moment_rownnz(m) -> np.ndarray:
+    """Number of dofs in each row of the moment."""
+    return np.repeat(moment_nnz(m), np.asarray(m.actuator_outnum))
+
+
+def moment_rowadr(m) -> np.ndarray:
+    """Address of the first entry of each row of the moment."""
+    nnz = moment_rownnz(m)
+    return np.cumsum(nnz) - nnz
+
+
+def moment_colind(m) -> np.ndarray:
+    """The dof of each entry of the moment; MuJoCo leaves more room than the rows need."""
+    dofs = [dof for i in range(m.nactuator) for k in range(m.actuator_outnum[i]) for dof in _moving_dofs(m, i, k)]
+    return np.array(dofs + [0] * (m.nJmom - len(dofs)), dtype=np.int32)
+
+
+def _moving_dofs(m, i: int, k: int) -> list[int]:
+    """The dofs in output row k of actuator i, ascending."""
     kind = int(m.actuator_trntype[i])
     target, reference = (int(k) for k in m.actuator_trnid[i])
     if kind in (0, 1):
-        return list(range((6, 3, 1, 1)[int(m.jnt_type[target])]))
+        first = int(m.jnt_dofadr[target])
+        return list(range(first, first + (6, 3, 1, 1)[int(m.jnt_type[target])]))
     if kind == 3:
-        return list(range(int(m.ten_J_rownnz[target])))
+        first = int(m.ten_J_rowadr[target])
+        return np.asarray(m.ten_J_colind)[first : first + int(m.ten_J_rownnz[target])].tolist()
     if kind == 5:
         return list(range(m.nv))
     if kind == 6 and reference < 0:
-        return [0]
+        return [int(m.jnt_dofadr[target]) + k]
     dofs = set(_ancestor_dofs(m, int(m.site_bodyid[target])))
     return sorted(dofs ^ set(_ancestor_dofs(m, int(m.site_bodyid[reference])))) if reference >= 0 else sorted(dofs)
 
