@@ -32,7 +32,7 @@ CONTACT_SIDE = 5e-3
 ROLLOUT = {1: 1e-4, 10: 1e-3, 100: 1e-2}
 STATE = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "eq_active", "qacc_warmstart", "time", "history",
          "plastic")  # fmt: skip
-LOST = tuple(int(w) for w in (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC))
+LOST = [int(getattr(mujoco.mjtWarning, f"mjWARN_{name}")) for name in ("BADQPOS", "BADQVEL", "BADQACC")]
 NOISE, TRIALS, SEARCH_STEPS = 1e-6, 3, 300
 CONTACT_PARAMETERS = ("includemargin", "friction", "solref", "solreffriction", "solimp", "dim")
 FULL_STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
@@ -322,11 +322,11 @@ def compare_rollout(m: mujoco.MjModel, d: mujoco.MjData, engine, score: Score) -
             score.wrong[f"rollout {horizon}"] = "; ".join(f"{k}: {v}" for k, v in verdict.wrong.items())
 
 
-def compare(m: mujoco.MjModel) -> Score:
-    """Forward fields and rollouts of one model."""
+def compare(m: mujoco.MjModel, *, ours: mujoco.MjModel | None = None) -> Score:
+    """Forward fields and rollouts of one model; the engine may be given another, to see whether that is noticed."""
     score = Score()
     d = rich_state(m)
-    engine = make_engine(m, d)
+    engine = make_engine(ours or m, d)
     compare_forward(m, d, engine, score)
     if m.nv:
         compare_rollout(m, d, engine, score)

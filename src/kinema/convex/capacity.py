@@ -145,7 +145,8 @@ class Guard:
         wp.launch(_clear_bits, dim=status.shape[0], inputs=[status, bits], device=self.engine.device)
         if self.on_overflow == "raise":
             raise SimulationError(f'{text} Use on_overflow="grow" to make room as needed')
-        warnings.warn(f'{text} What found no room was left out; on_overflow="grow" makes room', RuntimeWarning, stacklevel=4)
+        text = f'{text} What found no room was left out; on_overflow="grow" makes room'
+        warnings.warn(text, RuntimeWarning, stacklevel=4)
 
     # ------------------------------------------------------------------------------------------ growing
 

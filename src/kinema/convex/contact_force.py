@@ -1,7 +1,7 @@
 """Contact forces, for all worlds at once: in contact frames (mj_contactForce), and summed over each body.
 
-    contact_forces(sim)        (nworld, nconmax, 6)  force and torque in the contact's frame: normal, two tangents; spin, rolls
-    body_contact_forces(sim)   (nworld, nbody, 6)    force and torque about the body's centre of mass, in the world's frame
+    contact_forces(sim)       (nworld, nconmax, 6)  in contact frames: normal force, two tangents; torques: spin, two rolls
+    body_contact_forces(sim)  (nworld, nbody, 6)    in the world's frame: force, torque about the body's centre of mass
 
 Contacts beyond `ncon` of a world, and those without rows, have none. The force acts on geom 2; geom 1 gets its opposite.
 """
