@@ -122,14 +122,21 @@ class Sweep:
 
 
 @wp.struct
-class Settings:
-    """Options of the iterative algorithms (mjOption), and the broad phase of scenes of many geoms."""
+class Options:
+    """Options of the iterative algorithms (mjOption)."""
 
     ccd_iterations: int
     ccd_tolerance: float
     multiccd: int
     sdf_iterations: int
     sdf_initpoints: int
+
+
+@wp.struct
+class Settings:
+    """Options, and the broad phase of scenes of many geoms."""
+
+    options: Options
     sweep: Sweep
 
 

@@ -9,7 +9,7 @@ from functools import cache
 
 import warp as wp
 
-from kinema.collide.bundles import Geoms, Meshes, Settings, Touch
+from kinema.collide.bundles import Geoms, Meshes, Options, Touch
 from kinema.collide.emit import emit
 from kinema.collide.epa import Depth, epa
 from kinema.collide.gjk import FAR, Gjk, gjk
@@ -105,7 +105,7 @@ def convex_pair(capacity: int, polygon_max: int, degree_max: int):
         margin: float,
         geoms: Geoms,
         meshes: Meshes,
-        settings: Settings,
+        options: Options,
         touch: Touch,
         base: int,
     ) -> int:
@@ -113,12 +113,12 @@ def convex_pair(capacity: int, polygon_max: int, degree_max: int):
         m = real(margin)
         s1 = geom_shape(geoms, w, g1, m)
         s2 = geom_shape(geoms, w, g2, m)
-        tolerance = real(settings.ccd_tolerance)
-        r = signed_distance(meshes, s1, s2, tolerance, settings.ccd_iterations, ZERO, True)
+        tolerance = real(options.ccd_tolerance)
+        r = signed_distance(meshes, s1, s2, tolerance, options.ccd_iterations, ZERO, True)
         if not r.found or r.dist >= ZERO:
             return 0
         none = wp.vec3()
-        if settings.multiccd != 0 and may_have_several(s1, s2):
+        if options.multiccd != 0 and may_have_several(s1, s2):
             c = several_contacts(meshes, s1, s2, r.x1, r.x2, r.id1, r.id2, r.p1, r.p2)
             if c.n > 0:
                 for k in range(c.n):

@@ -18,7 +18,7 @@ import warp as wp
 from kinema.collide import upload
 from kinema.collide.bound import boxes_apart, spheres_apart
 from kinema.collide.broad import count_pairs, place_pairs, sort_geoms, sweep_world, write_pairs
-from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Pairs, Settings, Touch
+from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Options, Pairs, Settings, Touch
 from kinema.collide.convex import convex_pair
 from kinema.collide.filter import geom_pairs
 from kinema.collide.hfield import hfield_pair
@@ -73,6 +73,13 @@ class Build(NamedTuple):
         return self._replace(mask=mask) if mask & ~PRIMITIVES else Build(mask, 0, 0, 0, self.sweep)
 
 
+@wp.func
+def is_near(w: int, pair: int, geoms: Geoms, pairs: Pairs) -> bool:
+    """Whether the bounding spheres of a pair overlap. Asked before calling ``collide_pair``, which is not inlined."""
+    g = pairs.geom[w, pair]
+    return not spheres_apart(geoms, w, g[0], g[1], pairs.margin[w, pair] + pairs.gap[w, pair])
+
+
 @cache
 def pair_function(build: Build):
     """The narrow phase of the pair functions in the mask, behind one door; other functions are not compiled."""
@@ -90,16 +97,14 @@ def pair_function(build: Build):
         meshes: Meshes,
         hfields: HeightFields,
         pairs: Pairs,
-        settings: Settings,
+        options: Options,
         touch: Touch,
         base: int,
     ) -> int:
-        """Write the contacts of one pair of world w from slot ``base`` on; return their number."""
+        """Write the contacts of one near pair of world w from slot ``base`` on; return their number."""
         g1 = pairs.geom[w, pair][0]
         g2 = pairs.geom[w, pair][1]
         margin = pairs.margin[w, pair] + pairs.gap[w, pair]
-        if spheres_apart(geoms, w, g1, g2, margin):
-            return 0
         function = pairs.function[w, pair]
         n = int(0)
         if wp.static(mask & PRIMITIVES != 0):
@@ -107,13 +112,13 @@ def pair_function(build: Build):
         if wp.static(mask & CONVEX != 0):
             if function == wp.static(int(PairFunction.CONVEX)):
                 if not boxes_apart(geoms, w, g1, g2, margin):
-                    n += collide_convex(w, g1, g2, margin, geoms, meshes, settings, touch, base)
+                    n += collide_convex(w, g1, g2, margin, geoms, meshes, options, touch, base)
         if wp.static(mask & HFIELD != 0):
             if function == wp.static(int(PairFunction.HFIELD_CONVEX)):
-                n += collide_hfield(w, g1, g2, margin, geoms, meshes, hfields, settings, touch, base)
+                n += collide_hfield(w, g1, g2, margin, geoms, meshes, hfields, options, touch, base)
         if wp.static(mask & FIELD != 0):
             if function == wp.static(int(PairFunction.SDF_DESCENT)):
-                n += collide_sdf(w, g1, g2, geoms, settings, touch, base)
+                n += collide_sdf(w, g1, g2, geoms, options, touch, base)
         return n
 
     return collide_pair
@@ -170,10 +175,11 @@ def world_function(build: Build):
             sweep_world(geoms, settings.sweep, pairs, contacts.status, w)
         found = int(0)
         for pair in range(pairs.count[w]):
-            n = collide_pair(w, pair, geoms, meshes, hfields, pairs, settings, touch, found)
-            for k in range(found, wp.min(found + n, contacts.dist.shape[1])):
-                finish_contact(contacts, pairs, w, k, pair)
-            found += n
+            if is_near(w, pair, geoms, pairs):
+                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, settings.options, touch, found)
+                for k in range(found, wp.min(found + n, contacts.dist.shape[1])):
+                    finish_contact(contacts, pairs, w, k, pair)
+                found += n
         finish_world(contacts, w, found)
 
     return detect_world
@@ -213,7 +219,10 @@ def pair_kernel(build: Build):
         k, w = wp.tid()
         pair = selected[k]
         if pair < pairs.count[w] and (mask >> pairs.function[w, pair]) & 1 != 0:
-            count[w, pair] = collide_pair(w, pair, geoms, meshes, hfields, pairs, settings, touch, pairs.slot[pair])
+            n = int(0)
+            if is_near(w, pair, geoms, pairs):
+                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, settings.options, touch, pairs.slot[pair])
+            count[w, pair] = n
 
     return detect_pairs
 

@@ -8,7 +8,7 @@ from functools import cache
 
 import warp as wp
 
-from kinema.collide.bundles import Geoms, HeightFields, Meshes, Settings, Touch
+from kinema.collide.bundles import Geoms, HeightFields, Meshes, Options, Settings, Touch
 from kinema.collide.convex import convex_distance
 from kinema.collide.hfield import hfield_pair
 from kinema.collide.precision import ZERO, real
@@ -38,7 +38,7 @@ def distance_function(mask: int, capacity: int):
         geoms: Geoms,
         meshes: Meshes,
         hfields: HeightFields,
-        settings: Settings,
+        options: Options,
         touch: Touch,
         base: int,
     ):
@@ -53,8 +53,8 @@ def distance_function(mask: int, capacity: int):
             if function == wp.static(int(PairFunction.CONVEX)) or function == wp.static(int(PairFunction.BOX_BOX)):
                 s1 = geom_shape(geoms, w, geom[0], ZERO)
                 s2 = geom_shape(geoms, w, geom[1], ZERO)
-                tolerance = real(settings.ccd_tolerance)
-                iterations = settings.ccd_iterations
+                tolerance = real(options.ccd_tolerance)
+                iterations = options.ccd_iterations
                 r = signed_distance(meshes, s1, s2, tolerance, iterations, real(cutoff), True)
                 if r.found and float(r.dist) < cutoff:
                     return float(r.dist), wp.vec3(r.x1), wp.vec3(r.x2)
@@ -68,7 +68,7 @@ def distance_function(mask: int, capacity: int):
             n = collide_primitive(w, g1, g2, function, cutoff, geoms, meshes, touch, base)
         if wp.static(mask & HFIELD != 0):
             if function == wp.static(int(PairFunction.HFIELD_CONVEX)):
-                n = collide_hfield(w, g1, g2, cutoff, geoms, meshes, hfields, settings, touch, base)
+                n = collide_hfield(w, g1, g2, cutoff, geoms, meshes, hfields, options, touch, base)
         for k in range(n):
             d = touch.dist[w, base + k]
             if d < dist:
@@ -101,7 +101,9 @@ def distance_kernel(mask: int, capacity: int):
     ):
         k, w = wp.tid()
         p = pair[k]
-        d, a, b = geom_distance(w, wp.vec2i(p[0], p[1]), p[2], cutoff[k], geoms, meshes, hfields, settings, touch, p[3])
+        d, a, b = geom_distance(
+            w, wp.vec2i(p[0], p[1]), p[2], cutoff[k], geoms, meshes, hfields, settings.options, touch, p[3]
+        )
         dist[w, k] = d
         start[w, k] = a
         end[w, k] = b

@@ -9,7 +9,7 @@ from functools import cache
 
 import warp as wp
 
-from kinema.collide.bundles import Geoms, HeightFields, Meshes, Settings, Touch
+from kinema.collide.bundles import Geoms, HeightFields, Meshes, Options, Touch
 from kinema.collide.convex import convex_distance
 from kinema.collide.emit import emit
 from kinema.collide.precision import HALF, ONE, ZERO, mat33r, real, unit, vec3r
@@ -54,7 +54,7 @@ def hfield_pair(capacity: int):
         geoms: Geoms,
         meshes: Meshes,
         hfields: HeightFields,
-        settings: Settings,
+        options: Options,
         touch: Touch,
         base: int,
     ) -> int:
@@ -97,7 +97,7 @@ def hfield_pair(capacity: int):
         s1.type = HFIELD
         s1.margin = m
         s1.size = vec3r(-real(size[3]), ZERO, ZERO)
-        tolerance = real(settings.ccd_tolerance)
+        tolerance = real(options.ccd_tolerance)
         count = int(0)
         for r in range(rmin, rmax):
             s1.mat[1] = sample(hfields, id, r + 1, cmin)
@@ -108,7 +108,7 @@ def hfield_pair(capacity: int):
                 s1.mat[2] = sample(hfields, id, r + 1 - k % 2, k // 2)
                 top = wp.max(s1.mat[0, 2], wp.max(s1.mat[1, 2], s1.mat[2, 2]))
                 if top >= zmin - m and count < MOST:
-                    d = signed_distance(meshes, s1, s2, tolerance, settings.ccd_iterations, ZERO, True)
+                    d = signed_distance(meshes, s1, s2, tolerance, options.ccd_iterations, ZERO, True)
                     if d.found and d.dist < ZERO:
                         normal = mat1 * unit(d.x1 - d.x2)
                         pos = pos1 + mat1 * (HALF * (d.x1 + d.x2))

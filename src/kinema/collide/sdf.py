@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import warp as wp
 
-from kinema.collide.bundles import Geoms, Settings, Touch
+from kinema.collide.bundles import Geoms, Options, Touch
 from kinema.collide.emit import emit
 from kinema.collide.precision import HALF, ONE, TINY, TWO, ZERO, mat33r, real, unit, vec3r
 from kinema.collide.support import BOX, CAPSULE, CYLINDER, ELLIPSOID, SPHERE
@@ -215,7 +215,7 @@ def sdf_pair(distance: wp.Function):
         return x, value
 
     @wp.func
-    def collide_sdf(w: int, g1: int, g2: int, geoms: Geoms, settings: Settings, touch: Touch, base: int) -> int:
+    def collide_sdf(w: int, g1: int, g2: int, geoms: Geoms, options: Options, touch: Touch, base: int) -> int:
         """Write the contacts of geom g1 and field g2 of world w from slot ``base`` on; return their number."""
         pos1 = vec3r(geoms.xpos[w, g1])
         pos2 = vec3r(geoms.xpos[w, g2])
@@ -238,13 +238,13 @@ def sdf_pair(distance: wp.Function):
 
         known = wp.zeros(shape=(wp.static(MOST),), dtype=vec3r)
         count = int(0)
-        for j in range(settings.sdf_initpoints):
+        for j in range(options.sdf_initpoints):
             h = vec3r(halton(j, 2), halton(j, 3), halton(j, 5))
             x = wp.transpose(mat21) * (low + wp.cw_mul(high - low, h) - pos21)
             dist = BOUND
             two = int(2)
             for objective in range(two):
-                steps = wp.where(objective == 0, settings.sdf_iterations, 1)
+                steps = wp.where(objective == 0, options.sdf_iterations, 1)
                 x, dist = descend(geoms, w, g1, g2, pos21, mat21, x, objective, steps)
             new = dist <= ZERO and count < wp.static(MOST)
             for k in range(count):

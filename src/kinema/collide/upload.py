@@ -9,6 +9,7 @@ from kinema.collide.bundles import (
     Geoms,
     HeightFields,
     Meshes,
+    Options,
     Pairs,
     Settings,
     Touch,
@@ -92,13 +93,15 @@ def height_fields(m) -> HeightFields:
 
 def settings(m) -> Settings:
     """Options of the iterative algorithms."""
-    s = Settings()
+    s = Options()
     s.ccd_iterations = int(m.opt.ccd_iterations)
     s.ccd_tolerance = float(m.opt.ccd_tolerance)
     s.multiccd = 0 if int(m.opt.disableflags) & DISABLE_MULTICCD else 1
     s.sdf_iterations = int(m.opt.sdf_iterations)
     s.sdf_initpoints = int(m.opt.sdf_initpoints)
-    return s
+    settings = Settings()
+    settings.options = s
+    return settings
 
 
 def pairs(host: GeomPairs, nworld: int) -> Pairs:
