@@ -264,7 +264,8 @@ def compare_rows(m, d, near, engine, score: Score) -> None:
     theirs = row_sums(m, dense_jacobian(m, d), d.efc_D, d.efc_aref)
     others = [row_sums(m, dense_jacobian(m, o), o.efc_D, o.efc_aref) for o in near if o.nefc == n]
     for k, name in enumerate(("J'DJ", "J'D aref")):
-        score.check(name, ours[k], theirs[k], CONTACT_SIDE, max([np.abs(o[k] - theirs[k]).max() for o in others], default=0))
+        slack = max([np.abs(o[k] - theirs[k]).max() for o in others], default=0.0)
+        score.check(name, ours[k], theirs[k], CONTACT_SIDE, slack)
 
 
 def compare_sensors(m, d, best, near, engine, score: Score) -> None:
@@ -276,8 +277,8 @@ def compare_sensors(m, d, best, near, engine, score: Score) -> None:
         at = np.concatenate([np.arange(m.sensor_adr[i], m.sensor_adr[i] + m.sensor_dim[i])
                              for i in np.flatnonzero(m.sensor_type == kind)])  # fmt: skip
         slack = max(min(np.abs(o.sensordata[at] - b.sensordata[at]).max(initial=0.0) for b in (d, best)) for o in near)
-        score.check(f"sensor {mujoco.mjtSensor(kind).name[7:].lower()}", ours[at], d.sensordata[at], CONTACT_SIDE, slack,
-                    alternative=best.sensordata[at])  # fmt: skip
+        name = f"sensor {mujoco.mjtSensor(kind).name[7:].lower()}"
+        score.check(name, ours[at], d.sensordata[at], CONTACT_SIDE, slack, alternative=best.sensordata[at])
 
 
 def rollout(m: mujoco.MjModel, d: mujoco.MjData, rounding: bool = False) -> dict[int, np.ndarray] | None:

@@ -1,7 +1,7 @@
 """An engine whose stages are kernels of their own: the same physics, compiled once for all models.
 
-The engine's one kernel a recipe is fast to run and slow to compile, and nearly every model of the corpus has a recipe of
-its own. Stages are few; those that are made to measure (detection, the solver) are taken in a common size.
+The engine's one kernel a recipe is fast to run and slow to compile, and nearly every model of the corpus has a recipe
+of its own. Stages are few; those that are made to measure (detection, the solver) are taken in a common size.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Models of the corpus in contact-rich states, against MuJoCo: contacts, rows, forces, accelerations, sensors, rollouts.
+"""Models of the corpus in contact-rich states, against MuJoCo: contacts, rows, forces, sensors, rollouts.
 
 A sample runs in every test run; KINEMA_CONFORMANCE=full runs the whole corpus (most of an hour) and writes the page.
 """
@@ -57,9 +57,10 @@ def report(scores: dict[str, Score]) -> str:
     fields = sum(not is_rollout(f) for score in known for f in score.compared)
     wrong = sum(not is_rollout(f) for score in known for f in score.wrong)
     forward, rolled = tally(scores)
+    scored = sum(any(map(is_rollout, score.compared)) for score in known)
     notes = f"""
-{100 * (1 - wrong / max(fields, 1)):.2f} % of {fields} forward fields conform; {len(forward)} of {len(known)} models on all
-of them. {len(rolled)} of {sum(any(map(is_rollout, s.compared)) for s in known)} models conform in every rollout that can be scored. \
+Of {fields} forward fields {100 * (1 - wrong / max(fields, 1)):.2f} % conform; {len(forward)} of {len(known)} models
+conform on all of them. {len(rolled)} of {scored} models conform in every rollout that can be scored.
 {len(scores) - len(known)} models are refused.
 {_NOTES}"""
     return section("Contacts and constraints", failing, len(scores), notes=notes)
@@ -106,9 +107,9 @@ def test_contact_dynamics_conform(capsys):
 
 _NOTES = """
 A contact-rich state of each model (the fullest of a short run), and 1, 10 and 100 steps from it. Compared with MuJoCo
-(float64): kinematics to 1e-4 of the field's scale, mass matrix and forces to 1e-3, qacc_smooth to 2e-3; contacts (number,
-place, frame, distance, parameters), rows (numbers, diag J'DJ, J'D aref), qacc, constraint force and sensors to 5e-3;
-positions and velocities of rollouts to 1e-4, 1e-3, 1e-2. To each is added three times what 1e-6 of noise in the state
+(float64): kinematics to 1e-4 of the field's scale, mass matrix and forces to 1e-3, qacc_smooth to 2e-3; contacts
+(number, place, frame, distance, parameters), rows (numbers, diag J'DJ, J'D aref), qacc, constraint force and sensors
+to 5e-3; positions and velocities of rollouts to 1e-4, 1e-3, 1e-2. To each is added three times what 1e-6 of noise in the state
 does to MuJoCo itself. The solver may match MuJoCo at the model's own iterations or at convergence, and rollouts are
 scored while MuJoCo agrees with itself under noise of float32's size.
 """

@@ -1,9 +1,9 @@
 """Contact forces, for all worlds at once: in contact frames (mj_contactForce), and summed over each body.
 
-    contact_forces(sim)       (nworld, nconmax, 6)  in contact frames: normal force, two tangents; torques: spin, two rolls
+    contact_forces(sim)       (nworld, nconmax, 6)  in contact frames: normal force, two tangents; spin, two rolls
     body_contact_forces(sim)  (nworld, nbody, 6)    in the world's frame: force, torque about the body's centre of mass
 
-Contacts beyond `ncon` of a world, and those without rows, have none. The force acts on geom 2; geom 1 gets its opposite.
+Contacts beyond `ncon` of a world, and those without rows, have none. The force acts on geom 2, its opposite on geom 1.
 """
 
 from __future__ import annotations
