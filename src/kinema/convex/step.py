@@ -186,7 +186,7 @@ def inverse_dynamics(m, collision: list[Stage], extension: Extension = NONE) -> 
 
 def motion() -> list[Stage]:
     """Poses and velocities of bodies, for whoever shows the state after a step."""
-    return [Stage(kinematics.kinematics), Stage(com.com_pos), Stage(velocity.com_vel)]
+    return [*kinematics.stages(), *com.stages(), Stage(velocity.com_vel)]
 
 
 def substeps(m) -> int:
