@@ -9,9 +9,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from kinema.convex import step as recipe
-from kinema.convex.engine import Engine
-from kinema.convex.stage import Stage
+from .staged import StagedEngine
 
 STATES, NOISE = 3, 1e-6
 RTOL = {
@@ -61,30 +59,10 @@ def disturbed(m: mujoco.MjModel, d: mujoco.MjData) -> mujoco.MjData:
     return other
 
 
-def union(recipes: list[tuple[Stage, ...]]) -> tuple[Stage, ...]:
-    """One recipe that holds all: models share its kernel, and what a model does not have loops over nothing."""
-    merged: list[Stage] = []
-    for stages in recipes:
-        at = 0
-        for stage in stages:
-            if stage in merged:
-                at = merged.index(stage) + 1
-            else:
-                merged.insert(at, stage)
-                at += 1
-    return tuple(merged)
-
-
-def smooth_recipe(m: mujoco.MjModel) -> tuple[Stage, ...]:
-    """The model's own recipe without collision."""
-    return tuple(recipe.step(m, []))
-
-
-def disagreements(m: mujoco.MjModel, stages: tuple[Stage, ...], *, ours=None) -> dict[str, str]:
+def disagreements(m: mujoco.MjModel, *, ours=None) -> dict[str, str]:
     """Fields and rollouts in which Kinema, running `ours` or the same model, differs from MuJoCo, with an example."""
     states = [random_state(m, seed) for seed in range(STATES)]
-    engine = Engine(ours or m, STATES, device="cpu")
-    engine.recipes["step"] = stages
+    engine = StagedEngine(ours or m, STATES, device="cpu")
     for name in INPUTS:
         if np.size(getattr(states[0], name)):
             engine.write(name, np.stack([getattr(d, name) for d in states]))

@@ -6,15 +6,20 @@ import pytest
 
 from kinema.convex.engine import Engine
 
+from ..conformance.staged import StagedEngine
+
 INPUTS = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "xfrc_applied", "qfrc_applied", "plastic", "time")
 
 
 @pytest.fixture
 def twin():
-    """An engine of two worlds whose second holds MuJoCo's state; the first stays at the initial state."""
+    """An engine of two worlds whose second holds MuJoCo's state; the first stays at the initial state.
+
+    Its stages are kernels of their own, which all models share: quick to compile.
+    """
 
     def make(m, d, **options) -> Engine:
-        engine = Engine(m, nworld=2, device="cpu", **options)
+        engine = StagedEngine(m, nworld=2, device="cpu", **options)
         for name in INPUTS:
             if np.size(getattr(d, name)):
                 engine.write(name, getattr(d, name), worlds=[1])
