@@ -126,6 +126,15 @@ def test_fusestatic(more, fuse):
     agree(FUSED.format(more=more, fuse=fuse))
 
 
+def test_materials_of_meshes():
+    ours, _ = agree(
+        """<mujoco><asset><material name="m"/><material name="n"/><mesh name="t" vertex="0 0 0 1 0 0 0 1 0 0 0 1"
+        material="m"/></asset><worldbody><geom type="mesh" mesh="t"/><geom type="box" mesh="t"/>
+        <geom type="mesh" mesh="t" material="n"/></worldbody></mujoco>"""
+    )
+    assert ours.geom_matid.tolist() == [0, 0, 1]
+
+
 def test_discardvisual():
     ours, _ = agree(
         """<mujoco><compiler discardvisual="true"/><asset><material name="m"/></asset><worldbody>

@@ -26,10 +26,10 @@ def discard_visual(c: Compilation) -> None:
         c.elements[kind] = [e for e in c.elements[kind] if e.name in named[kind]]
     c.renumber("geom", "mesh", "material", "texture")
     kept = set(c.ids("material"))
-    for kind in ("geom", "site", "tendon", "skin", "mesh"):
-        for e in c.elements[kind]:
-            if e.reference("material", "material") not in kept:
-                e.resolved["material"] = ""
+    assets = [e.record.asset for e in c.elements["geom"] if e.record.asset is not None]
+    for e in [*(e for kind in ("geom", "site", "tendon", "skin", "mesh") for e in c.elements[kind]), *assets]:
+        if e.reference("material", "material") not in kept:
+            e.resolved["material"] = ""
     textures = set(c.ids("texture"))
     for e in [*c.elements["material"], *c.elements["light"]]:
         if e.reference("texture", "texture") not in textures:

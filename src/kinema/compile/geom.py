@@ -55,6 +55,8 @@ class Geom:
     group: int
     mesh: int = -1
     hfield: int = -1
+    asset: Element | None = None
+    """The mesh asset it names, also when it is only fitted to it."""
     inertial: Inertial = field(default_factory=Inertial)
     aabb: list[float] = field(default_factory=lambda: [0.0] * 6)
     rbound: float = 0.0
@@ -89,7 +91,7 @@ def compile_geom(c: Compilation, e: Element, infer_inertia: bool) -> Geom:
     g.surfacevel = e.vector("surfacevel", (0.0,) * 6, at_most=6).tolist()
     mesh = None
     if g.mesh >= 0:
-        mesh = c.scratch["meshes"][g.mesh]
+        mesh, g.asset = c.scratch["meshes"][g.mesh], c.elements["mesh"][g.mesh]
         _take_mesh_frame(e, g, mesh)
         if g.kind not in (MESH, SDF):
             g.mesh, mesh = -1, None
@@ -265,9 +267,8 @@ def fill_geoms(c: Compilation) -> None:
 def material_of(c: Compilation, e: Element) -> int:
     """Material of a geom or site: its own, else that of its mesh."""
     own = c.reference(e, "material")
-    if own >= 0 or getattr(e.record, "mesh", -1) < 0:
-        return own
-    return c.reference(c.elements["mesh"][e.record.mesh], "material")
+    mesh = getattr(e.record, "asset", None)
+    return own if own >= 0 or mesh is None else c.reference(mesh, "material")
 
 
 def same_frame(pos: list[float], quat: list[float], body: Any) -> int:
