@@ -3,10 +3,11 @@
 import mujoco
 import numpy as np
 import pytest
+import warp as wp
 
 from kinema.convex.constraint import assemble
-from kinema.convex.solve.dual import projected_gauss_seidel
-from kinema.convex.stage import Stage
+from kinema.convex.solve.dual import noslip, projected_gauss_seidel
+from kinema.convex.stage import Stage, lane_kernel
 from tests.convex.constraint.test_rows import SCENE
 from tests.convex.stage_harness import Harness
 
@@ -21,7 +22,7 @@ def solve(m, d, iterations, warm=False):
     for name in ("efc_J", "dual_B", "dual_block"):  # what lies outside the blocks must never be read
         harness.layout.arrays[name].fill_(np.nan)
     harness.write("qacc_warmstart", d.qacc_warmstart if warm else np.zeros(m.nv))
-    harness.run(*assemble.stages(m), Stage(projected_gauss_seidel(), lanes=True))
+    harness.run(*(stage for part in assemble.stages(m) for stage in part), Stage(projected_gauss_seidel(), lanes=True))
     return harness
 
 
@@ -96,3 +97,11 @@ def test_models_that_ask_for_it(dm_control_assets, random_state, twin, agree):
     engine.forward()
     assert d.nefc > 0
     agree(engine, d, ["qacc", "qfrc_constraint"], rtol=2e-3)
+
+
+@pytest.mark.parametrize("make", [projected_gauss_seidel, noslip])
+def test_compiles_for_cuda(make, tmp_path):
+    """Native code for lane groups, on a machine without a GPU."""
+    kernel = lane_kernel((Stage(make(), lanes=True),))
+    wp.compile_aot_module(kernel.module, arch=90, module_dir=str(tmp_path), use_ptx=True)
+    assert list(tmp_path.glob("*.ptx"))

@@ -21,7 +21,7 @@ def solve_both(m, d, warm=False, solver=None):
         harness.layout.arrays[name].fill_(np.nan)
     if not warm:
         harness.write("qacc_warmstart", np.zeros(m.nv))
-    harness.run(*assemble.stages(m), Stage(solver or newton(m.nv), lanes=True))
+    harness.run(*(stage for part in assemble.stages(m) for stage in part), Stage(solver or newton(m.nv), lanes=True))
     return harness
 
 

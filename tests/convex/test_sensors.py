@@ -109,7 +109,7 @@ NEEDS = (
     Stage(loads.joint_loads),
 )
 FUNCTIONS = (*(func for func, _ in sensors.FAMILIES.values()), reading.cut_off)
-READINGS = tuple(Stage(func, over="nsensor") for func in FUNCTIONS)
+READINGS = tuple(sensors.together(FUNCTIONS))
 ROWS = ("efc_force", "efc_type", "efc_id", "efc_pos", "efc_margin", "efc_vel")
 
 
@@ -183,7 +183,7 @@ def test_the_recipe_has_only_the_families_a_model_has():
       <worldbody><body><joint name="j"/><geom size=".1"/><site name="s"/></body></worldbody>
       <sensor><jointpos joint="j"/><gyro site="s"/></sensor>
     </mujoco>""")
-    assert [stage.func.key for stage in sensors.stages(m)] == ["joint_sensor", "frame_velocity"]
+    assert [stage.func.key for stage in sensors.stages(m)] == ["joint_sensor_then_frame_velocity"]
     m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_SENSOR)
     assert sensors.stages(m) == []
 

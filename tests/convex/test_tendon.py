@@ -11,9 +11,7 @@ from . import pulled
 from .stage_harness import Harness
 
 POSITION = (
-    Stage(kinematics.kinematics),
-    Stage(kinematics.geom_pose, over="ngeom"),
-    Stage(kinematics.site_pose, over="nsite"),
+    *kinematics.stages(),
     *com.stages(),
     Stage(tendon.fixed_tendon, over="ntendon"),
     Stage(tendon.spatial_tendon, over="ntendon"),

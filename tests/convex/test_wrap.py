@@ -21,9 +21,7 @@ SCENE = """
 </mujoco>
 """
 STAGES = (
-    Stage(kinematics.kinematics),
-    Stage(kinematics.geom_pose, over="ngeom"),
-    Stage(kinematics.site_pose, over="nsite"),
+    *kinematics.stages(),
     Stage(tendon.spatial_tendon, over="ntendon"),
     Stage(tendon.tendon_paths),
 )

@@ -1,14 +1,16 @@
 """Forward kinematics: from qpos to the pose of every body, joint, geom and site.
 
-    x_b = x_p + R_p p_b,   q_b = q_p q_b0,   then each joint of b turns or slides the body about its own anchor.
+    x_b = x_p + R_p p_b,   q_b = q_p q_b'     (p_b, q_b'): pose of b in its parent's frame, joints included
 
-Bodies are numbered parents first, so one pass over them is enough.
+What joints do to a body does not depend on where its parent is. So every body first finds its pose in its parent's
+frame by itself; one pass over the bodies, parents first, carries these to the world's.
 """
 
 import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
+from kinema.convex.stage import Stage
 from kinema.math.quaternion import axis_angle, mul_quat, normalize, rotate, to_mat
 
 FREE, BALL, SLIDE, HINGE = wp.constant(0), wp.constant(1), wp.constant(2), wp.constant(3)
@@ -21,62 +23,77 @@ def qpos_quat(qpos: wp.array2d(dtype=float), w: int, adr: int) -> wp.vec4:
 
 
 @wp.func
-def kinematics(m: Model, d: Data, w: int):
-    """Poses of bodies, joint anchors and axes."""
-    d.pose.xpos[w, 0] = wp.vec3(0.0)
-    d.pose.xipos[w, 0] = wp.vec3(0.0)
-    d.pose.xquat[w, 0] = wp.vec4(1.0, 0.0, 0.0, 0.0)
-    d.pose.xmat[w, 0] = wp.identity(3, dtype=float)
-    d.pose.ximat[w, 0] = wp.identity(3, dtype=float)
-    for b in range(1, m.size.nbody):
-        first = m.body.jntadr[b]
-        count = m.body.jntnum[b]
+def local_pose(m: Model, d: Data, w: int, b: int):
+    """Pose of one body in its parent's frame, and the anchors and axes of its joints there.
+
+    Joints act one after the other, each on the frame the ones before it have left.
+    """
+    first = m.body.jntadr[b]
+    count = m.body.jntnum[b]
+    pos = m.body.pos[w, b]
+    quat = m.body.quat[w, b]
+    mocap = m.body.mocapid[b]
+    if b == 0:
         pos = wp.vec3(0.0)
         quat = wp.vec4(1.0, 0.0, 0.0, 0.0)
-        free = bool(False)
-        if count == 1:
-            free = m.jnt.type[first] == FREE
-        if free:
-            a = m.jnt.qposadr[first]
+    if mocap >= 0:
+        pos = d.state.mocap_pos[w, mocap]
+        quat = normalize(d.state.mocap_quat[w, mocap])
+    for j in range(first, first + count):
+        kind = m.jnt.type[j]
+        a = m.jnt.qposadr[j]
+        if kind == FREE:
             pos = wp.vec3(d.state.qpos[w, a], d.state.qpos[w, a + 1], d.state.qpos[w, a + 2])
             quat = qpos_quat(d.state.qpos, w, a + 3)
-            d.pose.xanchor[w, first] = pos
-            d.pose.xaxis[w, first] = m.jnt.axis[w, first]
+            d.pose.xanchor[w, j] = pos
+            d.pose.xaxis[w, j] = m.jnt.axis[w, j]
         else:
-            local_pos = m.body.pos[w, b]
-            local_quat = m.body.quat[w, b]
-            mocap = m.body.mocapid[b]
-            if mocap >= 0:
-                local_pos = d.state.mocap_pos[w, mocap]
-                local_quat = normalize(d.state.mocap_quat[w, mocap])
-            p = m.body.parentid[b]
-            pos = local_pos
-            quat = local_quat
-            if p > 0:
-                parent_quat = d.pose.xquat[w, p]
-                pos = d.pose.xpos[w, p] + rotate(parent_quat, local_pos)
-                quat = mul_quat(parent_quat, local_quat)
-            for j in range(first, first + count):
-                anchor = pos + rotate(quat, m.jnt.pos[w, j])
-                axis = rotate(quat, m.jnt.axis[w, j])
-                a = m.jnt.qposadr[j]
-                kind = m.jnt.type[j]
-                if kind == SLIDE:
-                    pos += axis * (d.state.qpos[w, a] - m.jnt.qpos0[w, a])
+            offset = m.jnt.pos[w, j]
+            local_axis = m.jnt.axis[w, j]
+            anchor = pos + rotate(quat, offset)
+            axis = rotate(quat, local_axis)
+            if kind == SLIDE:
+                pos += axis * (d.state.qpos[w, a] - m.jnt.qpos0[w, a])
+            else:
+                if kind == BALL:
+                    quat = mul_quat(quat, qpos_quat(d.state.qpos, w, a))
                 else:
-                    if kind == BALL:
-                        quat = mul_quat(quat, qpos_quat(d.state.qpos, w, a))
-                    else:
-                        quat = mul_quat(quat, axis_angle(m.jnt.axis[w, j], d.state.qpos[w, a] - m.jnt.qpos0[w, a]))
-                    pos = anchor - rotate(quat, m.jnt.pos[w, j])
-                d.pose.xanchor[w, j] = anchor
-                d.pose.xaxis[w, j] = axis
-            quat = normalize(quat)
-        d.pose.xpos[w, b] = pos
-        d.pose.xquat[w, b] = quat
-        d.pose.xmat[w, b] = to_mat(quat)
-        d.pose.xipos[w, b] = pos + rotate(quat, m.body.ipos[w, b])
-        d.pose.ximat[w, b] = to_mat(mul_quat(quat, m.body.iquat[w, b]))
+                    quat = mul_quat(quat, axis_angle(local_axis, d.state.qpos[w, a] - m.jnt.qpos0[w, a]))
+                pos = anchor - rotate(quat, offset)
+            d.pose.xanchor[w, j] = anchor
+            d.pose.xaxis[w, j] = axis
+    d.pose.xpos[w, b] = pos
+    d.pose.xquat[w, b] = normalize(quat)
+
+
+@wp.func
+def chain(m: Model, d: Data, w: int):
+    """Compose the poses of bodies from the root on: from the parent's frame to the world's."""
+    for b in range(1, m.size.nbody):
+        p = m.body.parentid[b]
+        if p > 0:
+            quat = d.pose.xquat[w, p]
+            d.pose.xpos[w, b] = d.pose.xpos[w, p] + rotate(quat, d.pose.xpos[w, b])
+            d.pose.xquat[w, b] = normalize(mul_quat(quat, d.pose.xquat[w, b]))
+
+
+@wp.func
+def body_pose(m: Model, d: Data, w: int, b: int):
+    """Matrices and inertial frame of one body."""
+    quat = d.pose.xquat[w, b]
+    d.pose.xmat[w, b] = to_mat(quat)
+    d.pose.xipos[w, b] = d.pose.xpos[w, b] + rotate(quat, m.body.ipos[w, b])
+    d.pose.ximat[w, b] = to_mat(mul_quat(quat, m.body.iquat[w, b]))
+
+
+@wp.func
+def joint_pose(m: Model, d: Data, w: int, j: int):
+    """Anchor and axis of one joint, from the frame of its body's parent to the world's."""
+    p = m.body.parentid[m.jnt.bodyid[j]]
+    if p > 0:
+        quat = d.pose.xquat[w, p]
+        d.pose.xanchor[w, j] = d.pose.xpos[w, p] + rotate(quat, d.pose.xanchor[w, j])
+        d.pose.xaxis[w, j] = rotate(quat, d.pose.xaxis[w, j])
 
 
 @wp.func
@@ -95,3 +112,15 @@ def site_pose(m: Model, d: Data, w: int, s: int):
     quat = d.pose.xquat[w, b]
     d.pose.site_xpos[w, s] = d.pose.xpos[w, b] + rotate(quat, m.site.pos[w, s])
     d.pose.site_xmat[w, s] = to_mat(mul_quat(quat, m.site.quat[w, s]))
+
+
+def stages() -> list[Stage]:
+    """mj_kinematics."""
+    return [
+        Stage(local_pose, over="nbody"),
+        Stage(chain),
+        Stage(body_pose, over="nbody"),
+        Stage(joint_pose, over="njnt"),
+        Stage(geom_pose, over="ngeom"),
+        Stage(site_pose, over="nsite"),
+    ]

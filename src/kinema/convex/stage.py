@@ -20,6 +20,7 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.references import pass_by_reference
 from kinema.convex.status import BAD_STATE
+from kinema.math.lanes import sync
 
 WARP_LANES = 32
 pass_by_reference(Model, Data)
@@ -178,23 +179,30 @@ def item_kernel(stage: Stage) -> wp.Kernel:
 
 
 @cache
-def lane_kernel(stage: Stage) -> wp.Kernel:
-    """A group of lanes a world."""
+def lane_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
+    """A group of lanes a world runs every stage."""
 
-    @wp.kernel(enable_backward=False, module="unique")
+    @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128})
     def run(m: Model, d: Data):
         w, lane = wp.tid()
-        if due(d.state.status[w], d.scratch.substep[w], 1, wp.static(stage.advances), wp.static(stage.once)):
-            wp.static(stage.func)(m, d, w, lane)
+        for s in range(wp.static(len(stages))):
+            if due(
+                d.state.status[w], d.scratch.substep[w], 1, wp.static(stages[s].advances), wp.static(stages[s].once)
+            ):
+                wp.static(stages[s].func)(m, d, w, lane)
+            sync()
 
     return run
 
 
 def runs(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
-    """Group neighbouring whole-world stages; the others stand alone."""
+    """Group neighbouring whole-world stages, and neighbouring lane stages; the others stand alone."""
     groups: list[list[Stage]] = []
     for stage in stages:
-        if stage.whole and not stage.alone and groups and groups[-1][-1].whole and not groups[-1][-1].alone:
+        last = groups[-1][-1] if groups else None
+        if last and not stage.alone and not last.alone and (
+            (stage.whole and last.whole) or (stage.lanes and last.lanes)
+        ):
             groups[-1].append(stage)
         else:
             groups.append([stage])

@@ -5,7 +5,7 @@ import warp as wp
 
 from kinema.convex.constraint.contact import contact_addresses, contact_columns, contact_scalars
 from kinema.convex.constraint.equality import anchor_rows, begin_rows, coupling_rows
-from kinema.convex.constraint.friction import friction_rows
+from kinema.convex.constraint.friction import friction_addresses, friction_rows
 from kinema.convex.constraint.limit import limit_addresses, limit_rows
 from kinema.convex.data import Data
 from kinema.convex.model import Model
@@ -17,7 +17,7 @@ CONNECT, WELD = 0, 1
 
 
 @wp.func
-def end_rows(m: Model, d: Data, w: int):
+def close_addresses(m: Model, d: Data, w: int):
     """Flag a world whose rows did not all find room, and keep the marks of high water."""
     d.efc.most[w] = wp.max(d.efc.most[w], d.efc.nefc[w] + d.efc.dropped[w])
     d.crow.most[w] = wp.max(d.crow.most[w], d.con.found[w])
@@ -25,23 +25,21 @@ def end_rows(m: Model, d: Data, w: int):
         d.state.status[w] = d.state.status[w] | ROW_OVERFLOW
 
 
-def stages(m) -> list[Stage]:
-    """The stages that write the rows a model can have."""
+def stages(m) -> tuple[list[Stage], list[Stage]]:
+    """The stages for the rows a model can have: those that give constraints their rows, and those that fill them."""
     off = int(m.opt.disableflags)
-    kind = np.asarray(m.eq_type)
-    anchors = np.isin(kind, (CONNECT, WELD))
-    recipe = [Stage(begin_rows)]
+    anchors = np.isin(np.asarray(m.eq_type), (CONNECT, WELD))
+    give, fill = [Stage(begin_rows)], []
     if not off & DISABLE_EQUALITY:
-        recipe += [Stage(anchor_rows, lanes=True)] if anchors.any() else []
-        recipe += [Stage(coupling_rows, lanes=True)] if (~anchors).any() else []
+        fill += [Stage(anchor_rows, lanes=True)] if anchors.any() else []
+        fill += [Stage(coupling_rows, lanes=True)] if (~anchors).any() else []
     if not off & DISABLE_FRICTIONLOSS and (np.any(m.dof_frictionloss) or np.any(m.tendon_frictionloss)):
-        recipe.append(Stage(friction_rows, lanes=True))
+        give.append(Stage(friction_addresses))
+        fill.append(Stage(friction_rows, lanes=True))
     if not off & DISABLE_LIMIT and (np.any(m.jnt_limited) or np.any(m.tendon_limited)):
-        recipe += [Stage(limit_addresses), Stage(limit_rows, lanes=True)]
+        give.append(Stage(limit_addresses))
+        fill.append(Stage(limit_rows, lanes=True))
     if not off & DISABLE_CONTACT:
-        recipe += [
-            Stage(contact_addresses),
-            Stage(contact_columns, lanes=True),
-            Stage(contact_scalars, over="ncon"),
-        ]
-    return [*recipe, Stage(end_rows)]
+        give.append(Stage(contact_addresses))
+        fill += [Stage(contact_columns, lanes=True), Stage(contact_scalars, lanes=True)]
+    return [*give, Stage(close_addresses)], fill

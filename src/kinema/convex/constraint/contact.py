@@ -106,20 +106,21 @@ def contact_columns(m: Model, d: Data, w: int, lane: int):
 
 
 @wp.func
-def contact_scalars(m: Model, d: Data, w: int, c: int):
-    """Residual, regularization and reference acceleration of the rows of one contact."""
-    r = d.crow.address[w, c]
-    if r >= 0:
-        bodies = d.crow.bodies[w, c]
-        vel = d.crow.vel[w, c]
-        if m.size.flg_surfacevel != 0:
-            vel += surface_velocity(
-                m.geom.surfacevel, d.pose.geom_xpos, d.pose.geom_xmat, w, d.con.geom[w, c], d.con.pos[w, c],
-                d.con.frame[w, c],
-            )  # fmt: skip
-        weight = m.body.invweight0[w, bodies[0]] + m.body.invweight0[w, bodies[1]]
-        opt = wp.vec2(m.opt.impratio[w], solref_floor(m.opt, w))
-        put_rows(d.con, d.crow, d.efc, w, r, c, m.opt.cone, opt, weight, vel)
+def contact_scalars(m: Model, d: Data, w: int, lane: int):
+    """Residual, regularization and reference acceleration of the rows of contacts, shared out among lanes."""
+    for c in range(lane, d.con.ncon[w], lane_count()):
+        r = d.crow.address[w, c]
+        if r >= 0:
+            bodies = d.crow.bodies[w, c]
+            vel = d.crow.vel[w, c]
+            if m.size.flg_surfacevel != 0:
+                vel += surface_velocity(
+                    m.geom.surfacevel, d.pose.geom_xpos, d.pose.geom_xmat, w, d.con.geom[w, c], d.con.pos[w, c],
+                    d.con.frame[w, c],
+                )  # fmt: skip
+            weight = m.body.invweight0[w, bodies[0]] + m.body.invweight0[w, bodies[1]]
+            opt = wp.vec2(m.opt.impratio[w], solref_floor(m.opt, w))
+            put_rows(d.con, d.crow, d.efc, w, r, c, m.opt.cone, opt, weight, vel)
 
 
 @wp.func

@@ -10,45 +10,67 @@ from kinema.math.lanes import lane_count, sync
 
 
 @wp.func
-def friction_rows(m: Model, d: Data, w: int, lane: int):
-    """Append the rows of friction losses."""
-    floor = solref_floor(m.opt, w)
+def friction_addresses(m: Model, d: Data, w: int):
+    """Give every friction loss its row."""
     first = d.efc.nefc[w]
     r = first
+    dropped = d.efc.dropped[w]
     for v in range(m.size.nv):
-        loss = m.dof.frictionloss[w, v]
-        if loss > 0.0:
+        if m.dof.frictionloss[w, v] > 0.0:
             if r < m.size.nefcmax:
-                tree = m.dof.treeid[v]
-                adr = m.tree.dofadr[tree]
-                for i in range(adr + lane, adr + m.tree.dofnum[tree], lane_count()):
-                    d.efc.J[w, r, i] = wp.where(i == v, 1.0, 0.0)
-                if lane == 0:
-                    d.efc.trees[w, r] = wp.vec2i(tree, -1)
-                    residual = vec5(0.0, 0.0, loss, d.state.qvel[w, v], m.dof.invweight0[w, v])
-                    put_scalars(d.efc, w, r, FRICTION_DOF, v, residual, m.dof.solref[w, v], m.dof.solimp[w, v], floor)
+                d.efc.type[w, r] = FRICTION_DOF
+                d.efc.id[w, r] = v
                 r += 1
-            elif lane == 0:
-                d.efc.dropped[w] = d.efc.dropped[w] + 1
+            else:
+                dropped += 1
     for t in range(m.size.ntendon):
-        loss = m.tendon.frictionloss[w, t]
-        if loss > 0.0:
+        if m.tendon.frictionloss[w, t] > 0.0:
             if r < m.size.nefcmax:
-                tendon_columns(d.efc.J, d.ten.J, m.tendon.ten_J_colind, w, lane, r, m.tendon.ten_J_rowadr[t],
-                               m.tendon.ten_J_rownnz[t], 1.0)  # fmt: skip
-                if lane == 0:
-                    d.efc.trees[w, r] = tendon_trees(m.tendon.treenum[t], m.tendon.treeid[t])
-                    residual = vec5(0.0, 0.0, loss, d.ten.velocity[w, t], m.tendon.invweight0[w, t])
-                    put_scalars(d.efc, w, r, FRICTION_TENDON, t, residual, m.tendon.solref_fri[w, t],
-                                m.tendon.solimp_fri[w, t], floor)  # fmt: skip
+                d.efc.type[w, r] = FRICTION_TENDON
+                d.efc.id[w, r] = t
                 r += 1
-            elif lane == 0:
-                d.efc.dropped[w] = d.efc.dropped[w] + 1
-    sync()
-    if lane == 0:
-        d.efc.nf[w] = r - first
-        d.efc.nefc[w] = r
-    sync()
+            else:
+                dropped += 1
+    d.efc.nf[w] = r - first
+    d.efc.nefc[w] = r
+    d.efc.dropped[w] = dropped
+
+
+@wp.func
+def friction_rows(m: Model, d: Data, w: int, lane: int):
+    """Fill the rows of friction losses: lanes share out the columns of J, then the rows."""
+    first = d.efc.ne[w]
+    end = first + d.efc.nf[w]
+    floor = solref_floor(m.opt, w)
+    for r in range(first, end):
+        ident = d.efc.id[w, r]
+        if d.efc.type[w, r] == FRICTION_DOF:
+            tree = m.dof.treeid[ident]
+            adr = m.tree.dofadr[tree]
+            for i in range(adr + lane, adr + m.tree.dofnum[tree], lane_count()):
+                d.efc.J[w, r, i] = wp.where(i == ident, 1.0, 0.0)
+        else:
+            tendon_columns(
+                d.efc.J, d.ten.J, m.tendon.ten_J_colind, w, lane, r, m.tendon.ten_J_rowadr[ident],
+                m.tendon.ten_J_rownnz[ident], 1.0,
+            )  # fmt: skip
+    for r in range(first + lane, end, lane_count()):
+        ident = d.efc.id[w, r]
+        if d.efc.type[w, r] == FRICTION_DOF:
+            d.efc.trees[w, r] = wp.vec2i(m.dof.treeid[ident], -1)
+            loss = m.dof.frictionloss[w, ident]
+            residual = vec5(0.0, 0.0, loss, d.state.qvel[w, ident], m.dof.invweight0[w, ident])
+            put_scalars(
+                d.efc, w, r, FRICTION_DOF, ident, residual, m.dof.solref[w, ident], m.dof.solimp[w, ident], floor
+            )
+        else:
+            d.efc.trees[w, r] = tendon_trees(m.tendon.treenum[ident], m.tendon.treeid[ident])
+            loss = m.tendon.frictionloss[w, ident]
+            residual = vec5(0.0, 0.0, loss, d.ten.velocity[w, ident], m.tendon.invweight0[w, ident])
+            put_scalars(
+                d.efc, w, r, FRICTION_TENDON, ident, residual, m.tendon.solref_fri[w, ident],
+                m.tendon.solimp_fri[w, ident], floor,
+            )  # fmt: skip
 
 
 @wp.func
