@@ -11,7 +11,7 @@ from kinema.compile.context import Compilation
 from kinema.compile.element import Element
 from kinema.compile.frames import apply_frame
 from kinema.compile.geom import GEOM_TYPES, check_size, material_of, read_pose, same_frame
-from kinema.compile.inertia import HFIELD, MESH, PLANE, SDF, SPHERE
+from kinema.compile.inertia import HFIELD, MESH, PLANE, SPHERE
 
 
 @dataclass(slots=True)
@@ -28,8 +28,8 @@ class Site:
 def compile_site(c: Compilation, e: Element) -> Site:
     """One site, in its body's coordinates."""
     kind = e.keyword("type", GEOM_TYPES, SPHERE)
-    if kind in (HFIELD, PLANE, SDF):
-        raise e.error("height fields, planes and SDFs are not allowed in a site", "type")
+    if kind in (HFIELD, PLANE):
+        raise e.error("height fields and planes are not allowed in a site", "type")
     size = e.vector("size", (0.005, 0.005, 0.005), at_most=3).tolist()
     mesh = c.reference(e, "mesh")
     if (kind == MESH) != (mesh >= 0):
