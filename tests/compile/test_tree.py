@@ -121,6 +121,7 @@ def test_an_orientation_on_the_element_beats_another_form_in_its_class():
         "<worldbody><joint/></worldbody>",
         '<worldbody><body name="a"><geom size="1" name="g"/></body><geom name="g" size="1"/></worldbody>',
         '<worldbody><replicate count="2"><body name="a"/></replicate><body name="a0"/></worldbody>',
+        '<worldbody><body><geom size="1"/><replicate count="2"><frame><joint/></frame></replicate></body></worldbody>',
         '<worldbody><body mocap="true"><joint/><geom size="1"/></body></worldbody>',
         '<worldbody><body><joint type="ball"/><joint/><geom size="1"/></body></worldbody>',
         '<worldbody><body><freejoint/><joint/><geom size="1"/></body></worldbody>',

@@ -114,6 +114,8 @@ def read_tree(spec: Spec) -> None:
             if tag in HELD:
                 if HELD[tag] == "joint" and body.is_world:
                     raise spec.element(child, "joint").error("the world body cannot have joints")
+                if HELD[tag] == "joint" and body.element.tag == "replicate":
+                    raise spec.element(child, "joint").error("a joint cannot be a direct child of replicate")
                 body.held[HELD[tag]].append(spec.element(child, HELD[tag], body=body, frame=frame))
             elif tag == "body":
                 read_body(child, add_body(child, body, frame), None)
