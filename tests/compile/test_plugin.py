@@ -2,9 +2,11 @@
 
 import mujoco
 import pytest
+import warp as wp
 
-from kinema.compile.plugin import BUILT_IN, PluginInfo, compile_plugin, known_plugins, register_plugin
+from kinema.compile.plugin import compile_plugin
 from kinema.errors import CompileError
+from kinema.plugins import ActuatorInput, register, unregister
 from tests.compile.sections import WORLD, document, element, prepare
 
 PID = '<extension><plugin plugin="mujoco.pid">{}</plugin><plugin plugin="mujoco.sensor.touch_grid"/></extension>'
@@ -100,17 +102,22 @@ SILENT = {
 }
 
 
+class Other:
+    """A plugin that does nothing much."""
+
+    kp: float = 0.0
+
+    @wp.func
+    def actuator(x: ActuatorInput) -> float:
+        return x.ctrl
+
+
 @pytest.mark.parametrize("name", SILENT)
-def test_refuses_what_mujoco_silently_ignores(name, monkeypatch):
-    monkeypatch.setattr("kinema.compile.plugin._registry", dict(known_plugins()))
-    register_plugin(PluginInfo("test.other", ("kp",), 1))
-    xml = document(PID.format(INSTANCE) + '<extension><plugin plugin="test.other"/></extension>' + SILENT[name])
-    with pytest.raises(CompileError, match="instance"):
-        _compile(xml, document(""))
-
-
-def test_registry():
-    assert [info.name for info in BUILT_IN] == list(known_plugins())[:7]
-    register_plugin(BUILT_IN[0])
-    with pytest.raises(ValueError, match="already registered"):
-        register_plugin(PluginInfo("mujoco.pid"))
+def test_refuses_what_mujoco_silently_ignores(name):
+    register(Other, "test.other")
+    try:
+        xml = document(PID.format(INSTANCE) + '<extension><plugin plugin="test.other"/></extension>' + SILENT[name])
+        with pytest.raises(CompileError, match="instance"):
+            _compile(xml, document(""))
+    finally:
+        unregister("test.other")

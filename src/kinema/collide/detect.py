@@ -22,6 +22,7 @@ from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Option
 from kinema.collide.convex import convex_pair
 from kinema.collide.filter import geom_pairs
 from kinema.collide.hfield import hfield_pair
+from kinema.collide.parameters import ENABLE_OVERRIDE
 from kinema.collide.primitive import primitive_pair
 from kinema.collide.sdf import Fields, sdf_pair
 from kinema.collide.sweep import MANY, colliding
@@ -53,9 +54,10 @@ class Build(NamedTuple):
     degree: int  # polygons at one vertex of a mesh
     sweep: bool  # whether the pairs of a world are found by sweeping
     distance: "wp.Function | None" = None  # of the signed distance fields
+    gradient: "wp.Function | None" = None  # of the same
 
     @staticmethod
-    def of(m, mask: int, sweep: bool = False, distance: "wp.Function | None" = None) -> "Build":
+    def of(m, mask: int, sweep: bool = False, fields: Fields | None = None) -> "Build":
         """The build for a model, sizes rounded up so that models share kernels."""
 
         def bucket(n: int, least: int) -> int:
@@ -65,7 +67,8 @@ class Build(NamedTuple):
             return Build(mask, 0, 0, 0, sweep)
         polygon, degree = int(np.max(m.mesh_polyvertnum, initial=0)), int(np.max(m.mesh_polymapnum, initial=0))
         epa = 36 if m.opt.ccd_iterations <= 36 else bucket(m.opt.ccd_iterations, 64)
-        return Build(mask, epa, bucket(polygon, 16), bucket(degree, 8), sweep, distance)
+        functions = (fields.distance, fields.gradient) if fields else (None, None)
+        return Build(mask, epa, bucket(polygon, 16), bucket(degree, 8), sweep, *functions)
 
     def only(self, mask: int) -> "Build":
         """The same for some of the functions."""
@@ -87,7 +90,7 @@ def pair_function(build: Build):
     collide_primitive = primitive_pair(mask & PRIMITIVES)
     collide_convex = convex_pair(build.epa, build.polygon, build.degree) if mask & CONVEX else None
     collide_hfield = hfield_pair(build.epa) if mask & HFIELD else None
-    collide_sdf = sdf_pair(build.distance) if mask & FIELD else None
+    collide_sdf = sdf_pair(build.distance, build.gradient) if mask & FIELD else None
 
     @wp.func
     def collide_pair(
@@ -300,13 +303,14 @@ class Detector:
         self.device = wp.get_device(device)
         self.nworld = nworld
         sweep = len(colliding(model)) > MANY if sweep is None else sweep
+        sweep = sweep and not int(model.opt.enableflags) & ENABLE_OVERRIDE  # overridden parameters come in lists only
         plan = sweep_plan(model) if sweep else None
         if plan and pairs > plan.capacity:
             plan = plan._replace(capacity=pairs)
         self.host = plan.special if plan else geom_pairs(model)
         self.mask = plan.mask if plan else function_mask(self.host.function)
         require_fields(self.mask, fields)
-        self.build = Build.of(model, self.mask, sweep, fields.distance if fields else None)
+        self.build = Build.of(model, self.mask, sweep, fields)
         with wp.ScopedDevice(self.device):
             self.geoms = upload.geoms(model, nworld, geom_xpos, geom_xmat, fields)
             self.meshes = upload.meshes(model)

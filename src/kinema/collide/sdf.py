@@ -10,7 +10,8 @@ by gradient steps with a backtracking line search; a step that ends worse than i
 search. Points with distance <= 0 are contacts, with the normal of the midsurface A = B. Margins play no role.
 
 The fields of geoms of type sdf come from outside: ``distance(kind, p, parameters)`` is a Warp function over all kinds
-of fields in the model, which kernels are built with. Gradients of these are forward differences, as MuJoCo's are.
+of fields in the model, which kernels are built with. Gradients of these are forward differences, as MuJoCo's are,
+unless ``gradient(kind, p, parameters)`` is given too.
 """
 
 from functools import cache
@@ -44,6 +45,7 @@ class Fields(NamedTuple):
     distance: wp.Function
     kind: np.ndarray  # (ngeom,)
     parameters: np.ndarray  # (ngeom, n)
+    gradient: wp.Function | None = None  # (kind, p, parameters) -> vec3d; None: forward differences
 
 
 @wp.func
@@ -144,8 +146,27 @@ def is_bounded(x: real) -> bool:
 
 
 @cache
-def sdf_pair(distance: wp.Function):
-    """Contacts of a geom with a signed distance field, given the function of all fields of the model."""
+def forward_difference(distance: wp.Function) -> wp.Function:
+    """The gradient of a distance function by forward differences."""
+
+    @wp.func
+    def difference(kind: int, x: vec3r, parameters: wp.array(dtype=float)) -> vec3r:
+        d0 = distance(kind, x, parameters)
+        grad = vec3r()
+        three = int(3)
+        for i in range(three):
+            y = x
+            y[i] = y[i] + STEP
+            grad[i] = (distance(kind, y, parameters) - d0) / STEP
+        return grad
+
+    return difference
+
+
+@cache
+def sdf_pair(distance: wp.Function, gradient: wp.Function | None = None):
+    """Contacts of a geom with a signed distance field, given the functions of all fields of the model."""
+    gradient = gradient or forward_difference(distance)
 
     @wp.func
     def field_distance(geoms: Geoms, g: int, x: vec3r, size: vec3r) -> real:
@@ -156,14 +177,7 @@ def sdf_pair(distance: wp.Function):
     @wp.func
     def field_gradient(geoms: Geoms, g: int, x: vec3r, size: vec3r) -> vec3r:
         if geoms.type[g] == SDF:
-            d0 = field_distance(geoms, g, x, size)
-            grad = vec3r()
-            three = int(3)
-            for i in range(three):
-                y = x
-                y[i] = y[i] + STEP
-                grad[i] = (field_distance(geoms, g, y, size) - d0) / STEP
-            return grad
+            return gradient(geoms.field_kind[g], x, geoms.field_parameters[g])
         return primitive_gradient(geoms.type[g], x, size)
 
     @wp.func

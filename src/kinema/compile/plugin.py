@@ -4,8 +4,8 @@ An element names a plugin (and gets an instance of its own, configured by its <c
 in <extension> (shared by all elements that name it). Instances are numbered explicit first, then implicit ones in the
 order the document is read: meshes, bodies and geoms, actuators, sensors.
 
-What plugins exist is asked of a registry, `known_plugins()`; whoever brings plugins adds them with `register_plugin`.
-Here MuJoCo's own are described, as far as a compiler must know them.
+What plugins exist is asked of the registry of kinema.plugins, `known_plugins()`, when a document names one; what the
+compiler must know of a plugin is its `PluginInfo`.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class PluginInfo:
         check: What is wrong with a configuration, or None.
         activations: Activation variables an actuator must have beside that of its dyntype; None: any number.
         needs_owner: An instance that nothing refers to is an error.
+        value: The text to keep for a key and its text in a file; ValueError says what is wrong with the text.
     """
 
     name: str
@@ -54,6 +55,7 @@ class PluginInfo:
     check: Callable[[Config], str | None] = lambda config: None
     activations: Callable[[Config], int] | None = None
     needs_owner: bool = False
+    value: Callable[[str, str, str | None], str] = lambda key, text, file: text
 
 
 @dataclass(frozen=True)
@@ -66,18 +68,11 @@ class Instance:
     element: Element
 
 
-_registry: dict[str, PluginInfo] = {}
-
-
 def known_plugins() -> Mapping[str, PluginInfo]:
     """All plugins documents may name, in the order of their slots."""
-    return _registry
+    from kinema.plugins.registry import Infos
 
-
-def register_plugin(info: PluginInfo) -> None:
-    """Make a plugin known; a second one of the same name is refused unless it is the same."""
-    if _registry.setdefault(info.name, info) != info:
-        raise ValueError(f"plugin {info.name!r} is already registered")
+    return Infos()
 
 
 def compile_plugin(c: Compilation) -> None:
@@ -221,71 +216,8 @@ def _config(e: Element, info: PluginInfo) -> dict[str, str]:
         if key not in info.attributes:
             near = did_you_mean(key, info.attributes)
             raise child.error(f"unrecognized attribute 'plugin:{key}' for plugin {info.name!r}{near}")
-        config[key] = child.node.attributes["value"]
+        try:
+            config[key] = info.value(key, child.node.attributes["value"], child.node.file)
+        except ValueError as error:
+            raise child.error(f"plugin {info.name}: {error}") from None
     return config
-
-
-# ---- MuJoCo's own plugins
-
-
-def _number(config: Config, key: str, default: float = 0.0) -> float:
-    try:
-        return float(config.get(key, "").split()[0])
-    except (ValueError, IndexError):
-        return default
-
-
-def _pid_check(config: Config) -> str | None:
-    if _number(config, "slewmax") < 0:
-        return "slewmax must be non-negative"
-    if _number(config, "ki") and _number(config, "imax") < 0:
-        return "imax must be non-negative"
-    return None
-
-
-def _pid_activations(config: Config) -> int:
-    return int(_number(config, "ki") != 0) + int(bool(config.get("slewmax", "").strip()))
-
-
-def _numbers(config: Config, key: str, count: int) -> list[float] | None:
-    try:
-        values = [float(word) for word in config.get(key, "").split()]
-    except ValueError:
-        return None
-    return values if len(values) == count else None
-
-
-def _touch_grid_check(config: Config) -> str | None:
-    for key in ("nchannel", "gamma"):
-        if config.get(key, "").strip() and _numbers(config, key, 1) is None:
-            return f"{key} must be a number"
-    if not 0 <= _number(config, "nchannel") <= 6:
-        return "nchannel must be between 1 and 6"
-    size, fov = _numbers(config, "size", 2), _numbers(config, "fov", 2)
-    if size is None or min(size) <= 0:
-        return "both horizontal and vertical size must be positive"
-    if fov is None or not (0 < fov[0] <= 180 and 0 < fov[1] <= 90):
-        return "fov must be in (0, 180] horizontally and in (0, 90] vertically, in degrees"
-    if not 0 <= _number(config, "gamma") <= 1:
-        return "gamma must be between 0 and 1"
-    return None
-
-
-def _touch_grid_outputs(config: Config) -> int:
-    size = _numbers(config, "size", 2) or [0, 0]
-    return int(_number(config, "nchannel") or 1) * int(size[0]) * int(size[1])
-
-
-BUILT_IN = (
-    PluginInfo("mujoco.pid", ("kp", "ki", "kd", "imax", "slewmax"), ACTUATOR, check=_pid_check,
-               activations=_pid_activations, needs_owner=True),
-    PluginInfo("mujoco.sensor.touch_grid", ("nchannel", "size", "fov", "gamma"), SENSOR, Stage.ACC,
-               outputs=_touch_grid_outputs, check=_touch_grid_check, needs_owner=True),
-    PluginInfo("mujoco.sdf.bolt", ("radius",), SDF),
-    PluginInfo("mujoco.sdf.bowl", ("height", "radius", "thickness"), SDF),
-    PluginInfo("mujoco.sdf.gear", ("alpha", "diameter", "teeth", "thickness", "innerdiameter"), SDF),
-    PluginInfo("mujoco.sdf.nut", ("radius",), SDF),
-    PluginInfo("mujoco.sdf.torus", ("radius1", "radius2"), SDF),
-)  # fmt: skip
-for _info in BUILT_IN:
-    register_plugin(_info)

@@ -48,6 +48,7 @@ class Extension:
         loads: Sensors read the forces between bodies (rnePostConstraint).
         subtrees: Sensors read the velocities of subtrees.
         names: Name of the plugin of each instance, for messages.
+        instances: The instances themselves, kept alive.
     """
 
     stages: Mapping[str, tuple[Stage, ...]] = field(default_factory=dict)
@@ -57,6 +58,7 @@ class Extension:
     loads: bool = False
     subtrees: bool = False
     names: tuple[str, ...] = ()
+    instances: tuple[object, ...] = ()
 
     def at(self, place: str, m) -> list[Stage]:
         """The stages of a place, as far as the model's flags leave them on."""

@@ -1,0 +1,185 @@
+"""From the plugins a model names to an extension of the engine: instances, arrays and stages in MuJoCo's order.
+
+    needstage none, pos   sensors, before passive forces
+    passive               after springs and dampers are summed
+    vel                   sensors, between passive forces and activation rates
+    activation rates      after those of the native dyntypes; then forces
+    acc                   sensors, last
+    advance               after positions, velocities, time and activations
+"""
+
+from __future__ import annotations
+
+import weakref
+
+import numpy as np
+import warp as wp
+
+from kinema.convex.activation import FAMILY_PLUGIN, activation_rate
+from kinema.convex.data import Data
+from kinema.convex.extension import INDICES, LISTS, Extension, no_arrays
+from kinema.convex.model import Model
+from kinema.convex.stage import Stage
+from kinema.errors import PluginError
+from kinema.plugins.generate import stage_of
+from kinema.plugins.instance import Instance
+from kinema.plugins.protocol import ACTUATOR, PASSIVE, SDF, SENSOR, Plugin
+from kinema.plugins.registry import plugin_at
+from kinema.plugins.watch import watch_stage
+
+WATCHED = ("actuator", "sensor", "passive")
+PLACE_OF_STAGE = {0: "position", 1: "position", 2: "velocity", 3: "acceleration"}
+
+
+@wp.func
+def dyntype_rates(m: Model, d: Data, w: int, i: int):
+    """act_dot of the dyntype of plugin actuators, which is their last activation; 0 for the plugins' own."""
+    if m.actuator.family[i] == FAMILY_PLUGIN and m.actuator.actadr[i] >= 0:
+        last = m.actuator.actadr[i] + m.actuator.actnum[i] - 1
+        for k in range(m.actuator.actadr[i], last + 1):
+            d.act.act_dot[w, k] = 0.0
+        ctrl = float(0.0)
+        if m.actuator.ctrlnum[i] > 0:
+            ctrl = d.act.control[w, m.actuator.ctrladr[i]]
+        dyntype = m.actuator.dyntype[i]
+        if dyntype != 0:
+            d.act.act_dot[w, last] = activation_rate(dyntype, ctrl, d.state.act[w, last], m.actuator.dynprm[w, i], 0.0)
+
+
+def configurations(source) -> list[dict[str, str]]:
+    """The configuration of every instance as key and text, from plugin_attr."""
+    packed = np.asarray(source.plugin_attr).tobytes()
+    result = []
+    for i in range(source.nplugin):
+        plugin = plugin_at(int(source.plugin[i]))
+        words = packed[int(source.plugin_attradr[i]) :].split(b"\0")[: len(plugin.fields)]
+        result.append({key: word.decode() for key, word in zip(plugin.fields, words, strict=False)})
+    return result
+
+
+def instances_of(source, device: wp.Device) -> list[Instance]:
+    """All instances of a model, initialized."""
+    instances = []
+    owners = {kind: np.asarray(getattr(source, f"{kind}_plugin")) for kind in ("actuator", "sensor", "body", "geom")}
+    for i, config in enumerate(configurations(source)):
+        plugin = plugin_at(int(source.plugin[i]))
+        try:
+            made = plugin.configure(config)
+        except ValueError as error:
+            raise PluginError(f"plugin {plugin.name}, instance {i}: {error}") from None
+        served = {kind: np.flatnonzero(column == i).astype(np.int32) for kind, column in owners.items()}
+        instance = Instance(
+            i, plugin, made, served["actuator"], served["sensor"], served["body"], served["geom"], device,
+        )  # fmt: skip
+        offsets, instance.initial = plugin.layout(made)
+        instance.slots = offsets + plugin.act_offsets(made)
+        instance.stateadr, instance.statenum = int(source.plugin_stateadr[i]), int(source.plugin_statenum[i])
+        if instance.statenum != len(instance.initial):
+            raise PluginError(
+                f"plugin {plugin.name}, instance {i}: the model has room for {instance.statenum} states, "
+                f"the plugin declares {len(instance.initial)}"
+            )
+        instances.append(instance)
+    for instance in instances:
+        instance.init(source)
+    return instances
+
+
+def arrays_of(instances: list[Instance], kinds: list[Plugin]) -> dict[str, np.ndarray]:
+    """The `Plugins` bundle. Configurations of one plugin stand together, so that a field is a strided view."""
+    arrays = no_arrays(len(instances))
+    lists: dict[str, list[int]] = {name: [] for name in LISTS}
+    values: list[float] = []
+    index: dict[str, list[int]] = {name: [0] * len(instances) for name in INDICES}
+    for plugin in kinds:
+        for instance in instances:
+            if instance.plugin is plugin:
+                index["valueadr"][instance.id] = len(values)
+                for name, field in plugin.fields.items():
+                    values += field.numbers(getattr(instance.config, name)) if field.on_device else []
+    for instance in instances:
+        i = instance.id
+        index["kind"][i] = kinds.index(instance.plugin)
+        index["slotadr"][i] = len(lists["slot"])
+        lists["slot"] += instance.slots
+        for kind, ids in (("actuator", instance.actuators), ("sensor", instance.sensors), ("body", instance.bodies)):
+            index[f"{kind}adr"][i] = len(lists[f"{kind}id"])
+            index[f"{kind}num"][i] = len(ids)
+            lists[f"{kind}id"] += ids.tolist()
+    for name, column in [*index.items(), *lists.items()]:
+        arrays[f"plugin_{name}"] = np.array(column, dtype=np.int32)
+    arrays["plugin_value"] = np.array(values, dtype=float)
+    return arrays
+
+
+def host_stage(instances: list[Instance], name: str, capability: str = "") -> Stage:
+    """A function of a plugin that runs on the host, for all instances of the plugin."""
+
+    def launch(m: Model, d: Data) -> None:
+        for instance in instances:
+            instance.run(name, m, d, capability)
+
+    return Stage(None, launch=launch)
+
+
+def stages_of(source, instances: list[Instance], kinds: list[Plugin]) -> dict[str, tuple[Stage, ...]]:
+    """The stages of all plugins of a model by place."""
+    places: dict[str, list[Stage]] = {
+        place: [] for place in ("position", "passive", "velocity", "rate", "force", "acceleration", "advance")
+    }
+    if source.na:
+        places["rate"].append(Stage(dyntype_rates, over="nactuator"))
+    for kind, plugin in enumerate(kinds):
+        mine = [instance for instance in instances if instance.plugin is plugin]
+        present = sum(
+            bit for bit, which in ((ACTUATOR, "actuators"), (SENSOR, "sensors"), (PASSIVE, "bodies"))
+            if plugin.capabilities & bit and any(len(getattr(instance, which)) for instance in mine)
+        )  # fmt: skip
+        sensing = PLACE_OF_STAGE[plugin.stage]
+        entries = (
+            ("passive", "passive", PASSIVE), ("act_dot", "rate", ACTUATOR), ("actuator", "force", ACTUATOR),
+            ("sensor", sensing, SENSOR), ("advance", "advance", 0), ("advance_act", "advance", ACTUATOR),
+        )  # fmt: skip
+        for entry, place, bit in entries:
+            if bit and not present & bit:
+                continue
+            for name in (entry, f"compute_{entry}"):
+                if name in plugin.functions:
+                    places[place].append(stage_of(plugin, name, kind))
+                    if name.startswith("compute_") and entry in WATCHED:
+                        places[place].append(watch_stage(plugin, entry, kind))
+            if entry in ("advance", "act_dot") and entry in plugin.host:
+                places[place].append(host_stage(mine, entry))
+            if entry in WATCHED and "compute" in plugin.host:
+                places[place] += [host_stage(mine, "compute", entry), watch_stage(plugin, entry, kind)]
+    rate, force = places.pop("rate"), places.pop("force")
+    return {**{place: tuple(stages) for place, stages in places.items()}, "actuation": (*rate, *force)}
+
+
+def bind(source, device: wp.Device) -> Extension:
+    """What the plugins of a model add to the engine."""
+    from kinema.plugins.distance import fields_of
+
+    instances = instances_of(source, device)
+    kinds = list(dict.fromkeys(instance.plugin for instance in instances))
+    state = np.zeros(int(source.npluginstate))
+    for instance in instances:
+        state[instance.stateadr : instance.stateadr + instance.statenum] = instance.initial
+    sensing = [instance.plugin for instance in instances if len(instance.sensors)]
+    extension = Extension(
+        stages=stages_of(source, instances, kinds),
+        arrays=arrays_of(instances, kinds),
+        fields=fields_of(source, instances) if any(plugin.capabilities & SDF for plugin in kinds) else None,
+        state=state,
+        loads=any(p.stage == 3 and getattr(p.cls, "needs_loads", True) for p in sensing),
+        subtrees=any(p.stage == 2 and getattr(p.cls, "needs_subtrees", True) for p in sensing),
+        names=tuple(instance.plugin.name for instance in instances),
+        instances=tuple(instances),
+    )
+    weakref.finalize(extension, _destroy, instances)
+    return extension
+
+
+def _destroy(instances: list[Instance]) -> None:
+    for instance in instances:
+        instance.destroy()
