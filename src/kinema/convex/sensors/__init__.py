@@ -1,16 +1,22 @@
 """Sensors: readings of what the engine has computed, one file a family.
 
-A family is a stage over sensors that passes over those of other families; a model runs the families it has, after
-everything they read is there. Readings are then cut off and, where sensors have histories, delayed (reading.py).
+A family is a function over sensors that passes over those of other families; a model runs the families it has, one
+after the other for each sensor, after everything they read is there. Readings are then cut off and, where sensors have
+histories, delayed (reading.py).
 """
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
+import warp as wp
 
 from kinema.convex import loads, velocity
+from kinema.convex.data import Data
 from kinema.convex.extension import NONE, Extension
+from kinema.convex.model import Model
 from kinema.convex.sensors import (
     camera,
     contact,
@@ -44,7 +50,7 @@ FAMILIES = {
     "touch": (touch.touch_sensor, {0}),
     "range": (rangefinder.range_sensor, {RANGEFINDER}),
 }
-"""The stage of each family, and the values of mjtSensor it serves."""
+"""The function of each family, and the values of mjtSensor it serves."""
 
 ELSEWHERE = {47, 48}  # readings that plugins and users write
 DISABLE_SENSOR = 1 << 13
@@ -75,15 +81,32 @@ def stages(m, extension: Extension = NONE) -> list[Stage]:
         recipe.append(Stage(loads.body_acceleration))
     if types & {4, 5} or extension.loads:
         recipe += load_stages(m)
-    recipe += [Stage(func, over="nsensor") for func, served in FAMILIES.values() if types & served]
-    if types & distance.TYPES:
-        recipe.append(distance.stage(m))
-    recipe += extension.at("acceleration", m)
-    if np.any(m.sensor_cutoff):
-        recipe.append(Stage(reading.cut_off, over="nsensor"))
-    if has_history(m):
-        recipe.append(Stage(reading.recall, over="nsensor"))
+    readings = [func for func, served in FAMILIES.values() if types & served]
+    between = [distance.stage(m)] if types & distance.TYPES else []
+    between += extension.at("acceleration", m)
+    after = [reading.cut_off] if np.any(m.sensor_cutoff) else []
+    after += [reading.recall] if has_history(m) else []
+    if between:
+        recipe += [*together(readings), *between, *together(after)]
+    else:
+        recipe += together([*readings, *after])
     return [replace(s, once=True) for s in recipe]
+
+
+def together(functions: Sequence[wp.Function]) -> list[Stage]:
+    """One stage over sensors of some functions over a sensor; none of none."""
+    return [Stage(_combined(tuple(functions)), over="nsensor")] if functions else []
+
+
+@cache
+def _combined(functions: tuple[wp.Function, ...]) -> wp.Function:
+    """The functions one after the other."""
+
+    def read_sensor(m: Model, d: Data, w: int, i: int):
+        for k in range(wp.static(len(functions))):
+            wp.static(functions[k])(m, d, w, i)
+
+    return wp.func(read_sensor, name="_then_".join(f.key for f in functions))
 
 
 def unread(m) -> list[int]:
