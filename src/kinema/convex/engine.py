@@ -41,7 +41,7 @@ class Engine:
         self.nworld = nworld
         self.device = wp.get_device(device)
         self.threads = max(1, min(threads, nworld))
-        self.extension = extension_of(source, self.device) if extension is None else extension
+        self.extension = extension_of(source, self.device, nworld) if extension is None else extension
         room = {**capacity(source, nconmax), **recipe.scratch_sizes(source), **self.extension.sizes}
         self.layout = Layout(source, nworld, self.device, room, self.extension.arrays)
         self.collider = Collider(self.layout, self.extension.fields)
@@ -85,7 +85,7 @@ class Engine:
         """Let a parameter of the model differ per world; every world starts with the model's values."""
         if name in self.layout.expanded:
             return
-        shape = self._shape(name)
+        shape = self._shape(name) or self.array(name).shape
         self.layout.expanded[name] = np.broadcast_to(self.read(name), shape)
         self._refill(name)
 
@@ -97,7 +97,7 @@ class Engine:
             self.write(name, value)
         else:
             old = stored.numpy()
-            stored.assign(np.broadcast_to(np.asarray(value, old.dtype), self._shape(name)[1:]).reshape(old.shape))
+            stored.assign(np.broadcast_to(np.asarray(value, old.dtype), (self._shape(name) or array.shape)[1:]).reshape(old.shape))
         for twin, of in ALIASES.items():
             if of == name:
                 self.set_parameter(twin, value)
@@ -118,7 +118,7 @@ class Engine:
 
     def rebuild(self) -> None:
         """Make anew what depends on the lengths of the lists of contacts and rows."""
-        self.collider = Collider(self.layout)
+        self.collider = Collider(self.layout, self.extension.fields)
         self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
         self.d = self.layout.fill(Data)
         self._commands.clear()

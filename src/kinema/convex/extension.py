@@ -79,10 +79,10 @@ class Extension:
 NONE = Extension()
 
 
-def extension_of(source, device) -> Extension:
+def extension_of(source, device, nworld: int) -> Extension:
     """What the plugins a model names add to the engine."""
     if not source.nplugin:
         return NONE
     from kinema.plugins.bind import bind
 
-    return bind(source, device)
+    return bind(source, device, nworld)

@@ -57,7 +57,7 @@ def configurations(source) -> list[dict[str, str]]:
     return result
 
 
-def instances_of(source, device: wp.Device) -> list[Instance]:
+def instances_of(source, device: wp.Device, nworld: int) -> list[Instance]:
     """All instances of a model, initialized."""
     instances = []
     owners = {kind: np.asarray(getattr(source, f"{kind}_plugin")) for kind in ("actuator", "sensor", "body", "geom")}
@@ -70,6 +70,7 @@ def instances_of(source, device: wp.Device) -> list[Instance]:
         served = {kind: np.flatnonzero(column == i).astype(np.int32) for kind, column in owners.items()}
         instance = Instance(
             i, plugin, made, served["actuator"], served["sensor"], served["body"], served["geom"], device,
+            nworld,
         )  # fmt: skip
         offsets, instance.initial = plugin.layout(made)
         instance.slots = offsets + plugin.act_offsets(made)
@@ -156,11 +157,11 @@ def stages_of(source, instances: list[Instance], kinds: list[Plugin]) -> dict[st
     return {**{place: tuple(stages) for place, stages in places.items()}, "actuation": (*rate, *force)}
 
 
-def bind(source, device: wp.Device) -> Extension:
+def bind(source, device: wp.Device, nworld: int) -> Extension:
     """What the plugins of a model add to the engine."""
     from kinema.plugins.distance import fields_of
 
-    instances = instances_of(source, device)
+    instances = instances_of(source, device, nworld)
     kinds = list(dict.fromkeys(instance.plugin for instance in instances))
     state = np.zeros(int(source.npluginstate))
     for instance in instances:

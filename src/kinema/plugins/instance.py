@@ -24,6 +24,7 @@ class Instance:
         config: An object of the plugin's class with the configuration as attributes.
         actuators, sensors, bodies, geoms: Ids of the elements it serves.
         device: Where its arrays are.
+        nworld: Number of worlds.
         stateadr, statenum: Where its numbers are in plugin_state.
         slots: Offset of each declared state in the instance's part of plugin_state, then of each activation in the
             actuator's part of act; -1: not used by this configuration.
@@ -40,6 +41,7 @@ class Instance:
     bodies: np.ndarray
     geoms: np.ndarray
     device: wp.Device
+    nworld: int
     stateadr: int = 0
     statenum: int = 0
     slots: list[int] = field(default_factory=list)

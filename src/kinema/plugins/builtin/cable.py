@@ -7,3 +7,96 @@ rest. With K = (J G, Iy E, Iz E) of the cross-section and L the distance of the 
 
 and the torque on body b, in its frame, is conj(Q_b) S_b of its own joint minus S_(b+1) of the next.
 """
+
+import warp as wp
+
+from kinema.convex.com import project_wrench, wrench_about
+from kinema.convex.data import Data
+from kinema.convex.jacobian import last_dof
+from kinema.convex.kinematics import qpos_quat
+from kinema.convex.model import Model
+from kinema.errors import PluginError
+from kinema.math.quaternion import mul_quat, rotate, rotate_inverse, sub_quat, to_velocity
+from kinema.plugins import P, field, plugin
+
+CAPSULE, CYLINDER, BOX = wp.constant(3), wp.constant(5), wp.constant(6)  # mjtGeom
+BALL = 1  # mjtJoint
+
+
+@wp.func
+def section(kind: int, size: wp.vec3) -> wp.vec3:
+    """Torsion constant and the two second moments of area of a geom's cross-section across x [m^4]; 0: none known."""
+    moments = wp.vec3(0.0)
+    if kind == CAPSULE or kind == CYLINDER:
+        r4 = size[0] * size[0] * size[0] * size[0]
+        moments = wp.vec3(wp.PI * r4 / 2.0, wp.PI * r4 / 4.0, wp.PI * r4 / 4.0)
+    elif kind == BOX:
+        h = size[1]
+        v = size[2]
+        a = wp.max(h, v)
+        b = wp.min(h, v)
+        r = b / a
+        twist = a * b * b * b * (16.0 / 3.0 - 3.36 * r * (1.0 - r * r * r * r / 12.0))
+        moments = wp.vec3(twist, 8.0 * v * v * v * 2.0 * h / 12.0, 8.0 * h * h * h * 2.0 * v / 12.0)
+    return moments
+
+
+@wp.func
+def joint_turn(m: Model, qpos: wp.array2d(dtype=float), w: int, b: int) -> wp.vec4:
+    """Orientation of body b in its parent: its own, turned by its ball joint."""
+    a = m.jnt.qposadr[m.body.jntadr[b]] + m.body.dofnum[b] - 3
+    return mul_quat(m.body.quat[w, b], qpos_quat(qpos, w, a))
+
+
+@wp.func
+def stress(m: Model, d: Data, w: int, b: int, twist: float, bend: float, flat: bool) -> wp.vec3:
+    """The torque between body b and the one before it, in the frame of the latter."""
+    g = m.body.geomadr[b]
+    moments = section(m.geom.type[g], m.geom.size[w, g])
+    stiffness = wp.vec3(moments[0] * twist, moments[1] * bend, moments[2] * bend)
+    rest = wp.vec3(0.0)
+    if not flat:
+        a = m.jnt.qposadr[m.body.jntadr[b]] + m.body.dofnum[b] - 3
+        rest = sub_quat(m.body.quat[w, b], qpos_quat(m.jnt.qpos0, w, a))
+    curvature = to_velocity(joint_turn(m, d.state.qpos, w, b), 1.0) - rest
+    return -1.0 * wp.cw_mul(stiffness, curvature) / wp.length(m.body.pos[w, b])
+
+
+@plugin("mujoco.elasticity.cable")
+class Cable:
+    """Moduli of twist (G) and bending (E) [Pa]; whether the rest shape is straight; stress shown in full colour."""
+
+    twist: float = field(0.0, min=0.0)
+    bend: float = field(0.0, min=0.0)
+    flat: bool = False
+    vmax: float = field(0.0, min=0.0)
+
+    def init(self, model, instance) -> None:
+        bodies = instance.bodies
+        for before, body in zip(bodies[:-1], bodies[1:], strict=True):
+            last = int(model.body_jntadr[body]) + int(model.body_jntnum[body]) - 1
+            if model.body_parentid[body] != before:
+                raise PluginError(f"plugin mujoco.elasticity.cable: body {body} should be the child of body {before}")
+            if model.body_jntnum[body] < 1 or model.jnt_type[last] != BALL:
+                raise PluginError(f"plugin mujoco.elasticity.cable: body {body} should end with a ball joint")
+
+    @wp.func
+    def compute_passive(m: Model, d: Data, w: int, instance: int, p: P):
+        first = m.plugin.bodyadr[instance]
+        count = m.plugin.bodynum[instance]
+        for n in range(count):
+            b = m.plugin.bodyid[first + n]
+            torque = wp.vec3(0.0)
+            if n > 0:
+                own = stress(m, d, w, b, p.twist, p.bend, p.flat)
+                torque += rotate_inverse(joint_turn(m, d.state.qpos, w, b), own)
+            if n < count - 1:
+                torque -= stress(m, d, w, m.plugin.bodyid[first + n + 1], p.twist, p.bend, p.flat)
+            torque = rotate(d.pose.xquat[w, b], torque)
+            pos = d.pose.xpos[w, b]
+            com = d.inertia.subtree_com[w, m.body.rootid[b]]
+            project_wrench(
+                d.frc.qfrc_passive, d.inertia.cdof, m.dof.parentid, w,
+                last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, b),
+                wrench_about(torque, wp.vec3(0.0), pos, com),
+            )  # fmt: skip
