@@ -168,9 +168,7 @@ def dense(rows: int, columns: int, nnz, adr, colind, values) -> np.ndarray:
 
 def dense_moment(m: mujoco.MjModel, source) -> np.ndarray:
     """actuator_moment of mjData, or of anything with the same arrays, as a full matrix."""
-    return dense(
-        m.nout, m.nv, source.moment_rownnz, source.moment_rowadr, source.moment_colind, source.actuator_moment
-    )
+    return dense(m.nout, m.nv, source.moment_rownnz, source.moment_rowadr, source.moment_colind, source.actuator_moment)
 
 
 def dense_tendon(m: mujoco.MjModel, values) -> np.ndarray:

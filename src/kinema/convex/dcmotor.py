@@ -72,9 +72,7 @@ def bristle_decay(velocity: float, s0: float, biasprm: vec10) -> float:
 @wp.func
 def controller_voltage(inputs: wp.vec4, length: float, velocity: float, integral: float, gainprm: vec10) -> float:
     """Voltage that would make the controller's torque, before its limit."""
-    torque = (
-        gainprm[4] * (inputs[0] - length) + gainprm[6] * (inputs[1] - velocity) + gainprm[5] * integral + inputs[2]
-    )
+    torque = gainprm[4] * (inputs[0] - length) + gainprm[6] * (inputs[1] - velocity) + gainprm[5] * integral + inputs[2]
     return gainprm[0] / gainprm[1] * torque + gainprm[1] * velocity
 
 

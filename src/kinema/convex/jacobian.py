@@ -28,9 +28,7 @@ def wrench_work(motion: wp.spatial_vector, offset: wp.vec3, force: wp.vec3, torq
 
 
 @wp.func
-def last_dof(
-    weldid: wp.array(dtype=int), dofadr: wp.array(dtype=int), dofnum: wp.array(dtype=int), body: int
-) -> int:
+def last_dof(weldid: wp.array(dtype=int), dofadr: wp.array(dtype=int), dofnum: wp.array(dtype=int), body: int) -> int:
     """The last dof that moves a body; -1 for a body that nothing moves."""
     weld = weldid[body]
     return wp.max(dofadr[weld] + dofnum[weld] - 1, -1)

@@ -70,7 +70,7 @@ def stages(m, extension: Extension = NONE) -> list[Stage]:
     missing = unread(m)
     if missing:
         warnings.warn(
-            f"sensors {missing} read 0: tactile sensors, and insidesite with enclosed=\"true\" or a mesh site, are not "
+            f'sensors {missing} read 0: tactile sensors, and insidesite with enclosed="true" or a mesh site, are not '
             "simulated; remove them, or run the model with MuJoCo to have them",
             stacklevel=2,
         )
