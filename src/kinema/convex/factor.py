@@ -34,6 +34,7 @@ FACTOR_ROWS = """
         const int* ancestor = col + adr[k];
         const int diag = nnz[k] - 1;
         if (shifted) row[diag * step] += wp::index(shift, w, k);
+        if (row[diag * step] < 1e-15f) row[diag * step] = 1e-15f;  // singular: mjMINVAL, as MuJoCo does
         const float inv = 1.0f / row[diag * step];
         wp::index(diaginv, w, k) = inv;
         for (int a = diag - 1; a >= 0; a--) {
