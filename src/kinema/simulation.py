@@ -42,14 +42,19 @@ class Simulation:
         worlds: Number of worlds.
         device: Warp device such as "cpu" or "cuda:0"; None: the current one.
         threads: CPU threads to spread worlds over; None: one a core, where there are worlds enough.
+        on_overflow: What to do when contacts find no room: "grow", "warn" or "raise"; `sim.engine.capacity` tells how
+            much there is.
     """
 
-    def __init__(self, source, worlds: int = 1, device=None, threads: int | None = None):
+    def __init__(
+        self, source, worlds: int = 1, device=None, threads: int | None = None, *, on_overflow: str = "grow"
+    ):  # fmt: skip
         if worlds < 1:
             raise BuildError(f"worlds={worlds}: a simulation needs at least one world")
         self.model = load(source)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-        self.engine = Engine(self.model, worlds, device=device, threads=cores if threads is None else threads)
+        threads = cores if threads is None else threads
+        self.engine = Engine(self.model, worlds, device=device, threads=threads, on_overflow=on_overflow)
         self.m = ModelView(self)
         self.d = DataView(self)
 

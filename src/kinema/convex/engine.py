@@ -17,6 +17,7 @@ from kinema.convex.layout import ALIASES, Layout
 from kinema.convex.model import Model
 from kinema.convex.reset import StatePutter, initial_state
 from kinema.convex.stage import ROOM, WARP_LANES, Stage, between_hosts, item_kernel, lane_kernel, runs, world_kernel
+from kinema.errors import BuildError
 from kinema.model.mujoco_fields import data_fields, model_fields
 
 
@@ -37,6 +38,8 @@ class Engine:
         self, source, nworld: int = 1, *, device=None, threads: int = 1, nconmax: int | None = None,
         on_overflow: str = "grow", extension: Extension | None = None,
     ):  # fmt: skip
+        if getattr(source, "nflex", 0):
+            raise BuildError("the model has flexes: deformable bodies are not simulated by this solver")
         self.source = source
         self.nworld = nworld
         self.device = wp.get_device(device)
