@@ -36,6 +36,7 @@ def join(a: HostModel, b: HostModel) -> HostModel:
     if b.nflex or b.nkey:
         raise BuildError("only the first document of a world may have flexes and keyframes")
     counted = {str(extent).partition("*")[0] for field in model_arrays() for extent in field.shape[:1]}
+    counted |= {*ADDRESSES.values(), "nJmom"}
     widths = {name for name in a.sizes if name.startswith("nuser_")}
     sizes = dict(a.sizes)
     for name in counted & set(b.sizes):

@@ -4,8 +4,9 @@
                       by X_c's rotation. A D6 joint is its slides, then its hinges, on one body
     drives            force = ke (target_q - q) + kd (target_qd - qd), as an actuator for each of the two terms; the
                       effort limit is the joint's range of actuator force
-    limits            a limit with stiffness ke and damping kd [force units]: with A the dof's inverse weight,
-                      solref = (2 / (kd A), kd A / (2 sqrt(ke A)))
+    limits            a limit with stiffness ke and damping kd [force units]. MuJoCo's soft limit resists a steady force
+                      with (stiffness of solref) / (A (1 - dmax)), A the dof's inverse weight; with f = A (1 - dmax)
+                      solref = (2 / (kd f), kd f / (2 sqrt(ke f))) gives the force ke x + kd v
     loops             a second joint that holds a body becomes an equality: fixed a weld, ball a connect, revolute two
     distance          a free joint, and a tendon between the two anchors with a range of lengths
 
@@ -32,6 +33,7 @@ UNLIMITED_EFFORT = 1e6
 """Effort limits from here on mean none: Newton's default."""
 
 TARGET_Q, TARGET_QD = 1, 2
+ROUNDING = 1e-6
 
 
 @dataclass
@@ -40,6 +42,7 @@ class Lowered:
 
     Attributes:
         host: The compiled model.
+        document: What was compiled, for reading.
         bodies: Core body of each body, -1 for the world.
         joints: (core joint, first coordinate, first dof) of each joint, counted within the world.
         geoms: Row of the shape columns of each geom.
@@ -47,6 +50,7 @@ class Lowered:
     """
 
     host: HostModel
+    document: Node
     bodies: list[int] = field(default_factory=list)
     joints: list[tuple[int, int, int]] = field(default_factory=list)
     geoms: list[int] = field(default_factory=list)
@@ -114,6 +118,7 @@ class _Lowering:
             host = compile_model(self.root)
         return Lowered(
             host,
+            self.root,
             bodies=[-1 if name == "world" else int(name[4:]) for name in host.names("body")],
             joints=[self.joint_places[name] for name in host.names("joint")],
             geoms=[geoms[name] for name in host.names("geom")],
@@ -192,11 +197,10 @@ class _Lowering:
         if mass <= 0.0:
             return
         inertia = np.asarray(self.rows["body_inertia"][body], dtype=float).reshape(3, 3)
-        inertia = (inertia + inertia.T) / 2
-        element(
-            node, "inertial", pos=text(self.rows["body_com"][body]), mass=text(mass),
-            fullinertia=text(inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]),
-        )  # fmt: skip
+        inertia = _rounded_back((inertia + inertia.T) / 2)
+        full = inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+        numbers = {"fullinertia": text(full)} if full[3:].any() else {"diaginertia": text(full[:3])}
+        element(node, "inertial", pos=text(self.rows["body_com"][body]), mass=text(mass), **numbers)
 
     # ---- joints
 
@@ -260,12 +264,11 @@ class _Lowering:
         changed = []
         for added, name, dof in self.limits:
             ke, kd = float(self.rows["joint_limit_ke"][dof]), float(self.rows["joint_limit_kd"][dof])
-            weight = float(host.dof_invweight0[host.jnt_dofadr[host.id("joint", name)]])
+            joint = host.id("joint", name)
+            scale = float(host.dof_invweight0[host.jnt_dofadr[joint]] * (1.0 - host.jnt_solimp[joint, 1]))
             changed.append(ke > 0.0 and kd > 0.0)
             if changed[-1]:
-                added.attributes["solreflimit"] = text(
-                    2.0 / (kd * weight), kd * weight / (2.0 * np.sqrt(ke * weight))
-                )
+                added.attributes["solreflimit"] = text(2.0 / (kd * scale), kd * scale / (2.0 * np.sqrt(ke * scale)))
         return changed
 
     def _drive(self, name: str, coord: int, dof: int) -> None:
@@ -360,3 +363,12 @@ class _Lowering:
         if leader >= 0:
             names["joint2"] = self.first_joint[leader]
         element(self.equality, "joint", polycoef=poly, active=active, **names)
+
+
+def _rounded_back(inertia: np.ndarray) -> np.ndarray:
+    """Undo what rounding to float32 did to thin bodies, whose largest moment is the sum of the other two."""
+    moments, axes = np.linalg.eigh(inertia)
+    excess = moments[2] - moments[0] - moments[1]
+    if 0.0 < excess <= ROUNDING * moments[2]:
+        return inertia - 2.0 * excess * np.outer(axes[:, 2], axes[:, 2])
+    return inertia
