@@ -54,7 +54,7 @@ def position(m, collision: list[Stage], dense: bool = False) -> list[Stage]:
         *tendon.stages(m),
         *mass.stages(),
         *([Stage(mass.tendon_armature)] if tendon.has_armature(m) else []),
-        *([] if dense else [Stage(factor.factor_mass)]),
+        *([] if dense and not dual.is_dual(m) else [Stage(factor.factor_mass)]),
         *collision,
         *transmission.stages(m),
     ]
