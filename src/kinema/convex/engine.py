@@ -100,7 +100,8 @@ class Engine:
             self.write(name, value)
         else:
             old = stored.numpy()
-            stored.assign(np.broadcast_to(np.asarray(value, old.dtype), (self._shape(name) or array.shape)[1:]).reshape(old.shape))
+            shape = (self._shape(name) or array.shape)[1:]
+            stored.assign(np.broadcast_to(np.asarray(value, old.dtype), shape).reshape(old.shape))
         for twin, of in ALIASES.items():
             if of == name:
                 self.set_parameter(twin, value)
