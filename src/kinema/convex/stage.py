@@ -23,6 +23,7 @@ from kinema.convex.status import BAD_STATE
 from kinema.math.lanes import sync
 
 WARP_LANES = 32
+LANE_BLOCK = 128  # threads of a block of lane groups
 pass_by_reference(Model, Data)
 
 
@@ -115,7 +116,9 @@ class Stage:
         over: The size that counts the items of a world, a key of COUNTS; None: the world itself.
         lanes: The function is run by a group of lanes.
         advances: Part of a step, not of forward dynamics: it checks or moves the state.
-        alone: On CUDA not run together with its neighbours: it brings launches of its own.
+        alone: On CUDA not run in one kernel with its neighbours: it brings launches of its own, or needs so many
+            registers that they would suffer.
+        blocks: Blocks of lane groups a CUDA multiprocessor is to hold at least: bounds the registers. 0: no bound.
         once: Not repeated by the intermediate evaluations of a Runge-Kutta step: sensors, energy.
         launch: Instead of a function, something on the host that launches kernels of its own: launch(m, d).
     """
@@ -126,6 +129,7 @@ class Stage:
     advances: bool = False
     once: bool = False
     alone: bool = False
+    blocks: int = 0
     launch: Callable[[Model, Data], None] | None = None
 
     @property
@@ -138,6 +142,18 @@ def due(status: int, substep: int, advancing: int, advances: bool, once: bool) -
     """Is a stage to be run now? Worlds whose state has gone bad are left as they are."""
     healthy = (status & BAD_STATE) == 0
     return healthy and (advancing != 0 or not advances) and (substep == 0 or not once)
+
+
+@cache
+def _each(func: wp.Function, over: str) -> wp.Function:
+    """The loop over all items of a world, as a function: where array descriptions are arguments, they can be kept in
+    registers for the whole loop."""
+
+    def each(m: Model, d: Data, w: int):
+        for i in range(wp.static(COUNTS[over])(m, d, w)):
+            wp.static(func)(m, d, w, i)
+
+    return wp.func(each, name=f"each_{func.key}_over_{over}")
 
 
 @cache
@@ -158,8 +174,7 @@ def world_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
                     elif wp.static(stages[s].lanes):
                         wp.static(stages[s].func)(m, d, w, 0)
                     else:
-                        for i in range(wp.static(COUNTS[stages[s].over])(m, d, w)):
-                            wp.static(stages[s].func)(m, d, w, i)
+                        wp.static(_each(stages[s].func, stages[s].over))(m, d, w)
 
     return run
 
@@ -182,7 +197,10 @@ def item_kernel(stage: Stage) -> wp.Kernel:
 def lane_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
     """A group of lanes a world runs every stage."""
 
-    @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128})
+    blocks = max(stage.blocks for stage in stages)
+    bounds = (LANE_BLOCK, blocks) if blocks else None
+
+    @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128}, launch_bounds=bounds)
     def run(m: Model, d: Data):
         w, lane = wp.tid()
         for s in range(wp.static(len(stages))):
