@@ -51,7 +51,8 @@ def test_joint(name):
 
 GEOMS = {
     "contact": """<geom size=".1" contype="2" conaffinity="4" condim="6" priority="2" friction=".1 .2" solmix="3"
-        solref=".1" solimp=".1 .2 .3" margin=".1" gap=".05" group="2" adhesion="3" surfacevel="1 0 0 0 1" castshadow="false"/>""",
+        solref=".1" solimp=".1 .2 .3" margin=".1" gap=".05" group="2" adhesion="3" surfacevel="1 0 0 0 1"
+        castshadow="false"/>""",
     "fluid": """<geom type="box" size=".1 .2 .3" fluidshape="ellipsoid"/><geom size=".1" fluidshape="ellipsoid"
         fluidcoef="1 2 3"/><geom type="capsule" size=".1 .2" fluidshape="ellipsoid"/>
         <geom type="cylinder" size=".1 .2" fluidshape="ellipsoid"/>""",

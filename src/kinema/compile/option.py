@@ -90,10 +90,10 @@ def read_sizes(c: Compilation) -> None:
             sizes[name] = value
     c.scratch["declared"] = sizes
     c.sizes.update({name: sizes[name] for name in (*USER_SIZES, "nuserdata", "njmax", "nconmax")})
-    for index in range(len(c.elements["key"]), sizes["nkey"]):
+    missing = sizes["nkey"] - len(c.elements["key"])
+    for _ in range(missing):
         node = Node("key", {}, file=c.root.file, line=c.root.line, parent=c.root)
         c.elements["key"].append(Element(node, "key", layers=({},)))
-        del index
 
 
 def _bytes(e: Element) -> int | None:

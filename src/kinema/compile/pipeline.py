@@ -27,7 +27,6 @@ from kinema.compile.context import Compilation
 from kinema.compile.custom import compile_custom
 from kinema.compile.discard import discard_visual
 from kinema.compile.document import read_document
-from kinema.compile.element import Element
 from kinema.compile.equality import compile_equality
 from kinema.compile.fuse import fuse_static
 from kinema.compile.geom import fill_geoms
@@ -202,6 +201,3 @@ def finish(c: Compilation) -> HostModel:
     names = {kind: c.names(kind) for kind in KINDS}
     title = c.root.attributes.get("model", "") or "MuJoCo Model"
     return HostModel(c.arrays, c.sizes, option, SimpleNamespace(**c.statistic), visual, title, c.warnings, names)
-
-
-__all__ = ["Element", "compile_model"]
