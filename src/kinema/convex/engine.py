@@ -16,7 +16,17 @@ from kinema.convex.extension import Extension, extension_of
 from kinema.convex.layout import ALIASES, Layout
 from kinema.convex.model import Model
 from kinema.convex.reset import StatePutter, initial_state
-from kinema.convex.stage import ROOM, WARP_LANES, Stage, between_hosts, item_kernel, lane_kernel, runs, world_kernel
+from kinema.convex.stage import (
+    LANE_BLOCK,
+    ROOM,
+    WARP_LANES,
+    Stage,
+    between_hosts,
+    item_kernel,
+    lane_kernel,
+    runs,
+    world_kernel,
+)
 from kinema.errors import BuildError
 from kinema.model.mujoco_fields import data_fields, model_fields
 
@@ -105,6 +115,12 @@ class Engine:
         for twin, of in ALIASES.items():
             if of == name:
                 self.set_parameter(twin, value)
+
+    def set_option(self, name: str, value: int) -> None:
+        """Change a switch of mjOption that kernels read as they run, such as disableactuator."""
+        setattr(self.m.opt, name, value)
+        self._commands.clear()  # recorded launches and graphs hold the old value
+        self._graphs.clear()
 
     def is_parameter(self, name: str) -> bool:
         """Is this a number of the model that may be changed, and may differ per world?"""
@@ -254,7 +270,7 @@ class Engine:
             elif stage.whole:
                 launches.append((world_kernel(group), self.nworld, [self.m, self.d, 0, 1, 1], 32))
             elif stage.lanes:
-                launches.append((lane_kernel(group), (self.nworld, WARP_LANES), [self.m, self.d], 128))
+                launches.append((lane_kernel(group), (self.nworld, WARP_LANES), [self.m, self.d], LANE_BLOCK))
             elif self.layout.size(ROOM.get(stage.over, stage.over)):
                 dim = (self.layout.size(ROOM.get(stage.over, stage.over)), self.nworld)
                 launches.append((item_kernel(stage), dim, [self.m, self.d], 128))

@@ -106,7 +106,7 @@ def solver(m) -> Stage:
         return Stage(dual.projected_gauss_seidel(), lanes=True)
     if m.opt.solver == CG:
         return Stage(conjugate_gradient(), lanes=True)
-    return Stage(newton(m.nv), lanes=True)
+    return Stage(newton(m.nv), lanes=True, alone=True, blocks=4)
 
 
 def derivatives(m) -> list[Stage]:

@@ -31,15 +31,15 @@ def stages(m) -> tuple[list[Stage], list[Stage]]:
     anchors = np.isin(np.asarray(m.eq_type), (CONNECT, WELD))
     give, fill = [Stage(begin_rows)], []
     if not off & DISABLE_EQUALITY:
-        fill += [Stage(anchor_rows, lanes=True)] if anchors.any() else []
-        fill += [Stage(coupling_rows, lanes=True)] if (~anchors).any() else []
+        fill += [Stage(anchor_rows, lanes=True, blocks=6)] if anchors.any() else []
+        fill += [Stage(coupling_rows, lanes=True, blocks=6)] if (~anchors).any() else []
     if not off & DISABLE_FRICTIONLOSS and (np.any(m.dof_frictionloss) or np.any(m.tendon_frictionloss)):
         give.append(Stage(friction_addresses))
-        fill.append(Stage(friction_rows, lanes=True))
+        fill.append(Stage(friction_rows, lanes=True, blocks=6))
     if not off & DISABLE_LIMIT and (np.any(m.jnt_limited) or np.any(m.tendon_limited)):
         give.append(Stage(limit_addresses))
-        fill.append(Stage(limit_rows, lanes=True))
+        fill.append(Stage(limit_rows, lanes=True, blocks=6))
     if not off & DISABLE_CONTACT:
         give.append(Stage(contact_addresses))
-        fill += [Stage(contact_columns, lanes=True), Stage(contact_scalars, lanes=True)]
+        fill += [Stage(contact_columns, lanes=True, blocks=6), Stage(contact_scalars, lanes=True, blocks=6)]
     return [*give, Stage(close_addresses)], fill

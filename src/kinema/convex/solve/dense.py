@@ -86,9 +86,9 @@ def columns(nv: int) -> int:
 
 def smooth_stages(nv: int) -> list[Stage]:
     """qacc_smooth without a sparse factor."""
-    return [Stage(_smooth(columns(nv)), lanes=True)]
+    return [Stage(_smooth(columns(nv)), lanes=True, alone=True)]
 
 
 def euler_stages(nv: int) -> list[Stage]:
     """qacc_step of the Euler integrator without a sparse factor."""
-    return [Stage(euler_terms, over="nv"), Stage(_euler(columns(nv)), lanes=True)]
+    return [Stage(euler_terms, over="nv"), Stage(_euler(columns(nv)), lanes=True, alone=True)]

@@ -6,7 +6,7 @@ constexpr int N = KN_COLUMNS;
 #if defined(__CUDA_ARCH__)
 constexpr int Q = N / 4;
 __shared__ __align__(16) float S_[KN_WARPS][N * N];
-__shared__ __align__(16) float vec_[KN_WARPS][32];
+__shared__ __align__(16) float vec_[KN_WARPS][64];
 float *S = S_[threadIdx.x >> 5], *vec = vec_[threadIdx.x >> 5];
 const unsigned all = 0xffffffffu;
 const bool own = lane < nv;
@@ -28,15 +28,14 @@ float h[N], inv = 0.0f, y = own ? KN_AT(b, lane) : 0.0f;
 for (int j = 0; j < N; ++j) h[j] = S[j * N + i];
 #pragma unroll
 for (int k = 0; k < N; ++k) {
+    float* now = vec + 32 * (k & 1);  // two buffers: no lane can still be reading the one written now
+    now[lane] = h[k];
     __syncwarp();
-    vec[lane] = h[k];
-    __syncwarp();
-    const float s = rsqrtf(wp::max(vec[k], 1e-15f)), l = h[k] * s, e = l * s;
-    h[k] = l;
+    const float s = rsqrtf(wp::max(now[k], 1e-15f)), l = h[k] * s, e = lane > k ? l * s : 0.0f;
     if (lane == k) inv = s;
     #pragma unroll
     for (int t = k / 4; t < Q; ++t) {
-        const float4 c = ((const float4*)vec)[t];
+        const float4 c = ((const float4*)now)[t];
         if (4 * t > k) h[4 * t] -= e * c.x;
         if (4 * t + 1 > k) h[4 * t + 1] -= e * c.y;
         if (4 * t + 2 > k) h[4 * t + 2] -= e * c.z;
@@ -46,13 +45,11 @@ for (int k = 0; k < N; ++k) {
     if (lane == k) y = z; else if (lane > k) y -= l * z;
 }
 #pragma unroll
-for (int k = N - 1; k >= 0; --k) {
-    float s = lane > k && lane < N ? h[k] * y : 0.0f;
-    #pragma unroll
-    for (int o = 16; o > 0; o >>= 1) s += __shfl_xor_sync(all, s, o);
-    if (lane == k) y = (y - s) * inv;
+for (int k = N - 1; k > 0; --k) {  // lane k stopped at step k and so kept column k of the factor, unscaled
+    const float z = __shfl_sync(all, y * inv, k);
+    if (lane < k) y -= h[k] * inv * z;
 }
-if (own) KN_AT(x, lane) = y;
+if (own) KN_AT(x, lane) = y * inv;
 #else
 float U[N * N] = {}, y[N];
 for (int i = 0; i < nv; ++i) {

@@ -4,7 +4,7 @@
 
 constexpr int N = KN_COLUMNS, E = KN_ROWS_MAX, Q = N / 4, W = KN_WARPS;
 __shared__ __align__(16) float J_[W][E * N];
-__shared__ __align__(16) float vec_[W][32];
+__shared__ __align__(16) float vec_[W][64];
 __shared__ float r_[W][E], v_[W][E], D_[W][E], f_[W][E];
 const unsigned all = 0xffffffffu;
 const int warp = threadIdx.x >> 5;
@@ -285,18 +285,19 @@ for (;; ++iter) {
         }
     }
 
-    // H = L L' in place, solving for x along the way
+    // H = L L', solving for x along the way; lane k stops at step k and so keeps column k of L, unscaled
     float x = -g, inv = 0.0f;
     #pragma unroll
     for (int k = 0; k < N; ++k) {
-        publish(h[k]);
-        const float s = rsqrtf(wp::max(vec[k], 1e-15f));
-        const float l = h[k] * s, e = l * s;
-        h[k] = l;
+        float* now = vec + 32 * (k & 1);  // two buffers: no lane can still be reading the one written now
+        now[lane] = h[k];
+        __syncwarp();
+        const float s = rsqrtf(wp::max(now[k], 1e-15f));
+        const float l = h[k] * s, e = lane > k ? l * s : 0.0f;
         if (lane == k) inv = s;
         #pragma unroll
         for (int t = k / 4; t < Q; ++t) {
-            const float4 b = ((const float4*)vec)[t];
+            const float4 b = ((const float4*)now)[t];
             if (4 * t > k) h[4 * t] -= e * b.x;
             if (4 * t + 1 > k) h[4 * t + 1] -= e * b.y;
             if (4 * t + 2 > k) h[4 * t + 2] -= e * b.z;
@@ -306,11 +307,12 @@ for (;; ++iter) {
         if (lane == k) x = y; else if (lane > k) x -= l * y;
     }
     #pragma unroll
-    for (int k = N - 1; k >= 0; --k) {
-        const float s = sum(lane > k && lane < N ? h[k] * x : 0.0f);
-        if (lane == k) x = (x - s) * inv;
+    for (int k = N - 1; k > 0; --k) {
+        const float y = __shfl_sync(all, x * inv, k);
+        if (lane < k) x -= h[k] * inv * y;
     }
-    if (!own) x = 0.0f;
+    x = own ? x * inv : 0.0f;
+    __syncwarp();
 
     // exact line search: Newton on the slope, kept inside a bracket
     publish(x);
