@@ -26,6 +26,7 @@ ORDER = [
     {"bridge"},
     {"solvers", "plugins"},
     {"simulation"},
+    {"physics"},
     {"viewer", "envs", "cluster", "cli"},
 ]
 LAZY = {"plugins"}
@@ -34,7 +35,7 @@ LAZY = {"plugins"}
 DOORS = {
     ("model", "compile"): "ModelBuilder.add_mjcf",
     ("model", "collide"): "Model.collide",
-    ("mjcf", "simulation"): "mjcf.Physics",
+    ("mjcf", "physics"): "mjcf.Physics",
 }
 
 RANK = {name: rank for rank, row in enumerate(ORDER) for name in row}

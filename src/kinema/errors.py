@@ -16,6 +16,7 @@
     │   ├── WrongKind                 a value or key of the wrong type       (also TypeError)
     │   └── WrongMoment               a call out of order                    (also RuntimeError)
     ├── SimulationError               a run that cannot go on: overflow, NaN (also RuntimeError)
+    │   └── PhysicsError              a state that is lost, in mjcf.Physics
     └── PluginError                   a plugin that broke its contract       (also RuntimeError)
 
 The second base keeps `except ValueError` and PyMJCF-style handlers working.
@@ -106,6 +107,10 @@ class WrongMoment(BuildError, RuntimeError):
 
 
 class SimulationError(KinemaError, RuntimeError):
+    pass
+
+
+class PhysicsError(SimulationError):
     pass
 
 

@@ -31,6 +31,10 @@ from kinema.errors import BuildError
 from kinema.model.mujoco_fields import data_fields, model_fields
 
 
+FIXED = ("geom_size", "geom_rbound")
+"""Parameters that may not be changed: collision detection keeps bounds and pairs that follow from them."""
+
+
 class Engine:
     """Runs MuJoCo's pipeline for `nworld` worlds of one model.
 
@@ -124,7 +128,7 @@ class Engine:
 
     def is_parameter(self, name: str) -> bool:
         """Is this a number of the model that may be changed, and may differ per world?"""
-        return name in self.layout.parameters
+        return name in self.layout.parameters and name not in FIXED
 
     def _refill(self, name: str) -> None:
         """Make the array of a parameter anew, and everything that holds it."""

@@ -11,6 +11,8 @@
 Names, arguments, exceptions and meaning are those of dm_control's PyMJCF; the vocabulary is MuJoCo 4.0's.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from kinema.mjcf import (
     attribute,
     base,
@@ -32,7 +34,6 @@ from kinema.mjcf.element import RootElement
 from kinema.mjcf.export_with_assets import export_with_assets
 from kinema.mjcf.export_with_assets_as_zip import export_with_assets_as_zip
 from kinema.mjcf.parser import from_file, from_path, from_xml_string, from_zip
-from kinema.mjcf.physics import Physics
 from kinema.mjcf.traversal_utils import (
     commit_defaults,
     get_attachment_frame,
@@ -41,6 +42,9 @@ from kinema.mjcf.traversal_utils import (
     get_freejoint,
 )
 from kinema.mjcf.write import to_source
+
+if TYPE_CHECKING:
+    from kinema.physics import Physics
 
 __all__ = [
     "PREFIX_SEPARATOR",
@@ -73,3 +77,13 @@ __all__ = [
     "to_source",
     "traversal_utils",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Physics":  # the engine is loaded when a document is to run
+        return physics.Physics
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

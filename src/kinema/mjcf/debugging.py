@@ -8,6 +8,7 @@ and off by default; `--pymjcf_debug` and `--pymjcf_debug_full_dump_dir` set it f
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import sys
@@ -19,6 +20,7 @@ from lxml import etree
 
 MODULE_PATH = os.path.dirname(os.path.abspath(__file__))
 DEBUG_METADATA_PREFIX = "pymjcfdebug"
+LOGGED_LINES = 100  # of a document in one message
 _COMMENT_START = "<!--" + DEBUG_METADATA_PREFIX
 _COMMENT = re.compile(rf"<!--{DEBUG_METADATA_PREFIX}:(\d+)-->")
 _LINE_NUMBER = re.compile(r"line\s*[:=]?\s*(\d+)", re.IGNORECASE)
@@ -99,6 +101,19 @@ def get_full_dump_dir() -> str:
 def set_full_dump_dir(dump_path: str) -> None:
     global _dump_dir
     _dump_dir = dump_path
+
+
+def log_xml(xml_string: str, context: DebugContext) -> None:
+    """Log a document that is about to be compiled, if `--pymjcf_log_xml` is set, and dump what is known about it."""
+    if not _flag("pymjcf_log_xml"):
+        return
+    if context.debug_mode and context.default_dump_dir:
+        context.dump_full_debug_info_to_disk()
+    lines = xml_string.split("\n")
+    for start in range(0, len(lines), LOGGED_LINES):
+        part = lines[start : start + LOGGED_LINES]
+        numbers = f"{start + 1}-{start + len(part)} of {len(lines)}"
+        logging.getLogger(__name__).info("XML lines %s:\n%s", numbers, "\n".join(part))
 
 
 def get_current_stack_trace() -> list[StackTraceEntry]:

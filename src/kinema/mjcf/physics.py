@@ -1,21 +1,22 @@
 """The door to simulating a document.
 
-`Physics` keeps the name and the first call that programs written for PyMJCF use. The document layer stands below the
-simulation, so until the simulation opens the door it says so.
+The document layer stands below the simulation, so what a program finds here is fetched from `kinema.physics` when it is
+first asked for: reading and writing documents never loads the engine.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kinema.physics import Binding, Physics, PhysicsError, SynchronizingArrayWrapper, names_from_elements
+
+__all__ = ["Binding", "Physics", "PhysicsError", "SynchronizingArrayWrapper", "names_from_elements"]
 
 
-class Physics:
-    """A document compiled and running; see the simulation layer."""
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    import kinema.physics as simulated
 
-    def __init__(self, *args: Any, **kwargs: Any):
-        raise NotImplementedError("Physics arrives with the simulation; for now to_xml_string() gives what it will run")
-
-    @classmethod
-    def from_mjcf_model(cls, mjcf_model: Any) -> Physics:
-        """A simulation of a document."""
-        return cls(mjcf_model)
+    return getattr(simulated, name)
