@@ -51,6 +51,13 @@ def test_text_bytes_tree_and_document():
     assert differences(compile_model(document), theirs) == {}
 
 
+def test_a_source_tree_is_left_as_it_was():
+    tree = read_xml('<mujoco><body name="stray"/><worldbody><geom size=".1"/></worldbody></mujoco>')
+    with pytest.warns(UserWarning, match="outside <worldbody>"):
+        compile_model(tree)
+    assert [child.tag for child in tree.children] == ["body", "worldbody"]
+
+
 def test_anything_else_is_a_type_error():
     with pytest.raises(TypeError, match="int"):
         compile_model(3)

@@ -75,7 +75,7 @@ def compile_tree(
         extra: XML attributes that are not MuJoCo's but allowed here, by tag.
     """
     root, directory, files = load_source(source, assets, extra)
-    spec = read_document(root, directory, lambda file, folder: load_model(file, folder, assets, extra))
+    spec = read_document(root, directory, lambda file, folder: load_model(file, folder, files, extra))
     c = start(spec)
     c.scratch["files"] = files
     for stage in STAGES:

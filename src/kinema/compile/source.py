@@ -23,7 +23,7 @@ def load_source(source, assets: Assets = None, extra: Extra = None) -> tuple[Nod
     """Source tree, folder and files of a path, XML text, source tree or document; `extra`: attributes to let pass."""
     files = dict(assets or {})
     if isinstance(source, Node):
-        return _checked(source, assets, extra), _folder(source.file), files
+        return _checked(_copy(source), assets, extra), _folder(source.file), files
     if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip().startswith("<")):
         return _checked(read_xml(source), assets, extra), None, files
     if isinstance(source, str | os.PathLike):
@@ -33,6 +33,18 @@ def load_source(source, assets: Assets = None, extra: Extra = None) -> tuple[Nod
         raise TypeError(f"cannot compile a {type(source).__name__}: give a path, XML text, source tree or document")
     root = to_source(document)
     return _checked(root, assets, extra), None, {**document.get_assets(), **files}
+
+
+def _copy(root: Node) -> Node:
+    """A copy of a tree: compiling expands includes and settles options in place, and the caller's tree is his."""
+    top = Node(root.tag, dict(root.attributes), [], root.file, root.line)
+    stack = [(root, top)]
+    while stack:
+        old, new = stack.pop()
+        for child in old.children:
+            twin = new.add(Node(child.tag, dict(child.attributes), [], child.file, child.line))
+            stack.append((child, twin))
+    return top
 
 
 def load_model(file: str, folder: str | None, assets: Assets = None, extra: Extra = None) -> tuple[Node, str | None]:
