@@ -30,7 +30,6 @@ from kinema.convex.stage import (
 from kinema.errors import BuildError
 from kinema.model.mujoco_fields import data_fields, model_fields
 
-
 FIXED = ("geom_size", "geom_rbound")
 """Parameters that may not be changed: collision detection keeps bounds and pairs that follow from them."""
 
