@@ -74,10 +74,14 @@ class ShapeDocument:
         columns: The fields in COLUMNS, a row a shape; `shape_body` names the keys of `bodies`.
         bodies: Element that each body's geoms go to; -1: the world.
         names: Name of each of these bodies.
+        gaps: Whether contacts are wanted within the gaps too, where they do nothing yet.
     """
 
-    def __init__(self, root: Node, columns: Mapping[str, Any], bodies: Mapping[int, Node], names: Mapping[int, str]):
-        self.columns, self.bodies, self.names = columns, bodies, names
+    def __init__(
+        self, root: Node, columns: Mapping[str, Any], bodies: Mapping[int, Node], names: Mapping[int, str], *,
+        gaps: bool = False,
+    ):  # fmt: skip
+        self.columns, self.bodies, self.names, self.gaps = columns, bodies, names, gaps
         self.assets = element(root, "asset")
         self.contact = element(root, "contact")
         self.bits = group_bits(columns["shape_collision_group"])
@@ -107,7 +111,8 @@ class ShapeDocument:
         element(
             body, "geom", name=name, type=NAMES[kind], contype=str(contype), conaffinity=str(conaffinity),
             mass="0", friction=text(self._friction(shape)), solref=text(self._solref(shape)),
-            margin=text(self.columns["shape_margin"][shape]), **self._size(kind, shape), **placed,
+            margin=text(self.columns["shape_margin"][shape]), gap=text(self._gap(shape)), **self._size(kind, shape),
+            **placed,
         )  # fmt: skip
         return name
 
@@ -150,7 +155,11 @@ class ShapeDocument:
             self.contact, "pair", geom1=f"shape{a}", geom2=f"shape{b}", condim="3",
             friction=text(slide, slide, spin, roll, roll), solref=text((self._solref(a) + self._solref(b)) / 2),
             margin=text(self.columns["shape_margin"][a] + self.columns["shape_margin"][b]),
+            gap=text(self._gap(a) + self._gap(b)),
         )  # fmt: skip
+
+    def _gap(self, shape: int) -> float:
+        return float(self.columns["shape_gap"][shape]) if self.gaps else 0.0
 
     def _friction(self, shape: int) -> np.ndarray:
         names = ("shape_material_mu", "shape_material_mu_torsional", "shape_material_mu_rolling")

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -164,7 +163,7 @@ class _Lowering:
             stack.extend(reversed(children.get(body, [])))
         if len(order) != len(self.parts.bodies):
             missing = sorted(set(self.parts.bodies) - set(order))
-            raise BuildError(f"bodies {missing} hang on one another in a circle; take one joint out of the articulation")
+            raise BuildError(f"bodies {missing} hang on one another in a circle; take a joint out of the articulation")
         return order
 
     def _body(self, body: int, elements: Mapping[int, Node]) -> Node:

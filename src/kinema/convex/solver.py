@@ -18,10 +18,11 @@ import warp as wp
 
 from kinema.compile.constants import derived_constants
 from kinema.compile.rows import RUNNING, frequency
+from kinema.compile.world_rows import LiveRows, WholeRows, has_no_worlds
 from kinema.convex import boundary
 from kinema.convex.engine import Engine
 from kinema.convex.status import BAD_STATE, MEANING
-from kinema.convex.view import LiveRows, Source, WholeRows, has_no_worlds, view
+from kinema.convex.view import Source, view
 from kinema.errors import BuildError, did_you_mean
 from kinema.model import Control, Model, ModelFlags, State, WorldClass
 from kinema.model.classes import local_block
@@ -260,7 +261,7 @@ class Batch:
             raise BuildError("the structure of the model changed; make a new solver")
         if any(not np.array_equal(getattr(hosts[0], f), getattr(self.source.host, f)) for f in CONTACT_FIELDS):
             if len(hosts) > 1:
-                raise BuildError("contact parameters of shapes changed, and worlds differ: make one class of worlds each")
+                raise BuildError("contact parameters of shapes differ from world to world: build these worlds apart")
             self.source.host = hosts[0]
             self._build()
             return

@@ -17,61 +17,23 @@ from kinema.collide.shape_geoms import COLUMNS
 from kinema.compile.host_model import HostModel
 from kinema.compile.join import join
 from kinema.compile.rows import host_models
+from kinema.compile.world_rows import (
+    LiveRows,
+    WholeRows,
+    all_rows,
+    claimed_rows,
+    documents_in,
+    has_no_worlds,
+    shared_shapes,
+)
 from kinema.convex.lower import Lowered, Parts, lower
 from kinema.errors import BuildError
 from kinema.model import Model, WorldClass
-from kinema.model.classes import local_block
 from kinema.model.enums import JointType
-from kinema.model.state import find
-from kinema.model.transform import IDENTITY, transform_inverse, transform_mul
+from kinema.model.transform import transform_inverse, transform_mul
 
-BALL, FREE = 1, 0
+BALL, HINGE = 1, 3  # of mjtJoint
 OWN_CONTROL = 0
-
-
-def has_no_worlds(model: Model) -> bool:
-    """Whether nothing was put into worlds: then all rows together are the one world."""
-    return model.world_count == 1 and all(np.diff(model.row_span(kind, 0))[0] == 0 for kind in model.kinds)
-
-
-class LiveRows(Mapping):
-    """Rows of one world as they are in the model's arrays now, indices counted within the world."""
-
-    def __init__(self, model: Model, world: int):
-        self.model, self.world = model, world
-
-    def __getitem__(self, key: str) -> np.ndarray:
-        return local_block(self.model, self.model.fields[key], np.array([self.world]))[0]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.model.fields)
-
-    def __len__(self) -> int:
-        return len(self.model.fields)
-
-
-class WholeRows(LiveRows):
-    """All rows of a model without worlds."""
-
-    def __init__(self, model: Model):
-        super().__init__(model, 0)
-
-    def __getitem__(self, key: str) -> np.ndarray:
-        return all_rows(self.model, key)
-
-
-def all_rows(model: Model, key: str) -> np.ndarray:
-    """A field's rows in all worlds, on the host."""
-    field = model.fields[key]
-    value = model.array_of(field)
-    if isinstance(value, list):
-        rows = np.empty(len(value), dtype=object)
-        rows[:] = value
-        return rows
-    values = value if isinstance(value, np.ndarray) else value.numpy()
-    count = model.kinds.get(field.frequency)
-    values = values[:count] if field.sentinel and count is not None else values
-    return values.reshape(-1, *field.row_shape)
 
 
 class OwnFrame(Mapping):
@@ -138,13 +100,14 @@ def view(model: Model, worlds: WorldClass, rows: Mapping[str, np.ndarray] | None
     first = None if worlds.xforms is None else worlds.xforms[0]
     if isinstance(rows, LiveRows) and not whole and model._world_xforms is not None:
         first = model._world_xforms[rows.world]
-    documents = host_models(rows) if "mujoco:document_packed" in model.fields else []
+    documents = host_models(rows) if documents_in(model) else []
     sources = [_document(host, rows, start) for host, start in zip(documents, _starts(documents), strict=True)]
     own = OwnFrame(rows, first)
-    by_hand = _lowered(model, own, whole, _claimed(sources, len(own["body_mass"]), "bodies"),
-                       _claimed(sources, len(own["shape_type"]), "geoms", rows))  # fmt: skip
-    if by_hand is not None or not sources:
-        sources.append(by_hand or _lowered(model, own, whole, set(), set(), empty=True))
+    bodies = claimed_rows(rows, "body_index") if documents else set()
+    shapes = claimed_rows(rows, "geom_shape", "site_shape") if documents else set()
+    by_hand = _lowered(model, own, whole, bodies, shapes, empty=not sources)
+    if by_hand is not None:
+        sources.append(by_hand)
     return _together(sources, documents)
 
 
@@ -181,16 +144,9 @@ def _document_joints(host: HostModel, rows: Mapping[str, Any], body: int, joint:
             f"body {host.names('body')[body]!r} has a ball joint beside others, which joint_q cannot hold: "
             "put them on nested bodies, or run the document with Simulation"
         )
-    order = np.argsort(kinds == 3, kind="stable")  # hinges last
-    out[ids[order]] = np.stack([np.full(len(ids), joint), coord + np.arange(len(ids)), dof + np.arange(len(ids))], axis=1)
-
-
-def _claimed(sources: list[Source], count: int, name: str, rows: Mapping[str, Any] | None = None) -> set[int]:
-    """Core rows that documents stand for."""
-    found = {int(i) for source in sources for i in getattr(source, name) if i >= 0}
-    if rows is not None and "mujoco:site_shape" in rows:
-        found |= {int(i) for i in np.asarray(rows["mujoco:site_shape"]) if i >= 0}
-    return found & set(range(count))
+    order = np.argsort(kinds == HINGE, kind="stable")  # hinges last
+    count = np.arange(len(ids))
+    out[ids[order]] = np.stack([np.full(len(ids), joint), coord + count, dof + count], axis=1)
 
 
 def _lowered(
@@ -211,6 +167,8 @@ def _lowered(
         )
     place = {shape: k for k, shape in enumerate(local)} | {-2 - s: len(local) + k for k, s in enumerate(shared)}
     filters = [[place[a], place[b]] for a, b in rows["shape_filter_pairs"].tolist() if a in place and b in place]
+    if any((a in place) != (b in place) for a, b in rows["shape_filter_pairs"].tolist()):
+        raise BuildError("a shape of an MJCF document and one built by hand are filtered: use the document's contypes")
     found: Lowered = lower(
         Parts(rows, columns, ours, np.array(filters, dtype=int).reshape(-1, 2), model.use_coord_layout_targets)
     )
@@ -219,15 +177,6 @@ def _lowered(
         found.host, np.array(found.bodies), np.array(found.joints, dtype=int).reshape(-1, 3),
         names[np.array(found.geoms, dtype=int)], np.array(found.controls, dtype=int).reshape(-1, 2), {},
     )  # fmt: skip
-
-
-def shared_shapes(model: Model) -> list[int]:
-    """Shapes of no world; they must be static, since what moves belongs to one world."""
-    worlds = np.asarray(find(model, model.fields["shape_world"]).numpy())
-    shared = np.flatnonzero(worlds < 0)
-    if model.kind_starts("body")[0] or np.diff(model.kind_starts("body"))[-1]:
-        raise BuildError("bodies of no world stand beside worlds: put them into a world; only static shapes are shared")
-    return shared.tolist()
 
 
 def _together(sources: list[Source], documents: list[HostModel]) -> Source:
@@ -242,4 +191,4 @@ def _together(sources: list[Source], documents: list[HostModel]) -> Source:
     return Source(host, documents=sizes, **parts)
 
 
-__all__ = ["IDENTITY", "LiveRows", "Source", "has_no_worlds", "view"]
+__all__ = ["Source", "view"]
