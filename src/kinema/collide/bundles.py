@@ -44,8 +44,8 @@ class Pairs:
 
 
 @wp.struct
-class Meshes:
-    """Convex hulls of meshes: vertices, vertex graph and polygons, as mjModel has them."""
+class Hulls:
+    """Vertices of meshes and the vertex graphs of their convex hulls: what support functions read."""
 
     vertadr: wp.array(dtype=int)  # (nmesh,)
     vertnum: wp.array(dtype=int)  # (nmesh,)
@@ -53,6 +53,13 @@ class Meshes:
     graphadr: wp.array(dtype=int)  # (nmesh,) -1 without a graph
     graph: wp.array(dtype=int)  # (nmeshgraph,)
     extrema: wp.array(dtype=int)  # (nmesh * 27,) hull vertex farthest along each of 3x3x3 directions
+
+
+@wp.struct
+class Meshes:
+    """Convex hulls of meshes: vertices, vertex graphs and polygons, as mjModel has them."""
+
+    hull: Hulls
     polyadr: wp.array(dtype=int)  # (nmesh,)
     polynum: wp.array(dtype=int)  # (nmesh,)
     polynormal: wp.array(dtype=wp.vec3d)  # (nmeshpoly,) double: neighbouring polygons differ by little
@@ -62,9 +69,6 @@ class Meshes:
     polymapadr: wp.array(dtype=int)  # (nmeshvert,)
     polymapnum: wp.array(dtype=int)  # (nmeshvert,)
     polymap: wp.array(dtype=int)  # (nmeshpolymap,)
-    faceadr: wp.array(dtype=int)  # (nmesh,)
-    facenum: wp.array(dtype=int)  # (nmesh,)
-    face: wp.array(dtype=wp.vec3i)  # (nmeshface,)
 
 
 @wp.struct

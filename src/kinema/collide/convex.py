@@ -9,7 +9,7 @@ from functools import cache
 
 import warp as wp
 
-from kinema.collide.bundles import Geoms, Meshes, Options, Touch
+from kinema.collide.bundles import Geoms, Hulls, Meshes, Options, Touch
 from kinema.collide.emit import emit
 from kinema.collide.epa import Depth, epa
 from kinema.collide.gjk import FAR, Gjk, gjk
@@ -51,7 +51,7 @@ def convex_distance(capacity: int):
 
     @wp.func
     def signed_distance(
-        m: Meshes, s1: Shape, s2: Shape, tolerance: real, iterations: int, cutoff: real, need_depth: bool
+        m: Hulls, s1: Shape, s2: Shape, tolerance: real, iterations: int, cutoff: real, need_depth: bool
     ) -> Depth:
         """Distance, witness points and features of two inflated shapes. Not found: beyond the cutoff, or numerics."""
         r = Depth()
@@ -114,7 +114,7 @@ def convex_pair(capacity: int, polygon_max: int, degree_max: int):
         s1 = geom_shape(geoms, w, g1, m)
         s2 = geom_shape(geoms, w, g2, m)
         tolerance = real(options.ccd_tolerance)
-        r = signed_distance(meshes, s1, s2, tolerance, options.ccd_iterations, ZERO, True)
+        r = signed_distance(meshes.hull, s1, s2, tolerance, options.ccd_iterations, ZERO, True)
         if not r.found or r.dist >= ZERO:
             return 0
         none = wp.vec3()

@@ -78,9 +78,13 @@ class Build(NamedTuple):
 
 @wp.func
 def is_near(w: int, pair: int, geoms: Geoms, pairs: Pairs) -> bool:
-    """Whether the bounding spheres of a pair overlap. Asked before calling ``collide_pair``, which is not inlined."""
+    """Whether the bounding spheres of a pair overlap, and for convex pairs the boxes; asked before any costly call."""
     g = pairs.geom[w, pair]
-    return not spheres_apart(geoms, w, g[0], g[1], pairs.margin[w, pair] + pairs.gap[w, pair])
+    margin = pairs.margin[w, pair] + pairs.gap[w, pair]
+    if spheres_apart(geoms, w, g[0], g[1], margin):
+        return False
+    convex = pairs.function[w, pair] == wp.static(int(PairFunction.CONVEX))
+    return not (convex and boxes_apart(geoms, w, g[0], g[1], margin))
 
 
 @cache
@@ -114,8 +118,7 @@ def pair_function(build: Build):
             n += collide_primitive(w, g1, g2, function, margin, geoms, meshes, touch, base)
         if wp.static(mask & CONVEX != 0):
             if function == wp.static(int(PairFunction.CONVEX)):
-                if not boxes_apart(geoms, w, g1, g2, margin):
-                    n += collide_convex(w, g1, g2, margin, geoms, meshes, options, touch, base)
+                n += collide_convex(w, g1, g2, margin, geoms, meshes, options, touch, base)
         if wp.static(mask & HFIELD != 0):
             if function == wp.static(int(PairFunction.HFIELD_CONVEX)):
                 n += collide_hfield(w, g1, g2, margin, geoms, meshes, hfields, options, touch, base)

@@ -55,7 +55,7 @@ def distance_function(mask: int, capacity: int):
                 s2 = geom_shape(geoms, w, geom[1], ZERO)
                 tolerance = real(options.ccd_tolerance)
                 iterations = options.ccd_iterations
-                r = signed_distance(meshes, s1, s2, tolerance, iterations, real(cutoff), True)
+                r = signed_distance(meshes.hull, s1, s2, tolerance, iterations, real(cutoff), True)
                 if r.found and float(r.dist) < cutoff:
                     return float(r.dist), wp.vec3(r.x1), wp.vec3(r.x2)
                 return cutoff, start, end

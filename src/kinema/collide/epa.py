@@ -13,7 +13,7 @@ from functools import cache
 
 import warp as wp
 
-from kinema.collide.bundles import Meshes
+from kinema.collide.bundles import Hulls
 from kinema.collide.gjk import Gjk, difference_support
 from kinema.collide.precision import HALF, ONE, TINY, ZERO, mat33r, real, unit, vec3r
 from kinema.collide.support import Shape, is_discrete
@@ -307,7 +307,7 @@ def is_repeated(pt: Polytope, w: int) -> bool:
 
 
 @wp.func
-def expand(pt: Polytope, m: Meshes, s1: Shape, s2: Shape, g: Gjk, tolerance: real, iterations: int):
+def expand(pt: Polytope, m: Hulls, s1: Shape, s2: Shape, g: Gjk, tolerance: real, iterations: int):
     """Build and grow the polytope. Returns it, a status, and the face nearest to the origin: vertices and projection.
 
     Status: FOUND, LOST (numerics), TOUCHING (no polytope around the origin could be begun). Beginning and growing share
@@ -413,7 +413,7 @@ def epa(capacity: int):
     nface = 2 * nvert + 8
 
     @wp.func
-    def penetration(m: Meshes, s1: Shape, s2: Shape, g: Gjk, tolerance: real, iterations: int) -> Depth:
+    def penetration(m: Hulls, s1: Shape, s2: Shape, g: Gjk, tolerance: real, iterations: int) -> Depth:
         """Depth of two shapes from the simplex GJK found around the origin."""
         p1 = wp.zeros(shape=(wp.static(nvert),), dtype=vec3r)
         p2 = wp.zeros(shape=(wp.static(nvert),), dtype=vec3r)

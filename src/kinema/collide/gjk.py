@@ -7,7 +7,7 @@ point s along -x. The gap x.(x - s) bounds the error of |x|^2 (Frank-Wolfe); x.s
 
 import warp as wp
 
-from kinema.collide.bundles import Meshes
+from kinema.collide.bundles import Hulls
 from kinema.collide.precision import HALF, ONE, TINY, ZERO, mat33r, mat43r, real, vec3r, vec4r
 from kinema.collide.simplex import combine, nearest_weights
 from kinema.collide.support import Shape, is_discrete, support
@@ -33,7 +33,7 @@ class Gjk:
 
 
 @wp.func
-def difference_support(m: Meshes, s1: Shape, s2: Shape, d: vec3r, warm: wp.vec2i):
+def difference_support(m: Hulls, s1: Shape, s2: Shape, d: vec3r, warm: wp.vec2i):
     """Support point of s1 - s2 along the unit direction d: points on s1 and s2, their features, where to search next.
 
     One loop over both shapes: the support function is large, and compiled in place wherever it is called.
@@ -54,7 +54,7 @@ def difference_support(m: Meshes, s1: Shape, s2: Shape, d: vec3r, warm: wp.vec2i
 
 
 @wp.func
-def gjk(m: Meshes, s1: Shape, s2: Shape, x1: vec3r, x2: vec3r, tolerance: real, iterations: int, cutoff: real) -> Gjk:
+def gjk(m: Hulls, s1: Shape, s2: Shape, x1: vec3r, x2: vec3r, tolerance: real, iterations: int, cutoff: real) -> Gjk:
     """Distance from the points x1, x2 inside the shapes; shapes farther apart than the cutoff are only called apart."""
     r = Gjk()
     r.warm = wp.vec2i(-1, -1)

@@ -9,7 +9,7 @@ from functools import cache
 
 import warp as wp
 
-from kinema.collide.bundles import Geoms, HeightFields, Meshes, Options, Touch
+from kinema.collide.bundles import Geoms, HeightFields, Hulls, Meshes, Options, Touch
 from kinema.collide.convex import convex_distance
 from kinema.collide.emit import emit
 from kinema.collide.precision import HALF, ONE, ZERO, mat33r, real, unit, vec3r
@@ -19,7 +19,7 @@ MOST = wp.constant(50)  # mjMAXCONPAIR
 
 
 @wp.func
-def extent(m: Meshes, s: Shape, axis: int):
+def extent(m: Hulls, s: Shape, axis: int):
     """Smallest and largest coordinate of a shape along an axis."""
     d = vec3r()
     d[axis] = ONE
@@ -73,9 +73,9 @@ def hfield_pair(capacity: int):
             low = wp.where(k == 2, -real(size[3]), -real(size[k]))
             if s2.pos[k] - radius > real(size[k]) or s2.pos[k] + radius < low:
                 return 0
-        xmin, xmax = extent(meshes, s2, 0)
-        ymin, ymax = extent(meshes, s2, 1)
-        zmin, zmax = extent(meshes, s2, 2)
+        xmin, xmax = extent(meshes.hull, s2, 0)
+        ymin, ymax = extent(meshes.hull, s2, 1)
+        zmin, zmax = extent(meshes.hull, s2, 2)
         if zmin - m > real(size[2]) or zmax + m < -real(size[3]):
             return 0
         if xmin - m > real(size[0]) or xmax + m < -real(size[0]):
@@ -108,7 +108,7 @@ def hfield_pair(capacity: int):
                 s1.mat[2] = sample(hfields, id, r + 1 - k % 2, k // 2)
                 top = wp.max(s1.mat[0, 2], wp.max(s1.mat[1, 2], s1.mat[2, 2]))
                 if top >= zmin - m and count < MOST:
-                    d = signed_distance(meshes, s1, s2, tolerance, options.ccd_iterations, ZERO, True)
+                    d = signed_distance(meshes.hull, s1, s2, tolerance, options.ccd_iterations, ZERO, True)
                     if d.found and d.dist < ZERO:
                         normal = mat1 * unit(d.x1 - d.x2)
                         pos = pos1 + mat1 * (HALF * (d.x1 + d.x2))

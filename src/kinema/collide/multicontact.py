@@ -91,7 +91,7 @@ def box_normals(
 @wp.func
 def polygon_has(m: Meshes, mesh: int, polygon: int, id: int) -> bool:
     """Whether a vertex belongs to a polygon of the mesh."""
-    v = m.vertadr[mesh] + id
+    v = m.hull.vertadr[mesh] + id
     for k in range(m.polymapnum[v]):
         if m.polymap[m.polymapadr[v] + k] == polygon:
             return True
@@ -103,7 +103,7 @@ def mesh_normals(
     m: Meshes, s: Shape, dim: int, ids: wp.vec3i, normals: wp.array(dtype=vec3r), index: wp.array(dtype=int), o: int
 ) -> int:
     """Polygons of a mesh that contain the given vertices: one face, two faces at an edge, all faces at a vertex."""
-    v = m.vertadr[s.mesh] + ids[0]
+    v = m.hull.vertadr[s.mesh] + ids[0]
     room = normals.shape[0] // 2
     count = int(0)
     edges = int(0)
@@ -172,10 +172,10 @@ def edge_directions(
             directions[k] = unit(ends[k] - start)
         return start, three
     if s.type == MESH:
-        v = m.vertadr[s.mesh]
-        start = s.pos + s.mat * vec3r(m.vert[v + ids[0]])
+        v = m.hull.vertadr[s.mesh]
+        start = s.pos + s.mat * vec3r(m.hull.vert[v + ids[0]])
         if dim == 2:
-            ends[0] = s.pos + s.mat * vec3r(m.vert[v + ids[1]])
+            ends[0] = s.pos + s.mat * vec3r(m.hull.vert[v + ids[1]])
             directions[0] = unit(ends[0] - start)
             return start, 1
         # the edge that enters the vertex in each polygon around it
@@ -186,7 +186,7 @@ def edge_directions(
             n = m.polyvertnum[polygon]
             for j in range(n):
                 if m.polyvert[adr + j] == ids[0]:
-                    ends[k] = s.pos + s.mat * vec3r(m.vert[v + m.polyvert[adr + (j + n - 1) % n]])
+                    ends[k] = s.pos + s.mat * vec3r(m.hull.vert[v + m.polyvert[adr + (j + n - 1) % n]])
                     directions[k] = unit(ends[k] - start)
         return start, count
     if s.type == CYLINDER:
@@ -281,9 +281,9 @@ def face_polygon(m: Meshes, s: Shape, face: int, polygon: wp.array(dtype=vec3r),
     if s.type == MESH:
         p = m.polyadr[s.mesh] + face
         n = wp.min(m.polyvertnum[p], polygon.shape[0] // 3)
-        v = m.vertadr[s.mesh]
+        v = m.hull.vertadr[s.mesh]
         for i in range(n):
-            polygon[o + i] = s.pos + s.mat * vec3r(m.vert[v + m.polyvert[m.polyvertadr[p] + n - 1 - i]])
+            polygon[o + i] = s.pos + s.mat * vec3r(m.hull.vert[v + m.polyvert[m.polyvertadr[p] + n - 1 - i]])
         return n
     up = wp.where(face == 0, ONE, -ONE)
     c = s.pos + axis_of(s.mat, 2) * (up * s.size[1])

@@ -15,7 +15,7 @@ from kinema.collide.support import mesh_support
 @wp.func
 def polygon_vertex(m: Meshes, mesh: int, polygon: int, i: int) -> vec3r:
     """Vertex i, counted around, of a polygon."""
-    return vec3r(m.vert[m.vertadr[mesh] + m.polyvert[m.polyvertadr[polygon] + i % m.polyvertnum[polygon]]])
+    return vec3r(m.hull.vert[m.hull.vertadr[mesh] + m.polyvert[m.polyvertadr[polygon] + i % m.polyvertnum[polygon]]])
 
 
 @wp.func
@@ -70,9 +70,9 @@ def plane_mesh(
 ) -> int:
     """Write the contacts from slot ``base`` on and return their number."""
     local_n = wp.transpose(mat) * n
-    vertadr = m.vertadr[mesh]
-    deepest, _warm = mesh_support(m, mesh, -vec3r(local_n), int(-1))
-    x = center + mat * m.vert[vertadr + deepest]
+    vertadr = m.hull.vertadr[mesh]
+    deepest, _warm = mesh_support(m.hull, mesh, -vec3r(local_n), int(-1))
+    x = center + mat * m.hull.vert[vertadr + deepest]
     dist = wp.dot(x - p, n)
     if dist > margin:
         return 0

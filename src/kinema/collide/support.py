@@ -3,14 +3,14 @@
     s(d) = argmax { d.x : x in the shape }
 
 A shape is a geom type, a size, a pose and, for meshes, the id of its convex hull. Spheres and capsules may be used as
-their core (a point, a segment) with the radius added afterwards. Meshes are searched by climbing their vertex graph,
+their core (a point, a segment) with the radius added afterwards. Hulls are searched by climbing their vertex graph,
 starting from the best vertex along one of 27 directions; small ones and those without a graph vertex by vertex.
 The prism of a height field keeps its three top corners in the rows of ``mat`` and its bottom height in ``size[0]``.
 """
 
 import warp as wp
 
-from kinema.collide.bundles import Geoms, Meshes
+from kinema.collide.bundles import Geoms, Hulls
 from kinema.collide.precision import HALF, TINY, ZERO, axis_of, mat33r, real, unit, vec3r
 from kinema.collide.table import GeomType
 
@@ -60,7 +60,7 @@ def grid_cell(x: real) -> int:
 
 
 @wp.func
-def mesh_support(m: Meshes, mesh: int, d: vec3r, warm: int):
+def mesh_support(m: Hulls, mesh: int, d: vec3r, warm: int):
     """Vertex farthest along a local direction: its id within the mesh, and where to start the next search."""
     vertadr = m.vertadr[mesh]
     graphadr = m.graphadr[mesh]
@@ -107,7 +107,7 @@ def signed(x: real, size: real) -> real:
 
 
 @wp.func
-def support(m: Meshes, s: Shape, d: vec3r, warm: int):
+def support(m: Hulls, s: Shape, d: vec3r, warm: int):
     """Point farthest along the unit direction d, the id of the feature it belongs to, and where to search next.
 
     Features: vertices of meshes, corners of boxes numbered by the signs of their coordinates, disks of cylinders (0

@@ -8,6 +8,7 @@ from kinema.collide.bundles import (
     GeomParameters,
     Geoms,
     HeightFields,
+    Hulls,
     Meshes,
     Options,
     Pairs,
@@ -69,15 +70,16 @@ def geoms(
 
 def meshes(m) -> Meshes:
     """Convex hulls of the model's meshes."""
+    h = Hulls()
+    for name in ("vertadr", "vertnum", "graphadr", "graph"):
+        setattr(h, name, one_d(getattr(m, f"mesh_{name}")))
+    h.extrema = one_d(np.asarray(m.mesh_extrema).reshape(-1))
+    h.vert = one_d(m.mesh_vert, wp.vec3)
     b = Meshes()
-    for name in ("vertadr", "vertnum", "graphadr", "polyadr", "polynum", "polyvertadr", "polyvertnum", "polyvert"):
+    b.hull = h
+    for name in ("polyadr", "polynum", "polyvertadr", "polyvertnum", "polyvert", "polymapadr", "polymapnum", "polymap"):
         setattr(b, name, one_d(getattr(m, f"mesh_{name}")))
-    for name in ("polymapadr", "polymapnum", "polymap", "faceadr", "facenum", "graph"):
-        setattr(b, name, one_d(getattr(m, f"mesh_{name}")))
-    b.extrema = one_d(np.asarray(m.mesh_extrema).reshape(-1))
-    b.vert = one_d(m.mesh_vert, wp.vec3)
     b.polynormal = one_d(m.mesh_polynormal, wp.vec3d)
-    b.face = one_d(m.mesh_face, wp.vec3i)
     return b
 
 
