@@ -24,9 +24,9 @@ SAMPLE = (
     "dm_control/suite/quadruped.xml", "dm_control/suite/manipulator.xml", "dm_control/suite/swimmer.xml",
     "dm_control/mujoco/testing/assets/humanoid.xml", "gymnasium/envs/mujoco/assets/ant.xml",
     "gymnasium/envs/mujoco/assets/pusher.xml", "brax/envs/assets/hopper.xml", "brax/envs/assets/half_cheetah.xml",
-    "mujoco_warp/test_data/constraints.xml", "shared/menagerie/unitree_go2/scene.xml",
-    "shared/menagerie/agility_cassie/scene.xml", "shared/menagerie/franka_emika_panda/scene.xml",
-    "shared/menagerie/wonik_allegro/right_hand.xml",
+    "mujoco_warp/test_data/constraints.xml", "mujoco_warp/test_data/collision.xml", "mujoco_warp/test_data/mug/mug.xml",
+    "shared/menagerie/agility_cassie/scene.xml", "shared/menagerie/google_barkour_vb/scene.xml",
+    "shared/menagerie/wonik_allegro/right_hand.xml", "shared/menagerie/robotiq_2f85/scene.xml",
 )  # fmt: skip
 
 
