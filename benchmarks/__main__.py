@@ -1,11 +1,14 @@
-"""`python -m benchmarks [name ...]`: run the named benchmarks of this folder, or all of them."""
+"""`python -m benchmarks [name ...] [options]`: run the named benchmarks of this folder, or all; options go to each."""
 
 import importlib
+import itertools
 import pathlib
 import sys
 
 here = pathlib.Path(__file__).parent
-names = sys.argv[1:] or sorted(path.stem for path in here.glob("*.py") if not path.stem.startswith("_"))
-for name in names:
-    print(f"== {name}")
+names = list(itertools.takewhile(lambda word: not word.startswith("-"), sys.argv[1:]))
+options = sys.argv[1 + len(names) :]
+for name in names or sorted(path.stem for path in here.glob("*.py") if not path.stem.startswith("_")):
+    print(f"== {name}", flush=True)
+    sys.argv = [f"benchmarks {name}", *options]
     importlib.import_module(f"benchmarks.{name}").main()
