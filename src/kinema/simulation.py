@@ -22,9 +22,10 @@ import numpy as np
 import warp as wp
 
 from kinema.convex.engine import Engine
-from kinema.convex.status import MEANING
-from kinema.errors import BuildError, SimulationError, UnknownKey, did_you_mean
+from kinema.convex.status import BAD_PLUGIN, MEANING, PLUGIN_SHIFT
+from kinema.errors import BuildError, PluginError, SimulationError, UnknownKey, did_you_mean
 from kinema.model.mujoco_fields import model_fields
+from kinema.plugins.parameters import read_parameter, write_parameter
 
 STATE = ("time", "qpos", "qvel", "act", "history", "plastic", "qacc_warmstart", "plugin_state", "ctrl", "qfrc_applied",
          "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")  # fmt: skip
@@ -128,17 +129,26 @@ class Simulation:
         """Worlds in which something went wrong since they were reset, and what."""
         status = self.engine.read("status")
         return {
-            int(world): [meaning for bit, meaning in MEANING.items() if status[world] & bit]
+            int(world): [self._meaning(bit, int(status[world])) for bit in MEANING if status[world] & bit]
             for world in np.flatnonzero(status)
         }
 
+    def _meaning(self, bit: int, status: int) -> str:
+        """What a bit of a world's status says; of trouble with a plugin, which."""
+        if bit != BAD_PLUGIN:
+            return MEANING[bit]
+        instance = status >> PLUGIN_SHIFT
+        return f"plugin {self.engine.extension.names[instance]} (instance {instance}) gave a number that is not finite"
+
     def check(self) -> None:
-        """Raise SimulationError if something went wrong in any world."""
+        """Raise SimulationError, or PluginError where a plugin is to blame, if something went wrong in any world."""
         found = self.trouble()
         if found:
             first = "; ".join(f"world {world}: {', '.join(what)}" for world, what in list(found.items())[:5])
             more = f" and {len(found) - 5} more worlds" if len(found) > 5 else ""
-            raise SimulationError(f"{first}{more}. reset(mask) revives worlds; smaller time steps often help")
+            broken = np.any(self.engine.read("status") & BAD_PLUGIN)
+            error = PluginError if broken else SimulationError
+            raise error(f"{first}{more}. reset(mask) revives worlds; smaller time steps often help")
 
     # ------------------------------------------------------------------------------------------ parameters
 
@@ -146,9 +156,17 @@ class Simulation:
         """Let parameters of the model differ per world; then write them: `sim.m.body_mass = values`."""
         for name in names:
             if not self.engine.is_parameter(name):
-                known = self.engine.layout.parameters
+                known = [known for known in self.engine.layout.parameters if self.engine.is_parameter(known)]
                 raise UnknownKey(f"{name!r} is no parameter that may differ per world{did_you_mean(name, known)}")
             self.engine.expand(name)
+
+    def plugin_parameter(self, plugin: str, name: str) -> np.ndarray:
+        """A number of the configuration of all instances of a plugin, (worlds, instances[, n])."""
+        return read_parameter(self.engine, plugin, name)
+
+    def set_plugin_parameter(self, plugin: str, name: str, value) -> None:
+        """Write a number of a plugin's configuration: anything that fits (worlds, instances[, n])."""
+        write_parameter(self.engine, plugin, name, value)
 
     def recompute(self) -> None:
         """Compute again what derives from the model's parameters (weights, lengths, masses of subtrees), per world."""

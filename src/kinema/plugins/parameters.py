@@ -1,0 +1,48 @@
+"""Configuration of plugin instances while a model runs: per instance, and per world once it differs.
+
+Values stand in one array, `plugin_value` [world, ...], with world stride 0 until a value is written per world. They are
+what kernels read; the configuration objects that host code sees keep what the model said.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kinema.convex.engine import Engine
+from kinema.errors import UnknownKey, did_you_mean
+
+
+def columns(engine: Engine, plugin: str, name: str) -> tuple[list[int], int]:
+    """Columns of a field in plugin_value, one an instance, and how many numbers the field has."""
+    instances = [instance for instance in engine.extension.instances if instance.plugin.name == plugin]
+    if not instances:
+        near = did_you_mean(plugin, engine.extension.names)
+        raise UnknownKey(f"the model has no instance of plugin {plugin!r}{near}")
+    offset = 0
+    for field in instances[0].plugin.fields.values():
+        if field.name == name and field.on_device:
+            start = np.asarray(engine.extension.arrays["plugin_valueadr"])
+            return [int(start[instance.id]) + offset for instance in instances], field.length
+        offset += field.width if field.on_device else 0
+    raise UnknownKey(f"plugin {plugin} has no number {name!r}{did_you_mean(name, instances[0].plugin.fields)}")
+
+
+def read_parameter(engine: Engine, plugin: str, name: str) -> np.ndarray:
+    """A field of all instances of a plugin: (nworld, ninstance), with a last axis for tuples."""
+    at, length = columns(engine, plugin, name)
+    values = engine.read("plugin_value")
+    return np.stack([values[:, a : a + length] if length else values[:, a] for a in at], axis=1)
+
+
+def write_parameter(engine: Engine, plugin: str, name: str, value: Any) -> None:
+    """Write a field: anything that broadcasts to (nworld, ninstance[, n]); worlds may differ from then on."""
+    at, length = columns(engine, plugin, name)
+    shape = (engine.nworld, len(at), *((length,) if length else ()))
+    values = np.broadcast_to(np.asarray(value, dtype=float), shape)
+    engine.expand("plugin_value")
+    whole = np.array(engine.read("plugin_value"))
+    for k, a in enumerate(at):
+        whole[:, a : a + (length or 1)] = values[:, k].reshape(engine.nworld, -1)
+    engine.write("plugin_value", whole)

@@ -1,0 +1,226 @@
+"""Actuator, sensor and passive plugins at work, one model for all: against MuJoCo, formulae and beam theory."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from kinema import Simulation
+from kinema.errors import PluginError, UnknownKey
+from tests.plugins import samples  # noqa: F401 (registers plugins)
+
+PID = {
+    "P": (dict(kp=40), "", 0.071021512),
+    "PD": (dict(kp=40, kd=4), "", 0.256525445),
+    "PID, imax 3": (dict(kp=40, kd=4, ki=40, imax=3), 'actdim="1"', 0.332082502),
+    "PID": (dict(kp=40, kd=4, ki=40), 'actdim="1"', 0.483925976),
+    "PID, slew": (dict(kp=40, kd=4, ki=40, slewmax=0.5), 'actdim="2"', 0.469847166),
+    "PID, slew, imax 1": (dict(kp=40, kd=4, ki=40, slewmax=0.5, imax=1), 'actdim="2"', 0.271294124),
+    "PID, filter": (dict(kp=40, kd=4, ki=40), 'actdim="2" dyntype="filter" dynprm="0.1"', 0.474348056),
+    "PID, filterexact": (dict(kp=40, kd=4, ki=40), 'actdim="2" dyntype="filterexact" dynprm="0.1"', 0.473399569),
+}
+"""Configuration, attributes, and where a 1 kg slide is after 2 s (facts/plugins.md)."""
+
+LINKS, LINK, RADIUS, BEND, LOAD = 10, 0.05, 0.02, 5e5, 0.01
+MOTOR = dict(resistance=2.0, constant=0.3, alpha=0.004, thermal_resistance=1.5, heat_capacity=4.0, ambient=20.0)
+
+
+def config(values: dict) -> str:
+    return "".join(f'<config key="{key}" value="{value}"/>' for key, value in values.items())
+
+
+def slides() -> tuple[str, str]:
+    """Bodies and actuators of the PID variants."""
+    bodies = actuators = ""
+    for i, (values, attributes, _) in enumerate(PID.values()):
+        bodies += f"""<body pos="{i} 0 0"><joint name="pid{i}" type="slide" axis="0 0 1"/><geom size=".1" mass="1"/>
+            </body>"""
+        actuators += f'<plugin plugin="mujoco.pid" joint="pid{i}" {attributes}>{config(values)}</plugin>'
+    return bodies, actuators
+
+
+def links(k: int = 0) -> str:
+    """A cantilever: the first link fixed, the others on ball joints."""
+    if k > LINKS:
+        return '<site name="tip"/>'
+    joint = '<joint type="ball" damping=".3"/>' if k else ""
+    shape = f'<geom type="capsule" size="{RADIUS}" fromto="0 0 0 {LINK} 0 0" density="1000"/>'
+    pos = f"{LINK} 0 0" if k else "0 5 0"
+    return f'<body name="link{k}" pos="{pos}" gravcomp="1">{joint}{shape}<plugin instance="rod"/>{links(k + 1)}</body>'
+
+
+def document() -> str:
+    bodies, actuators = slides()
+    return f"""<mujoco>
+      <option timestep="0.002"><flag constraint="disable"/></option>
+      <extension>
+        <plugin plugin="mujoco.pid"/><plugin plugin="test.stepper"/><plugin plugin="test.speedometer"/>
+        <plugin plugin="test.drag"/><plugin plugin="test.nan"/>
+        <plugin plugin="kinema.dcmotor"><instance name="m">{config(MOTOR)}</instance></plugin>
+        <plugin plugin="mujoco.elasticity.cable">
+          <instance name="rod">{config(dict(twist=BEND / 2.6, bend=BEND))}</instance></plugin>
+      </extension>
+      <worldbody>
+        {bodies}
+        <body pos="0 3 0"><joint name="motor" axis="0 1 0" damping=".02"/><geom size=".1" mass="2"/></body>
+        <body pos="1 3 0"><joint name="step" axis="0 1 0"/><geom size=".1" mass="1e6"/></body>
+        <body pos="2 3 0"><joint name="nan" axis="0 1 0"/><geom size=".1" mass="1"/></body>
+        <body pos="3 3 9"><joint type="slide" axis="0 0 1"/><geom size=".1" mass="1"/><site name="ball"/>
+          <plugin plugin="test.drag">{config(dict(cd=0.8))}</plugin></body>
+        {links()}
+      </worldbody>
+      <actuator>
+        {actuators}
+        <plugin joint="motor" instance="m"/>
+        <plugin joint="step" plugin="test.stepper" actdim="2" dyntype="integrator">{config(dict(rate=2, limit=0.09))}
+        </plugin>
+        <plugin joint="nan" plugin="test.nan" ctrllimited="false"/>
+      </actuator>
+      <sensor>
+        <plugin instance="m"/>
+        <plugin plugin="test.speedometer" objtype="site" objname="ball">{config(dict(gain="1 3"))}</plugin>
+      </sensor>
+    </mujoco>"""
+
+
+SERVOS = slice(0, 8)
+MOTOR_ID, STEP_ID, NAN_ID = 8, 9, 10
+
+
+@pytest.fixture(scope="module")
+def shared():
+    return Simulation(document(), worlds=3, device="cpu", threads=1)
+
+
+@pytest.fixture
+def sim(shared):
+    shared.reset()
+    shared.d.ctrl = 0.0
+    return shared
+
+
+def test_pid_step_response(sim):
+    bodies, actuators = slides()
+    m = mujoco.MjModel.from_xml_string(f"""<mujoco><option timestep="0.002"/><extension><plugin plugin="mujoco.pid"/>
+        </extension><worldbody>{bodies}</worldbody><actuator>{actuators}</actuator></mujoco>""")
+    d = mujoco.MjData(m)
+    ctrl = np.zeros(11)
+    for steps in (50, 200, 750):
+        mujoco.mj_step(m, d, steps)
+        sim.step(steps)
+        np.testing.assert_allclose(sim.d.qpos[1, :8], d.qpos, atol=2e-6)
+        np.testing.assert_allclose(sim.d.act[1, : m.na], d.act, atol=5e-6)
+        d.ctrl[:] = ctrl[SERVOS] = 0.5
+        sim.d.ctrl = ctrl
+    np.testing.assert_allclose(sim.d.qpos[1, :8], [expected for _, _, expected in PID.values()], atol=2e-6)
+
+
+def test_dcmotor_and_its_thermometer(sim):
+    ctrl = np.zeros((3, 11))
+    ctrl[:, MOTOR_ID] = [0.0, 3.0, -6.0]
+    sim.d.ctrl = ctrl
+    velocity, temperature = np.zeros(3), np.full(3, MOTOR["ambient"])
+    index = sim.model.jnt_dofadr[sim.model.id("joint", "motor")]
+    inertia = 0.4 * 2 * 0.01
+    for _ in range(200):
+        warmth = temperature - MOTOR["ambient"]
+        resistance = MOTOR["resistance"] * (1 + MOTOR["alpha"] * warmth)
+        current = (ctrl[:, MOTOR_ID] - MOTOR["constant"] * velocity) / resistance
+        force = MOTOR["constant"] * current
+        velocity = velocity + 0.002 * (force - 0.02 * velocity) / (inertia + 0.002 * 0.02)
+        heat = resistance * current**2 - warmth / MOTOR["thermal_resistance"]
+        sim.step()
+        np.testing.assert_allclose(sim.d.sensordata[:, 0], temperature, rtol=1e-5)
+        temperature = temperature + 0.002 * heat / MOTOR["heat_capacity"]
+    np.testing.assert_allclose(sim.d.qvel[:, index], velocity, rtol=2e-4)
+    assert sim.d.sensordata[2, 0] > 20.05 and sim.d.sensordata[0, 0] == 20.0
+
+
+def test_activation_layout_rates_and_overwriting(sim):
+    """The plugin's activation comes before the dyntype's; advance_act puts it back to 0 beyond the limit."""
+    ctrl = np.zeros(11)
+    ctrl[STEP_ID] = 3.0
+    sim.d.ctrl = ctrl
+    sim.forward()
+    first = int(sim.model.actuator_actadr[STEP_ID])
+    assert sim.d.act_dot[0, first : first + 2].tolist() == [2.0, 3.0]
+    seen = []
+    for _ in range(30):
+        sim.step()
+        seen.append(sim.d.act[0, first])
+    np.testing.assert_allclose(seen[:22], 0.004 * np.arange(1, 23), rtol=1e-5)
+    assert max(seen) <= 0.09 and seen[22] == 0.0
+    np.testing.assert_allclose(sim.d.act[0, first + 1], 30 * 0.006, rtol=1e-5)
+
+
+def test_drag_and_speedometer(sim):
+    sim.step(1500)
+    fall = np.sqrt(9.81 / 0.8)
+    np.testing.assert_allclose(sim.d.sensordata[:, 1], fall, rtol=1e-3)
+    ball = sim.model.id("site", "ball")
+    sim.forward()
+    np.testing.assert_allclose(sim.d.sensordata[:, 2], 3 * sim.d.site_xpos[:, ball, 2], rtol=1e-6)
+
+
+def test_cable_bends_as_a_beam(sim):
+    """The tip of a cantilever; half of the fixed link belongs to the rod that bends."""
+    xfrc = np.zeros(sim.d.xfrc_applied.shape)
+    last = sim.model.id("body", f"link{LINKS}")
+    site = sim.model.id("site", "tip")
+    xfrc[1, last] = [0, 0, LOAD, 0, LOAD * LINK / 2, 0]  # at the link's beginning, where the site is
+    sim.d.xfrc_applied = xfrc
+    sim.step(5000)
+    moment, length = np.pi * RADIUS**4 / 4, (LINKS - 0.5) * LINK
+    expected = LOAD * length**3 / (3 * BEND * moment)
+    assert abs(sim.d.site_xpos[1, site, 2] / expected - 1) < 0.02
+    assert abs(sim.d.site_xpos[0, site, 2]) < 1e-5
+
+
+def test_state_is_saved_restored_and_reset(sim):
+    assert sim.model.npluginstate == 2  # temperature and steps; `unused` is not there
+    ctrl = np.zeros(11)
+    ctrl[MOTOR_ID] = 5.0
+    sim.d.ctrl = ctrl
+    sim.step(20)
+    saved = sim.get_state()
+    assert saved["plugin_state"][0, 1] == 22.0 or saved["plugin_state"][0, 0] == 22.0
+    sim.step(30)
+    after = sim.get_state()
+    sim.reset([False, True, False])
+    assert np.array_equal(np.sort(sim.d.plugin_state[1]), [2.0, 20.0])
+    assert np.array_equal(sim.d.plugin_state[2], after["plugin_state"][2])
+    sim.set_state(**saved)
+    sim.step(30)
+    for name, value in sim.get_state().items():
+        assert np.array_equal(value, after[name]), name
+
+
+def test_parameters_per_world(sim):
+    values = sim.plugin_parameter("mujoco.pid", "kp")
+    assert values.shape == (3, 8) and np.all(values == 40)
+    assert sim.plugin_parameter("test.speedometer", "gain").shape == (3, 1, 2)
+    with pytest.raises(UnknownKey, match="kpp"):
+        sim.plugin_parameter("mujoco.pid", "kpp")
+    with pytest.raises(UnknownKey, match="did you mean 'mujoco.pid'"):
+        sim.plugin_parameter("mujoco.pit", "kp")
+    sim.set_plugin_parameter("mujoco.pid", "kp", np.array([40.0, 80.0, 40.0])[:, None])
+    sim.step(100)
+    sim.set_plugin_parameter("mujoco.pid", "kp", 40.0)
+    q = sim.d.qpos
+    assert np.array_equal(q[0], q[2]) and np.all(np.abs(q[1, :8]) < np.abs(q[0, :8]))
+
+
+def test_a_plugin_that_gives_nan_freezes_its_world_only(sim):
+    sim.step(5)
+    before = sim.get_state()
+    ctrl = np.zeros((3, 11))
+    ctrl[1, NAN_ID] = 2.0
+    sim.d.ctrl = ctrl
+    sim.step(5)
+    with pytest.raises(PluginError, match=r"world 1.*plugin test\.nan \(instance \d+\)"):
+        sim.check()
+    for name in ("qpos", "qvel", "act", "plugin_state", "time"):
+        assert np.array_equal(sim.get_state()[name][1], before[name][1]), name
+        assert np.all(np.isfinite(sim.get_state()[name]))
+    assert sim.d.time[0] > sim.d.time[1]
+    sim.reset([False, True, False])
+    sim.check()

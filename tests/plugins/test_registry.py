@@ -1,0 +1,117 @@
+"""How plugins become known: decorator, entry points, files, folders; and that models never load code."""
+
+import importlib.metadata
+import sys
+import types
+
+import pytest
+import warp as wp
+
+from kinema.compile import compile_model
+from kinema.errors import CompileError, PluginError
+from kinema.plugins import ActuatorInput, find_plugin, load_plugin, load_plugins, register, unregister
+from kinema.plugins.registry import BUILT_IN, plugin_at, slot_of
+
+FILE = """
+import warp as wp
+from kinema.plugins import ActuatorInput, plugin
+
+@plugin("{name}")
+class FromFile:
+    gain: float = 1.0
+    @wp.func
+    def actuator(x: ActuatorInput) -> float:
+        return x.ctrl
+"""
+
+MODEL = """<mujoco><extension><plugin plugin="{name}"/></extension>
+<worldbody><body><joint name="j"/><geom size=".1"/></body></worldbody>
+<actuator><plugin plugin="{name}" joint="j"/></actuator></mujoco>"""
+
+
+class Simple:
+    @wp.func
+    def actuator(x: ActuatorInput) -> float:
+        return x.ctrl
+
+
+class Another:
+    @wp.func
+    def actuator(x: ActuatorInput) -> float:
+        return -x.ctrl
+
+
+@pytest.fixture
+def name():
+    """A plugin name that is free again afterwards."""
+    yield "test.registered"
+    unregister("test.registered")
+
+
+def test_same_again_is_no_event_and_another_an_error(name):
+    first = register(Simple, name)
+    assert register(Simple, name) is first and find_plugin(name) is first
+    with pytest.raises(PluginError, match="already registered"):
+        register(Another, name)
+
+
+def test_built_in_slots_are_those_of_mujoco():
+    assert [plugin_at(i).name for i in range(7)] == list(BUILT_IN)[:7]
+    assert slot_of("mujoco.sdf.torus") == 6
+
+
+def test_names_have_limits():
+    with pytest.raises(PluginError, match="1024"):
+        register(Simple, "x" * 1025)
+
+
+def test_entry_points_are_imported_when_asked_for(name, monkeypatch):
+    module = types.ModuleType("acme_plugins")
+    module.Simple = Simple
+    monkeypatch.setitem(sys.modules, "acme_plugins", module)
+    points = [importlib.metadata.EntryPoint(name, "acme_plugins:Simple", "kinema.plugins"),
+              importlib.metadata.EntryPoint("acme.broken", "no_such_module:X", "kinema.plugins")]  # fmt: skip
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points if group == "kinema.plugins" else [])
+    monkeypatch.setenv("KINEMA_DISABLE_ENTRY_POINTS", "1")
+    assert find_plugin(name) is None
+    monkeypatch.delenv("KINEMA_DISABLE_ENTRY_POINTS")
+    assert compile_model(MODEL.format(name=name)).nplugin == 1
+    with pytest.raises(PluginError, match="no_such_module"):
+        find_plugin("acme.broken")
+
+
+def test_files_and_folders(tmp_path):
+    names = ["test.from_file_a", "test.from_file_b"]
+    for n, plugin in enumerate(names):
+        (tmp_path / f"p{n}.py").write_text(FILE.format(name=plugin))
+    (tmp_path / "empty.py").write_text("")
+    (tmp_path / "deeper").mkdir()
+    (tmp_path / "deeper" / "q.py").write_text("raise RuntimeError")
+    seen = []
+    try:
+        assert load_plugins(tmp_path, lambda *args: seen.append(args)) == names
+        assert seen == [("empty.py", -1, 0), ("p0.py", slot_of(names[0]), 1), ("p1.py", slot_of(names[1]), 1)]
+        assert load_plugin(tmp_path / "p0.py") == []
+        assert load_plugins(tmp_path / "nowhere") == []
+        assert compile_model(MODEL.format(name=names[0])).nplugin == 1
+    finally:
+        for plugin in names:
+            unregister(plugin)
+    (tmp_path / "bad.py").write_text("1 / 0")
+    with pytest.raises(PluginError, match="bad.py.*ZeroDivisionError"):
+        load_plugin(tmp_path / "bad.py")
+    with pytest.raises(PluginError, match="no plugin file"):
+        load_plugin(tmp_path / "none.py")
+
+
+def test_a_model_cannot_name_a_place_to_load_from(tmp_path, monkeypatch):
+    (tmp_path / "evil.py").write_text("raise SystemExit('loaded')")
+    (tmp_path / "model.xml").write_text(MODEL.format(name="evil"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for wanted in ("evil", "evil.py", str(tmp_path / "evil.py"), "../evil", "kinema.plugins.builtin.pid"):
+        with pytest.raises(CompileError, match="not found"):
+            compile_model(MODEL.format(name=wanted))
+    with pytest.raises(CompileError, match="not found"):
+        compile_model(tmp_path / "model.xml")
+    assert "evil" not in sys.modules
