@@ -59,7 +59,7 @@ def test_gymnasium(name):
     assert _same(_class_view(GYM / f"{name}.xml")[1].host, compile_model(GYM / f"{name}.xml")) == []
 
 
-@pytest.mark.parametrize("name", ["unitree_go2/go2.xml", "franka_emika_panda/panda.xml", "shadow_hand/right_hand.xml"])
+@pytest.mark.parametrize("name", ["agility_cassie/cassie.xml", "robotiq_2f85/2f85.xml", "shadow_hand/right_hand.xml"])
 def test_public_robots(name):
     path = next(iter(SHARED.rglob(name)), None)
     if path is None:
