@@ -110,8 +110,8 @@ A contact-rich state of each model (the fullest of a short run), and 1, 10 and 1
 (float64): kinematics to 1e-4 of the field's scale, mass matrix and forces to 1e-3, qacc_smooth to 2e-3; contacts
 (number, place, frame, distance, parameters), rows (numbers, diag J'DJ, J'D aref), qacc, constraint force and sensors
 to 5e-3; positions and velocities of rollouts to 1e-4, 1e-3, 1e-2. To each is added three times what 1e-6 of noise in
-the state does to MuJoCo itself. The solver may match MuJoCo at the model's own iterations or at convergence, and rollouts
-are scored while MuJoCo agrees with itself under noise of float32's size.
+the state does to MuJoCo itself. The solver may match MuJoCo at the model's own iterations or at convergence, and
+rollouts are scored while MuJoCo agrees with itself under noise of float32's size.
 """
 
 SPOILT = """

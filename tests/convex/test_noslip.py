@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from kinema.convex.constraint import assemble
-from kinema.convex.engine import Engine
 from kinema.convex.solve.dual import noslip
 from kinema.convex.solve.primal import newton
 from kinema.convex.stage import Stage
+from tests.conformance.staged import StagedEngine
 from tests.convex.stage_harness import Harness
 
 SLOPE = """
@@ -68,7 +68,7 @@ def test_box_on_a_slope_stays(cone):
     """Regularized friction creeps; the pass holds the box."""
     crept = {}
     for iterations in (0, 10):
-        engine = Engine(mujoco.MjModel.from_xml_string(SLOPE.format(cone=cone, noslip=iterations)), device="cpu")
+        engine = StagedEngine(mujoco.MjModel.from_xml_string(SLOPE.format(cone=cone, noslip=iterations)), device="cpu")
         engine.step(250)
         settled = engine.read("qpos")[0, 0]
         engine.step(500)

@@ -4,8 +4,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from kinema.convex.engine import Engine
 from kinema.errors import BuildError, SimulationError
+from tests.conformance.staged import StagedEngine
 
 HEAP = (
     "<mujoco><worldbody><geom type='plane' size='9 9 9'/>"
@@ -24,7 +24,7 @@ def heap():
 
 
 def run(m, **options):
-    engine = Engine(m, nworld=3, device="cpu", **options)
+    engine = StagedEngine(m, nworld=3, device="cpu", **options)
     engine.write("qvel", [[0.0] * m.nv, [0.1] * m.nv, [-0.2] * m.nv])
     engine.step(STEPS)
     return engine
@@ -43,7 +43,7 @@ def test_grown_lists_give_the_same_bits(heap):
 
 
 def test_forward_grows_too(heap):
-    engine = Engine(heap, nworld=2, device="cpu", nconmax=1)
+    engine = StagedEngine(heap, nworld=2, device="cpu", nconmax=1)
     engine.forward()
     d = mujoco.MjData(heap)
     mujoco.mj_forward(heap, d)
@@ -52,7 +52,7 @@ def test_forward_grows_too(heap):
 
 
 def test_parameters_that_differ_survive(heap):
-    engine = Engine(heap, nworld=3, device="cpu", nconmax=3)
+    engine = StagedEngine(heap, nworld=3, device="cpu", nconmax=3)
     engine.expand("body_mass")
     masses = engine.read("body_mass") * np.array([[1.0], [2.0], [3.0]])
     engine.set_parameter("body_mass", masses)
@@ -78,4 +78,4 @@ def test_warn_goes_on_with_what_fits(heap):
 
 def test_unknown_policy(heap):
     with pytest.raises(BuildError, match="did you mean 'grow'"):
-        Engine(heap, device="cpu", on_overflow="grwo")
+        StagedEngine(heap, device="cpu", on_overflow="grwo")
