@@ -149,7 +149,7 @@ class _Writer:
             name = {"class": default.prefixed_identifier(self.prefix_root)}
             node = Node("default", name, file=default.source_file, line=default.source_line, parent=section)
             section.children.append(node)
-            self.trace.append((node, default))
+            self.trace.append((section if default is element else node, default))
             children += [(child, node, False, True) for child in default._own_children()]
         return children
 

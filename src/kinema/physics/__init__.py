@@ -1,8 +1,9 @@
 """Documents that run: what `kinema.mjcf.Physics` opens."""
 
 from kinema.errors import PhysicsError
-from kinema.physics.binding import PICKLING_NOT_SUPPORTED as _PICKLING_NOT_SUPPORTED
-from kinema.physics.binding import Binding, SynchronizingArrayWrapper, names_from_elements
+from kinema.physics.binding import PICKLING_NOT_SUPPORTED, Binding, SynchronizingArrayWrapper, names_from_elements
 from kinema.physics.physics import Physics
+
+_PICKLING_NOT_SUPPORTED = PICKLING_NOT_SUPPORTED  # the name PyMJCF's own tests know it by
 
 __all__ = ["Binding", "Physics", "PhysicsError", "SynchronizingArrayWrapper", "names_from_elements"]

@@ -53,6 +53,7 @@ class SynchronizingArrayWrapper(np.ndarray):
         if self._binding is None:
             super().__setitem__(index, value)
             return
+        value = np.array(value)  # may be a view of this array, which is about to be refreshed
         self._binding.prepare(self._name)
         np.copyto(self, self._binding.values(self._name))  # what is not written stays as it is in the model
         super().__setitem__(index, value)
@@ -109,11 +110,9 @@ class Binding:
             attributes = attributes_of(namespace)
         except KeyError:
             raise BuildError(f"elements of type {namespace!r} cannot be bound to physics") from None
-        for name, value in (
-            ("_physics", physics), ("_namespace", namespace), ("_named_index", named_index), ("_attributes", attributes),
-            ("_arrays", {}), ("_indices", {}), ("_element_id", None),
-        ):  # fmt: skip
-            object.__setattr__(self, name, value)
+        own = {"physics": physics, "namespace": namespace, "named_index": named_index, "attributes": attributes}
+        for name, value in {**own, "arrays": {}, "indices": {}, "element_id": None}.items():
+            object.__setattr__(self, f"_{name}", value)
 
     def __dir__(self) -> list[str]:
         return sorted({*dir(type(self)), *self._attributes})

@@ -1,4 +1,6 @@
-"""Contacts as records, the force in one, and velocities of objects, as MuJoCo's functions of the same purpose.
+"""Contacts as records, the force in one, and velocities of objects.
+
+The formulas are those of mj_contactForce and mj_objectVelocity:
 
     force of a contact, elliptic cone    rows of efc_force are normal, tangents, spin, rolls
     pyramidal cone, edges f+_i, f-_i     normal = Σ_i f+_i + f-_i,   component i = mu_i (f+_i - f-_i)

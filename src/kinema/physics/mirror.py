@@ -47,7 +47,8 @@ class Mirror:
         """A view for programs; the same one as long as anyone holds it."""
         handed = self._handed() if self._handed is not None else None
         if handed is None:
-            handed = (self._memory[0, ...] if self.leading_axes == 0 and self.per_world else self._memory).view(np.ndarray)
+            only_world = self.per_world and not self.leading_axes
+            handed = (self._memory[0, ...] if only_world else self._memory).view(np.ndarray)
             self._handed = weakref.ref(handed)
         return handed
 

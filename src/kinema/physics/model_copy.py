@@ -1,7 +1,7 @@
 """A compiled model whose numbers may be changed while it runs.
 
-It reads as the model it was made from, mjModel's names, so an engine can be built from it at any time; a field is copied
-when a program first asks for it, and what the program writes is then found there.
+It reads as the model it was made from, by mjModel's names, so an engine can be built from it at any time; a field is
+copied when a program first asks for it, and what the program writes is then found there.
 """
 
 from __future__ import annotations

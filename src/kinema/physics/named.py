@@ -37,12 +37,13 @@ COLUMNS = (
 
 RAGGED = {
     "nq": ("joint", "jnt_qposadr", None), "nv": ("joint", "jnt_dofadr", None),
-    "na": ("actuator", "actuator_actadr", "actuator_actnum"), "nu": ("actuator", "actuator_ctrladr", "actuator_ctrlnum"),
+    "na": ("actuator", "actuator_actadr", "actuator_actnum"),
+    "nu": ("actuator", "actuator_ctrladr", "actuator_ctrlnum"),
     "nout": ("actuator", "actuator_outadr", "actuator_outnum"), "nsensordata": ("sensor", "sensor_adr", "sensor_dim"),
     "nnumericdata": ("numeric", "numeric_adr", "numeric_size"), "ntextdata": ("text", "text_adr", "text_size"),
 }  # fmt: skip
-"""Axes on which an object has a run of rows: its kind, and the fields of its address and of the length of the run (None:
-up to the next address)."""
+"""Axes on which an object has a run of rows: its kind, and the fields of its address and of the length of the run
+(None: up to the next address)."""
 
 SINGLE = ("na", "nu", "nout")
 """Ragged axes on which a run of one row is that row."""
@@ -124,7 +125,7 @@ def axis_of(model: ModelCopy, symbol: str | int) -> Names:
     if symbol in RAGGED:
         kind, address, length = RAGGED[symbol]
         starts = np.asarray(getattr(model, address))
-        lengths = np.diff(np.r_[starts, getattr(model, symbol)]) if length is None else np.asarray(getattr(model, length))
+        lengths = np.asarray(getattr(model, length)) if length else np.diff(np.r_[starts, getattr(model, symbol)])
         rows = [_run(symbol, start, count) for start, count in zip(starts.tolist(), lengths.tolist(), strict=True)]
         return Runs(model.names(kind), rows)
     if symbol == "nmocap":
@@ -177,10 +178,9 @@ class FieldIndexer:
         mirror = self._mirror()
         keys = key if isinstance(key, tuple) else (key,)
         array = mirror.hand_out()
-        if len(keys) > array.ndim - mirror.leading_axes:
-            raise IndexError(
-                f"Index tuple has {len(keys)} elements, but array has only {array.ndim - mirror.leading_axes} dimensions."
-            )
+        ndim = array.ndim - mirror.leading_axes
+        if len(keys) > ndim:
+            raise IndexError(f"Index tuple has {len(keys)} elements, but array has only {ndim} dimensions.")
         found = tuple(axis.convert_key_item(item) for axis, item in zip(self._axes, keys, strict=False))
         if mirror.leading_axes:
             return (slice(None), *found)
@@ -223,8 +223,9 @@ class FieldIndexer:
         if self._axes.col is not None and self._axes.col.names:
             heads = "".join(f"{name:<10}" for name in self._axes.col.names)
             lines.append(f"{'':{digits + width + 4}}{heads}".rstrip())
+        number = {"float_kind": "{: < 9.3g}".format}
         for i, row in enumerate(array):
-            text = np.array2string(np.atleast_1d(row), suppress_small=True, formatter={"float_kind": "{: < 9.3g}".format})
+            text = np.array2string(np.atleast_1d(row), suppress_small=True, formatter=number)
             lines.append(f"{i:{digits}} {label[i]:>{width}} {text}")
         return "\n".join(lines if len(array) else [*lines, "(empty)"])
 
