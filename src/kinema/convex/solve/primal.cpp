@@ -343,13 +343,13 @@ auto factor = [&]() {  // H = U'U in place
             for (int q = 0; q < n; ++q)
                 for (int j = (q ? from[q] : k) + lane; j < to[q]; j += KN_LANES) row[j] *= inv;
             KN_SYNC();
-            for (int p = 0; p < n; ++p)
-                for (int i = p ? from[p] : k + 1; i < to[p]; ++i) {
+            for (int p = 0; p < n; ++p)  // lanes share out the rows below: blocks are narrow
+                for (int i = (p ? from[p] : k + 1) + lane; i < to[p]; i += KN_LANES) {
                     const float f = row[i];
                     if (f != 0.0f) {
                         float* below = H + (size_t)i * nv;
                         for (int q = p; q < n; ++q)
-                            for (int j = (q == p ? i : from[q]) + lane; j < to[q]; j += KN_LANES) below[j] -= f * row[j];
+                            for (int j = q == p ? i : from[q]; j < to[q]; ++j) below[j] -= f * row[j];
                     }
                 }
             KN_SYNC();
@@ -385,12 +385,11 @@ auto solve = [&](float* y) {  // y = (U'U)^-1 y
 };
 auto start_hessian = [&]() {  // H = M, with room for what rows and elimination add
     int from[SEGMENTS], to[SEGMENTS];
-    for (int t = 0; t < ntree; ++t) {
-        const int n = segments(t, from, to);
-        for (int k = tree_adr[t]; k < tree_adr[t] + tree_num[t]; ++k)
-            for (int q = 0; q < n; ++q)
-                for (int j = (q ? from[q] : k) + lane; j < to[q]; j += KN_LANES)
-                    H[(size_t)k * nv + j] = q || j >= tree_adr[t] + tree_num[t] ? 0.0f : M[(size_t)k * nv + j];
+    KN_EACH(k, nv) {
+        const int t = tree_of[k], n = segments(t, from, to);
+        for (int q = 0; q < n; ++q)
+            for (int j = q ? from[q] : k; j < to[q]; ++j)
+                H[(size_t)k * nv + j] = q || j >= tree_adr[t] + tree_num[t] ? 0.0f : M[(size_t)k * nv + j];
     }
     KN_SYNC();
 };
@@ -421,14 +420,15 @@ for (;; ++iter) {
     start_hessian();
     auto rank_one = [&](const float* left, const float* right, float weight, const int from[2], const int to[2], int n) {
         for (int p = 0; p < n; ++p)
-            for (int i = from[p]; i < to[p]; ++i) {
+            for (int i = from[p] + lane; i < to[p]; i += KN_LANES) {
                 const float s = weight * left[i];
                 if (s != 0.0f) {
                     float* row = H + (size_t)i * nv;
                     for (int q = p; q < n; ++q)
-                        for (int j = (q == p ? i : from[q]) + lane; j < to[q]; j += KN_LANES) row[j] += s * right[j];
+                        for (int j = q == p ? i : from[q]; j < to[q]; ++j) row[j] += s * right[j];
                 }
             }
+        KN_SYNC();
     };
     for (int k = 0; k < nefc; ++k) {
         int from[2], to[2];
