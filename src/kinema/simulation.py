@@ -25,7 +25,6 @@ from kinema.convex.engine import Engine
 from kinema.convex.status import BAD_PLUGIN, MEANING, PLUGIN_SHIFT
 from kinema.errors import BuildError, PluginError, SimulationError, UnknownKey, did_you_mean
 from kinema.model.mujoco_fields import model_fields
-from kinema.plugins.parameters import read_parameter, write_parameter
 
 STATE = ("time", "qpos", "qvel", "act", "history", "plastic", "qacc_warmstart", "plugin_state", "ctrl", "qfrc_applied",
          "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")  # fmt: skip
@@ -162,10 +161,14 @@ class Simulation:
 
     def plugin_parameter(self, plugin: str, name: str) -> np.ndarray:
         """A number of the configuration of all instances of a plugin, (worlds, instances[, n])."""
+        from kinema.plugins.parameters import read_parameter  # the plugin layer is imported on use
+
         return read_parameter(self.engine, plugin, name)
 
     def set_plugin_parameter(self, plugin: str, name: str, value) -> None:
         """Write a number of a plugin's configuration: anything that fits (worlds, instances[, n])."""
+        from kinema.plugins.parameters import write_parameter
+
         write_parameter(self.engine, plugin, name, value)
 
     def recompute(self) -> None:
