@@ -15,10 +15,13 @@ from kinema.compile.element import Element
 from kinema.compile.geom import GEOM_TYPES
 from kinema.compile.heightfield import CompiledHField, compile_hfield, pack_hfields
 from kinema.compile.inertia import MESH, SDF, SPHERE
-from kinema.compile.mesh import INERTIA_MODES, CompiledMesh, fit_primitive, mesh_asset, pack_meshes
+from kinema.compile.mesh import INERTIA_MODES, CompiledMesh, compile_mesh, fit_primitive, mesh_asset, pack_meshes
+from kinema.compile.plugin import SDF as SDF_CAPABILITY
+from kinema.compile.plugin import configuration_of
 from kinema.compile.skin import bone, compile_skin, load_skin, pack_skins
 from kinema.compile.texture import CompiledTexture, compile_texture, pack_textures
 from kinema.errors import CompileError, did_you_mean
+from kinema.geometry.mesh import MeshData
 
 TEXTURE_ROLES = {
     "user": 0, "rgb": 1, "occlusion": 2, "roughness": 3, "metallic": 4, "normal": 5, "opacity": 6, "emissive": 7,
@@ -105,8 +108,8 @@ def compile_meshes(c: Compilation) -> None:
 
 
 def _compile_one(c: Compilation, e: Element, needhull: bool, needsdf: bool) -> CompiledMesh:
-    if any(e.children("plugin")):
-        raise e.error("a mesh made by a plugin is not supported yet")
+    for plugin in e.children("plugin"):
+        return _field_mesh(c, e, plugin, needhull)
     written = {name: e.vector(name) for name in ("vertex", "normal", "texcoord")}
     return mesh_asset(
         e.name,
@@ -125,6 +128,19 @@ def _compile_one(c: Compilation, e: Element, needhull: bool, needsdf: bool) -> C
         needhull=needhull,
         needsdf=needsdf,
     )
+
+
+def _field_mesh(c: Compilation, e: Element, plugin: Element, needhull: bool) -> CompiledMesh:
+    """A mesh made from the signed distance field of a plugin; it stays where the field is."""
+    from kinema.plugins.mesh import field_mesh
+
+    if e.given("scale"):
+        raise e.error("attribute scale is not compatible with SDFs", "scale")
+    vert, face = field_mesh(*configuration_of(c, plugin, SDF_CAPABILITY))
+    return compile_mesh(
+        e.name, MeshData(vert.astype(np.float32), face.astype(np.int32)), needhull=needhull, reorient=False,
+        inertia=e.keyword("inertia", {word: word for word in INERTIA_MODES}, "legacy"),
+    )  # fmt: skip
 
 
 def _at(e: Element | None, work: Any) -> Any:

@@ -169,6 +169,22 @@ def _instance(c: Compilation, e: Element, instances: list[Instance], capability:
     return number
 
 
+def configuration_of(c: Compilation, e: Element, capability: int) -> tuple[str, dict[str, str]]:
+    """Name and configuration of the plugin an element uses, before instances are numbered."""
+    instances = [_explicit(c, declared) for declared in c.elements["plugin"]]
+    by_name = {instance.element.name: instance for instance in instances}
+    used = by_name.get(e.reference("instance", "plugin"))
+    if used is None:
+        info, _ = _find(c, e, e.text("plugin", ""))
+        used = Instance(info, -1, _config(e, info), e)
+    if not used.info.capabilities & capability:
+        raise e.error(f"plugin {used.info.name!r} does not support {SUPPORTS[capability]}")
+    problem = used.info.check(used.config)
+    if problem is not None:
+        raise used.element.error(f"plugin {used.info.name}: {problem}")
+    return used.info.name, used.config
+
+
 def _explicit(c: Compilation, e: Element) -> Instance:
     assert e.node.parent is not None
     e.required("name")
