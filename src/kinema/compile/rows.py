@@ -55,7 +55,6 @@ CORE: Mapping[str, tuple[str, str]] = {
 
 RUNNING: Mapping[str, tuple[str, Any, AttributeAssignment]] = {
     "act": ("na", wp.float32, AttributeAssignment.STATE),
-    "qacc_warmstart": ("nv", wp.float32, AttributeAssignment.STATE),
     "plastic": ("nplastic", wp.float32, AttributeAssignment.STATE),
     "history": ("nhistory", wp.float64, AttributeAssignment.STATE),
     "ctrl": ("nu", wp.float32, AttributeAssignment.CONTROL),
@@ -159,7 +158,9 @@ def register_mujoco_attributes(builder: ModelBuilder) -> None:
         _add(builder, name, wp.int32, frequency(symbol), references=kind, default=-1)
     for name, (symbol, dtype, where) in RUNNING.items():
         _add(builder, name, dtype, frequency(symbol), assignment=where)
-    _add(builder, "time", wp.float64, AttributeFrequency.WORLD, assignment=AttributeAssignment.STATE)
+    state = AttributeAssignment.STATE
+    _add(builder, "time", wp.float64, AttributeFrequency.WORLD, assignment=state)
+    _add(builder, "qacc_warmstart", wp.float32, AttributeFrequency.JOINT_DOF, assignment=state)
 
 
 def _add(builder: ModelBuilder, name: str, dtype: Any, kind: Any, **more: Any) -> None:

@@ -227,6 +227,31 @@ def state_out(
             joint_qd[d] = qvel[w, v]
 
 
+@wp.func
+def dof_count(kind: int) -> int:
+    return wp.where(kind == wp.static(FREE), 6, wp.where(kind == wp.static(BALL), 3, 1))
+
+
+@wp.kernel(enable_backward=False)
+def warmstart_in(joints: Joints, places: Places, flat: wp.array(dtype=float), warm: wp.array2d(dtype=float)):
+    """Where the constraint solver begins, in MuJoCo's convention on both sides; unmapped dofs begin at 0."""
+    w, j = wp.tid()
+    for k in range(dof_count(joints.type[j])):
+        value = float(0.0)
+        if joints.dof[j] >= 0:
+            value = flat[places.dof[w] + joints.dof[j] + k]
+        warm[w, joints.qvel[j] + k] = value
+
+
+@wp.kernel(enable_backward=False)
+def warmstart_out(joints: Joints, places: Places, warm: wp.array2d(dtype=float), flat: wp.array(dtype=float)):
+    """Where the constraint solver may begin next time."""
+    w, j = wp.tid()
+    for k in range(dof_count(joints.type[j])):
+        if joints.dof[j] >= 0:
+            flat[places.dof[w] + joints.dof[j] + k] = warm[w, joints.qvel[j] + k]
+
+
 @wp.kernel(enable_backward=False)
 def wrenches_in(
     bodies: wp.array(dtype=int),

@@ -3,9 +3,10 @@
     solver = SolverConvex(model)
     solver.step(state, state, control, None, dt)
 
-One engine runs each class of identical worlds. What comes in (State, Control) decides everything: coordinates,
-velocities, activations, warm start and time of documents are read from the state and written to the next one, in place
-where the two are the same object. Contacts are found by the engine itself.
+One engine runs each class of identical worlds. What comes in (State, Control) decides everything, bit for bit:
+coordinates and velocities, and with `register_custom_attributes` (documents bring it along) also activations, time and
+warm start, are read from the state and written to the next one, in place where the two are the same object. Without it
+the constraint solver begins every step anew. Contacts are found by the engine itself.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ import numpy as np
 import warp as wp
 
 from kinema.compile.constants import derived_constants
-from kinema.compile.rows import RUNNING, frequency
+from kinema.compile.rows import RUNNING, frequency, register_mujoco_attributes
 from kinema.compile.world_rows import LiveRows, WholeRows, has_no_worlds
 from kinema.convex import boundary
 from kinema.convex.engine import Engine
 from kinema.convex.status import BAD_STATE, MEANING
 from kinema.convex.view import Source, view
 from kinema.errors import BuildError, did_you_mean
-from kinema.model import Control, Model, ModelFlags, State, WorldClass
+from kinema.model import Control, Model, ModelBuilder, ModelFlags, State, WorldClass
 from kinema.model.classes import local_block
 from kinema.model.transform import IDENTITY, quat_rotate, transform_inverse, transform_mul
 
@@ -78,6 +79,11 @@ class SolverConvex:
         self._options |= {name: value for name, value in numbers if value is not None}
         self._threads = threads
         self.batches = [Batch(model, worlds, self._options, threads) for worlds in model.world_classes]
+
+    @staticmethod
+    def register_custom_attributes(builder: ModelBuilder) -> None:
+        """Let states hold all that the solver carries from step to step, also where no document is added."""
+        register_mujoco_attributes(builder)
 
     def step(
         self, state_in: State, state_out: State, control: Control | None = None, contacts: Any = None,
@@ -201,6 +207,7 @@ class Batch:
             if count and name != "ctrl":
                 self.running.append((name, self._ints(self._starts(frequency(symbol))), count))
         self.keeps_time = "mujoco:time" in model.fields
+        self.keeps_warmstart = "mujoco:qacc_warmstart" in model.fields
 
     def _ints(self, values: Sequence[int] | np.ndarray) -> wp.array:
         return wp.array(np.asarray(values, dtype=np.int32), dtype=int, device=self.device)
@@ -313,6 +320,11 @@ class Batch:
         if host.njnt:
             inputs = [self.joints, self.places, q, qd, array("qpos0"), ipos, array("qpos"), array("qvel")]
             self._launch(boundary.state_in, (n, host.njnt), inputs)
+            if self.keeps_warmstart:
+                inputs = [self.joints, self.places, state.mujoco.qacc_warmstart, array("qacc_warmstart")]
+                self._launch(boundary.warmstart_in, (n, host.njnt), inputs)
+            else:
+                array("qacc_warmstart").zero_()
             if control.joint_f is not None:
                 inputs = [self.joints, self.places, q, control.joint_f, ipos, array("qpos"), array("qfrc_applied")]
                 self._launch(boundary.forces_in, (n, host.njnt), inputs)
@@ -339,6 +351,9 @@ class Batch:
             inputs = [self.joints, self.places, array("qpos"), array("qvel"), array("qpos0"), array("body_ipos"),
                       state.joint_q, state.joint_qd]  # fmt: skip
             self._launch(boundary.state_out, (n, host.njnt), inputs)
+            if self.keeps_warmstart:
+                inputs = [self.joints, self.places, array("qacc_warmstart"), state.mujoco.qacc_warmstart]
+                self._launch(boundary.warmstart_out, (n, host.njnt), inputs)
         for name, start, count in self.running:
             self._launch(boundary.rows_out, (n, count), [start, array(name), getattr(state.mujoco, name)])
         if self.keeps_time:
