@@ -1,0 +1,187 @@
+"""Plugins that take part in contact, against MuJoCo's own: signed distance fields and the touch grid."""
+
+import mujoco
+import numpy as np
+import pytest
+import warp as wp
+
+from kinema.compile import compile_model
+from kinema.convex.engine import Engine
+from kinema.errors import CompileError, PluginError
+from kinema.plugins import P, field, find_plugin, plugin
+from kinema.plugins.distance import distances, gradient_of
+from kinema.plugins.mesh import field_mesh
+
+SHAPES = ("torus", "bowl", "gear", "nut", "bolt")
+REST = {"torus": 0.149892, "bowl": 1.019698, "gear": 0.099892, "nut": 0.499887, "bolt": 0.999892}
+"""Heights on a plane, from facts/plugins.md."""
+REACH = {"torus": 0.45, "bowl": 1.05, "gear": 1.4, "nut": 0.55, "bolt": 0.55}
+"""How far from the centre a small sphere touches each."""
+
+GRID = """<plugin plugin="mujoco.sensor.touch_grid" objtype="site" objname="s">
+  <config key="nchannel" value="6"/><config key="size" value="5 4"/><config key="fov" value="80 80"/>
+  <config key="gamma" value="0.3"/></plugin>"""
+
+
+def document() -> str:
+    """Each shape beside a sphere; a ring on a ring; a box on a tilted plane with a touch grid."""
+    plugins = "".join(f'<plugin plugin="mujoco.sdf.{s}"><instance name="{s}"/></plugin>' for s in SHAPES)
+    meshes = "".join(f'<mesh name="{s}"><plugin instance="{s}"/></mesh>' for s in SHAPES)
+    bodies = ""
+    for i, s in enumerate(SHAPES):
+        geom = f'<geom type="sdf" mesh="{s}" density="100"><plugin instance="{s}"/></geom>'
+        bodies += f"""<body pos="{6 * i} 0 {REST[s]}"><freejoint/>{geom}</body>
+            <body pos="{6 * i + 3} 0 .2"><freejoint/><geom size=".2"/></body>"""
+    ring = '<geom type="sdf" mesh="torus" density="100"><plugin instance="torus"/></geom>'
+    return f"""<mujoco>
+      <option cone="elliptic"><flag multiccd="disable"/></option>
+      <extension>{plugins}<plugin plugin="mujoco.sensor.touch_grid"/></extension>
+      <asset>{meshes}</asset>
+      <worldbody>
+        <geom type="plane" size="50 50 .1"/>
+        {bodies}
+        <body pos="0 6 .15"><freejoint/>{ring}</body><body pos=".1 6 .45"><freejoint/>{ring}</body>
+        <geom type="box" size="1 1 .1" pos="0 -8 1.9" euler="0 15 0" condim="6" friction="2 .1 .1"/>
+        <body pos="0 -8 2.12" euler="0 15 0"><freejoint/><site name="s" pos="0 0 .02"/>
+          <geom type="box" size=".1 .1 .1" mass="2" condim="6" friction="2 .1 .1"/></body>
+      </worldbody>
+      <sensor>{GRID}</sensor>
+    </mujoco>"""
+
+
+@pytest.fixture(scope="module")
+def scene():
+    m = mujoco.MjModel.from_xml_string(document())
+    return m, Engine(m, 1, device="cpu", nconmax=400)
+
+
+def test_contacts_are_those_of_mujoco(scene):
+    m, engine = scene
+    d = mujoco.MjData(m)
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(6):
+        d.qpos[:] = m.qpos0
+        for i, s in enumerate(SHAPES):
+            centre, away = np.array([6 * i, 0, 9]), rng.normal(size=3)
+            quat = rng.normal(size=4)
+            d.qpos[14 * i : 14 * i + 7] = [*centre, *(quat / np.linalg.norm(quat))]
+            d.qpos[14 * i + 7 : 14 * i + 10] = centre + away / np.linalg.norm(away) * REACH[s]
+        mujoco.mj_forward(m, d)
+        engine.write("qpos", d.qpos)
+        engine.forward()
+        n = int(engine.read("ncon")[0])
+        assert n == d.ncon
+        found += n
+        pair = np.asarray(engine.read("contact_geom")[0, :n])
+        assert np.array_equal(pair, d.contact.geom)
+        # descent amplifies roundoff where fields are flat: most points agree to float32, all nearly
+        apart = np.abs(engine.read("contact_dist")[0, :n] - d.contact.dist)
+        assert np.median(apart) < 2e-6 and np.mean(apart < 1e-4) > 0.95
+    assert found > 300
+
+
+def test_rest_heights_and_touch(scene):
+    m, engine = scene
+    d = mujoco.MjData(m)
+    engine.reset()
+    for _ in range(5):
+        mujoco.mj_step(m, d, 60)
+        engine.step(60)
+    height = engine.read("qpos")[0][: 14 * 5].reshape(5, 14)[:, 2]
+    np.testing.assert_allclose(height, d.qpos[: 14 * 5].reshape(5, 14)[:, 2], atol=2e-5)
+    np.testing.assert_allclose(height, list(REST.values()), atol=2e-4)
+    theirs, ours = d.sensordata.reshape(6, -1), engine.read("sensordata")[0].reshape(6, -1)
+    assert np.array_equal(theirs != 0, np.abs(ours) > 0)
+    np.testing.assert_allclose(ours, theirs, atol=1e-3 * np.abs(theirs).max())
+    assert abs(ours[0].sum() - 2 * 9.81 * np.cos(np.radians(15))) < 0.05
+
+
+# ---------------------------------------------------------------------------------------------- fields
+
+
+@plugin("test.sdf.cone")
+class Cone:
+    """A capped cone in float32, differentiated by Warp."""
+
+    slope: float = field(0.5, above=0.0)
+    height: float = field(0.4, above=0.0)
+
+    @wp.func
+    def sdf(x: wp.vec3, p: P) -> float:
+        r = wp.sqrt(x[0] * x[0] + x[1] * x[1])
+        side = (r - p.slope * (p.height - x[2])) / wp.sqrt(1.0 + p.slope * p.slope)
+        return wp.max(side, wp.abs(x[2]) - p.height)
+
+    def aabb(self):
+        return 2 * self.slope * self.height, 2 * self.slope * self.height, self.height
+
+
+def gradients(name: str, numbers: list[float], points: np.ndarray) -> np.ndarray:
+    function = gradient_of(find_plugin(name))
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def run(x: wp.array(dtype=wp.vec3d), parameters: wp.array(dtype=float), out: wp.array(dtype=wp.vec3d)):
+        i = wp.tid()
+        out[i] = function(x[i], parameters)
+
+    out = wp.zeros(len(points), dtype=wp.vec3d, device="cpu")
+    inputs = [wp.array(points, dtype=wp.vec3d, device="cpu"), wp.array(numbers, dtype=float, device="cpu")]
+    wp.launch(run, len(points), inputs, [out], device="cpu")
+    return out.numpy()
+
+
+@pytest.mark.parametrize(("name", "numbers"), [("test.sdf.cone", [0.5, 0.4]), ("mujoco.sdf.torus", [0.35, 0.15])])
+def test_gradients_by_autodiff_and_given(name, numbers):
+    points = np.random.default_rng(1).uniform(-0.6, 0.6, (200, 3))
+    step = 1e-3 if name.startswith("test") else 1e-6
+    ahead, behind = (
+        np.stack([distances(find_plugin(name), numbers, points + side * step * e) for e in np.eye(3)], axis=1)
+        for side in (1, -1)
+    )
+    numeric = (ahead - behind) / (2 * step)
+    close = np.linalg.norm(gradients(name, numbers, points) - numeric, axis=1) < 1e-2  # except across creases
+    assert close.mean() > 0.97
+
+
+def test_mesh_of_a_field():
+    vert, face = field_mesh("test.sdf.cone", {"slope": "0.5", "height": "0.4"})
+    corner = vert[face].astype(float)
+    volume = np.einsum("ij,ij->", corner[:, 0], np.cross(corner[:, 1], corner[:, 2])) / 6
+    assert volume == pytest.approx(np.pi * 0.4**2 * 0.8 / 3, rel=5e-3)
+
+
+ONE = """<mujoco><extension><plugin plugin="{plugin}"/></extension>
+  <asset><mesh name="m" {mesh}><plugin plugin="{plugin}">{config}</plugin></mesh></asset>
+  <worldbody><body><freejoint/><geom type="sdf" mesh="m"><plugin plugin="{plugin}">{config}</plugin></geom></body>
+  </worldbody></mujoco>"""
+
+
+def test_a_ring_compiled_here_is_that_of_mujoco():
+    xml = ONE.format(plugin="mujoco.sdf.torus", config='<config key="radius2" value=".2"/>', mesh="")
+    m, h = mujoco.MjModel.from_xml_string(xml), compile_model(xml)
+    assert h.nmeshvert == m.nmeshvert and h.nmeshface == m.nmeshface
+    for name in ("body_mass", "body_inertia", "geom_aabb", "geom_rbound", "body_ipos", "geom_pos"):
+        np.testing.assert_allclose(getattr(h, name), getattr(m, name), rtol=1e-5, atol=1e-6, err_msg=name)
+    assert Engine(m, 1, device="cpu").extension.fields.parameters[0].tolist() == [0.35, 0.2]
+
+
+@pytest.mark.parametrize(
+    ("plugin_name", "config", "mesh", "reason"),
+    [
+        ("mujoco.sdf.torus", "", 'scale="2 2 2"', "scale is not compatible with SDFs"),
+        ("mujoco.sdf.torus", '<config key="radius1" value="x"/>', "", "radius1='x'"),
+        ("mujoco.pid", "", "", "does not support signed distance fields"),
+    ],
+)
+def test_refused(plugin_name, config, mesh, reason):
+    with pytest.raises(CompileError, match=reason):
+        compile_model(ONE.format(plugin=plugin_name, config=config, mesh=mesh))
+
+
+def test_touch_grid_belongs_on_a_site():
+    xml = f"""<mujoco><extension><plugin plugin="mujoco.sensor.touch_grid"/></extension>
+        <worldbody><body name="s"><geom size=".1"/></body></worldbody>
+        <sensor>{GRID.replace('objtype="site"', 'objtype="body"')}</sensor></mujoco>"""
+    with pytest.raises(PluginError, match="must be attached to a site"):
+        Engine(compile_model(xml), 1, device="cpu")
