@@ -217,8 +217,11 @@ class Engine:
             last = not has_host or k % self.substeps == self.substeps - 1
             if self.device.is_cuda:
                 key = (name, advancing, first, last)
-                if key not in self._graphs:
+                if key not in self._graphs or self.device.is_capturing:
                     stages = self._due(name, advancing, first, last)
+                    if self.device.is_capturing:  # somebody records a longer graph, which takes up the launches
+                        self._launch_stages(stages)
+                        continue
                     self._load(stages)  # capture must not load modules
                     with wp.ScopedCapture(device=self.device) as capture:
                         self._launch_stages(stages)
