@@ -10,7 +10,8 @@ from tests.conformance.staged import StagedEngine
 HEAP = (
     "<mujoco><worldbody><geom type='plane' size='9 9 9'/>"
     + "".join(
-        f"<body pos='{0.05 * (i % 2)} {0.03 * (i % 3)} {0.09 + 0.15 * i}'><freejoint/><geom type='box' size='.08 .08 .08'/></body>"
+        f"<body pos='{0.05 * (i % 2)} {0.03 * (i % 3)} {0.09 + 0.15 * i}'><freejoint/>"
+        "<geom type='box' size='.08 .08 .08'/></body>"
         for i in range(5)
     )
     + "</worldbody></mujoco>"

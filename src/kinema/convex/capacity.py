@@ -155,7 +155,7 @@ class Guard:
         engine = self.engine
         if self._saved is None:
             names = [field.name for field in fields_of(State).values() if engine.array(field.name).size]
-            names += ["substep"]
+            names += ["substep", "contact_most", "efc_most"]  # marks of a run that did not count do not count
             self._saved = {name: wp.empty_like(engine.array(name)) for name in names}
         if not engine.device.is_cuda:
             for name, kept in self._saved.items():
