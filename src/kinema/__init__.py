@@ -14,6 +14,7 @@ _PUBLIC = {
         "kinema.model",
     ),
     "Simulation": "kinema.simulation",
+    "SolverConvex": "kinema.solvers",
 }  # fmt: skip
 
 

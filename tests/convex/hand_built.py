@@ -30,7 +30,8 @@ def double_pendulum():
       <joint axis="0 1 0" armature=".05" frictionloss=".1"/><inertial pos="0 0 -.5" mass="1" diaginertia=".1 .2 .3"/>
       <frame pos="0 0 -1" quat="{np.cos(0.3)} 0 0 {np.sin(0.3)}"><frame quat="{np.cos(0.2)} {-np.sin(0.2)} 0 0">
       <body pos="0 -.1 -.2"><joint axis="1 0 0" pos="0 .1 .2"/>
-      <inertial pos="0 .1 -.25" mass=".5" diaginertia=".02 .03 .04"/></body></frame></frame></body></worldbody></mujoco>"""
+      <inertial pos="0 .1 -.25" mass=".5" diaginertia=".02 .03 .04"/></body></frame></frame></body></worldbody>
+      </mujoco>"""
     return builder, xml, {"qpos": [0.7, -0.4], "qvel": [0.5, 1.0]}
 
 
@@ -88,15 +89,15 @@ def quadruped():
         builder.add_shape_capsule(thigh, radius=0.03, half_height=0.07, xform=at, cfg=cfg)
         builder.add_shape_sphere(shin, radius=0.04, cfg=cfg)
         turn = {"target_ke": 40.0, "target_kd": 2.0, "armature": 0.01}
-        joints.append(builder.add_joint_d6(
-            trunk, thigh, parent_xform=((x, y, 0), (0, 0, 0, 1)),
-            angular_axes=[JointDofConfig(axis=(1, 0, 0), **turn), JointDofConfig(axis=(0, 1, 0), target_pos=0.2, **turn)],
-        ))  # fmt: skip
+        hip = [JointDofConfig(axis=(1, 0, 0), **turn), JointDofConfig(axis=(0, 1, 0), target_pos=0.2, **turn)]
+        at = ((x, y, 0), (0, 0, 0, 1))
+        joints.append(builder.add_joint_d6(trunk, thigh, parent_xform=at, angular_axes=hip))
         joints.append(builder.add_joint_prismatic(
             thigh, shin, axis=(0, 0, 1), parent_xform=((0, 0, -0.25), (0, 0, 0, 1)), target_ke=400.0, target_kd=20.0,
         ))  # fmt: skip
         legs += f"""<body name="thigh{k}" pos="{x} {y} 0"><joint name="a{k}" axis="1 0 0" armature=".01"/>
-          <joint name="b{k}" axis="0 1 0" armature=".01"/><geom type="capsule" size=".03 .07" pos="0 0 -.1" density="400"/>
+          <joint name="b{k}" axis="0 1 0" armature=".01"/>
+          <geom type="capsule" size=".03 .07" pos="0 0 -.1" density="400"/>
           <body name="shin{k}" pos="0 0 -.25"><joint name="c{k}" type="slide" axis="0 0 1"/>
           <geom size=".04" density="400"/></body></body>"""
         for name, kp, kv, target in (("a", 40, 2, 0.0), ("b", 40, 2, 0.2), ("c", 400, 20, 0.0)):
@@ -105,5 +106,6 @@ def quadruped():
     builder.add_articulation(joints)
     builder.add_ground_plane()
     xml = f"""<mujoco>{OPTION}<worldbody><geom type="plane" size="0 0 1"/><body pos="0 0 .5"><freejoint/>
-      <geom type="box" size=".3 .15 .05" density="400"/>{legs}</body></worldbody><actuator>{drives}</actuator></mujoco>"""
+      <geom type="box" size=".3 .15 .05" density="400"/>{legs}</body></worldbody>
+      <actuator>{drives}</actuator></mujoco>"""
     return builder, xml, {"ctrl": targets}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import warp as wp
 
+from kinema.collide import model_contacts, particle_contacts
 from kinema.convex import boundary
 from kinema.model.transform import quat_rotate, transform_inverse, transform_mul
 
@@ -113,7 +114,8 @@ def test_power_is_the_same_on_both_sides(case):
     f = case.rng.normal(size=(WORLDS, case.m.nv)).astype(np.float32)
     applied = case.two(np.zeros(case.m.nv))
     flat = [wp.array(x.ravel(), dtype=float, device="cpu") for x in (q, f)]
-    wp.launch(boundary.forces_in, (WORLDS, 3), [case.joints, case.places, *flat, case.ipos, qpos, applied], device="cpu")
+    inputs = [case.joints, case.places, *flat, case.ipos, qpos, applied]
+    wp.launch(boundary.forces_in, (WORLDS, 3), inputs, device="cpu")
     turned = qd.astype(float)
     for part in (slice(0, 3), slice(3, 6)):  # velocities of a free joint are in X_p's frame, its force in the world's
         turned[:, part] = quat_rotate(case.frame_p[0, 3:], turned[:, part])
@@ -166,3 +168,9 @@ def _twists(m, d):
         mujoco.mj_objectVelocity(m, d, mujoco.mjtObj.mjOBJ_BODY, b, velocity, 0)
         out[b - 1] = np.concatenate([velocity[3:], velocity[:3]])
     return out
+
+
+@pytest.mark.parametrize("module", [boundary, model_contacts, particle_contacts], ids=lambda m: m.__name__)
+def test_kernels_compile_for_cuda(module, tmp_path):
+    wp.compile_aot_module(module, arch=90, module_dir=str(tmp_path), use_ptx=True)
+    assert any(tmp_path.iterdir())

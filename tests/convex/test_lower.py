@@ -75,7 +75,8 @@ def test_what_the_limit_of_a_cart_does(lowered):
     """Pushed against its limit with a constant force, a cart rests where ke times the depth is the force."""
     builder = ModelBuilder()
     cart = link(builder, 2.0)
-    joint = builder.add_joint_prismatic(-1, cart, axis=(1, 0, 0), limit_lower=-1, limit_upper=0.1, limit_ke=500, limit_kd=60)
+    limit = {"limit_lower": -1, "limit_upper": 0.1, "limit_ke": 500, "limit_kd": 60}
+    joint = builder.add_joint_prismatic(-1, cart, axis=(1, 0, 0), **limit)
     builder.add_articulation([joint])
     m, _, _ = lowered(builder)
     d = mujoco.MjData(m)

@@ -238,6 +238,39 @@ def test_a_document_with_activation_mocap_and_control():
     np.testing.assert_allclose(state.body_q.numpy()[hand[1], :3], moved[hand[1], :3], atol=1e-6)
 
 
+def test_changes_of_a_document():
+    """Rows under MuJoCo's names and core arrays may both be changed, per world; what follows from them follows."""
+    template = ModelBuilder()
+    template.add_mjcf(DOCUMENT)
+    main = ModelBuilder()
+    register_mujoco_attributes(main)
+    main.replicate(template, 2)
+    model = main.finalize(device="cpu")
+    solver = SolverConvex(model)
+    engine, nv = solver.batches[0].engine, model.joint_dof_count // 2
+    before = {name: engine.read(name).copy() for name in ("dof_damping", "body_mass", "dof_M0", "body_subtreemass")}
+    damping = model.mujoco.dof_damping.numpy()
+    damping[nv + 6] = 0.7  # the elbow of world 1
+    model.mujoco.dof_damping.assign(damping)
+    mass = model.body_mass.numpy()
+    arm = [k for k, label in enumerate(model.body_label) if label.endswith("arm")]
+    mass[arm[1]] *= 3.0
+    model.body_mass.assign(mass)
+    solver.notify_model_changed(ModelFlags.JOINT_DOF_PROPERTIES | ModelFlags.BODY_INERTIAL_PROPERTIES)
+    theirs = mujoco.MjModel.from_xml_string(DOCUMENT)
+    theirs.body_mass[theirs.body("arm").id] *= 3.0
+    mujoco.mj_setConst(theirs, mujoco.MjData(theirs))
+    assert engine.read("dof_damping")[:, 6] == pytest.approx([0.1, 0.7])
+    for name in ("body_mass", "dof_M0", "body_subtreemass"):
+        np.testing.assert_allclose(engine.read(name)[1], getattr(theirs, name), rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(engine.read(name)[0], before[name][0], rtol=1e-6)
+    with pytest.raises(BuildError, match="'elbow' changed, but its document sets no limit"):
+        upper = model.joint_limit_upper.numpy()
+        upper[nv + 6] = 1.0
+        model.joint_limit_upper.assign(upper)
+        solver.notify_model_changed(ModelFlags.JOINT_DOF_PROPERTIES)
+
+
 def test_a_step_allocates_nothing(standing, monkeypatch):
     model, solver, state, _ = standing
     out = model.state()

@@ -69,7 +69,8 @@ def test_public_robots(name):
 
 PENDULUM = """<mujoco><option timestep=".01"/><worldbody><geom name="post" size=".05" pos="0 0 3"/>
   <body name="arm" pos="0 0 1"><joint name="swing" axis="0 1 0" ref="20"/><geom name="bob" size=".1" pos="0 0 -.5"/>
-  </body></worldbody><actuator><motor joint="swing"/></actuator><keyframe><key name="up" qpos="1"/></keyframe></mujoco>"""
+  </body></worldbody><actuator><motor joint="swing"/></actuator>
+  <keyframe><key name="up" qpos="1"/></keyframe></mujoco>"""
 SLIDER = """<mujoco><worldbody><geom name="rail" size=".02" pos="0 2 0"/><body name="cart" pos="0 1 0"><joint
   name="slide" type="slide" axis="1 0 0"/><geom name="box" type="box" size=".1 .1 .1"/><site name="top"/></body>
   <body name="bar" pos="0 3 0"><joint name="hinge"/><geom size=".1"/></body></worldbody>

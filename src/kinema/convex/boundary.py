@@ -365,3 +365,8 @@ def revive(status: wp.array(dtype=int), frozen: int):
     """Forget that a world was frozen: the state that comes in decides again."""
     w = wp.tid()
     status[w] = status[w] & ~frozen
+
+
+for _dtype in (wp.float32, wp.float64):  # known before the first launch, so that no module is loaded in a step
+    wp.overload(rows_in, {"flat": wp.array(dtype=_dtype), "rows": wp.array2d(dtype=_dtype)})
+    wp.overload(rows_out, {"rows": wp.array2d(dtype=_dtype), "flat": wp.array(dtype=_dtype)})

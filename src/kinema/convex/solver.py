@@ -21,6 +21,7 @@ from kinema.compile.constants import derived_constants
 from kinema.compile.rows import RUNNING, frequency, register_mujoco_attributes
 from kinema.compile.world_rows import LiveRows, WholeRows, has_no_worlds
 from kinema.convex import boundary
+from kinema.convex.core_changes import apply_changes, snapshot
 from kinema.convex.engine import Engine
 from kinema.convex.status import BAD_STATE, MEANING
 from kinema.convex.view import Source, view
@@ -160,6 +161,7 @@ class Batch:
         self.options, self.threads = options, threads
         self.source: Source = view(model, worlds)
         self.whole = has_no_worlds(model)
+        self.built = snapshot(WholeRows(model) if self.whole else worlds.template) if self.source.documents else {}
         self.placed = np.tile(IDENTITY, (len(worlds), 1)) if worlds.xforms is None else np.asarray(worlds.xforms)
         self._build()
 
@@ -303,6 +305,9 @@ class Batch:
         rows = WholeRows(self.model) if self.whole else LiveRows(self.model, world)
         source = view(self.model, self.worlds, rows)
         if source.documents:
+            nbody, njnt, ngeom = (int(source.documents[name]) for name in ("nbody", "njnt", "ngeom"))
+            parts = (source.bodies[:nbody], source.joints[:njnt], source.geoms[:ngeom])
+            apply_changes(source.host, *parts, self.built, rows)
             found = derived_constants(source.host)
             found.pop("stat")
             source.host.arrays.update(found)
