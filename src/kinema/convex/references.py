@@ -40,12 +40,14 @@ def _kernel(kernel, device, *args, **kwargs) -> str:
 
 
 def _parameters(text: str) -> str:
-    """`Model_1234 var_m,` in a signature becomes `Model_1234& var_m,`."""
-    names = "|".join(map(re.escape, _structs))
-    return re.sub(rf"^(\s*)({names}) (\w+)(,|\))", r"\1\2& __restrict__ \3\4", text, flags=re.MULTILINE) if names else text
+    """`Model_1234 var_m,` in a signature becomes `Model_1234& __restrict__ var_m,`: nothing else points into it."""
+    return re.sub(rf"^(\s*)({_names()}) (\w+)(,|\))", r"\1\2& __restrict__ \3\4", text, flags=re.MULTILINE)
 
 
 def _arguments(text: str) -> str:
     """`Model_1234 var_m = _wp_args->m;` in a kernel on the CPU becomes a reference to the arguments."""
-    names = "|".join(map(re.escape, _structs))
-    return re.sub(rf"^(\s*)({names}) (var_\w+) = (_wp_args->\w+;)", r"\1\2& \3 = \4", text, flags=re.MULTILINE)
+    return re.sub(rf"^(\s*)({_names()}) (var_\w+) = (_wp_args->\w+;)", r"\1\2& \3 = \4", text, flags=re.MULTILINE)
+
+
+def _names() -> str:
+    return "|".join(map(re.escape, sorted(_structs)))
