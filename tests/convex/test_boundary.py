@@ -116,6 +116,10 @@ def test_power_is_the_same_on_both_sides(case):
     flat = [wp.array(x.ravel(), dtype=float, device="cpu") for x in (q, f)]
     inputs = [case.joints, case.places, *flat, case.ipos, qpos, applied]
     wp.launch(boundary.forces_in, (WORLDS, 3), inputs, device="cpu")
+    back = wp.zeros(f.size, dtype=float, device="cpu")
+    inputs = [case.joints, case.places, qpos, case.ipos, applied, back]
+    wp.launch(boundary.actuation_out, (WORLDS, 3), inputs, device="cpu")
+    np.testing.assert_allclose(back.numpy().reshape(f.shape), f, atol=5e-6)
     turned = qd.astype(float)
     for part in (slice(0, 3), slice(3, 6)):  # velocities of a free joint are in X_p's frame, its force in the world's
         turned[:, part] = quat_rotate(case.frame_p[0, 3:], turned[:, part])

@@ -127,6 +127,43 @@ def _to_mujoco(m, d, model, state, world):
     return d
 
 
+def test_a_document_on_ground_that_all_worlds_share():
+    """The robot comes from MJCF, the plane from the builder: as if the plane stood in the document."""
+    _, xml, start = quadruped()
+    template = ModelBuilder()
+    template.add_mjcf(xml.replace('<geom type="plane" size="0 0 1"/>', ""))
+    main = ModelBuilder()
+    SolverConvex.register_custom_attributes(main)
+    main.add_ground_plane()
+    main.replicate(template, 2, spacing=(2.0, 0.0, 0.0))
+    model = main.finalize(device="cpu")
+    solver, state, control = SolverConvex(model), model.state(), model.control()
+    control.mujoco.ctrl.assign(np.tile(start["ctrl"], 2).astype(np.float32))
+    for _ in range(60):
+        solver.step(state, state, control, None, DT)
+    _, d = _reference(xml, start, 60)
+    q = state.joint_q.numpy().reshape(2, -1)
+    assert solver.trouble() == {} and d.ncon >= 4
+    np.testing.assert_allclose(q[:, 7:], np.tile(d.qpos[7:], (2, 1)), atol=5e-4)
+    np.testing.assert_allclose(q[:, 2], d.qpos[2], atol=2e-4)
+
+
+def test_a_model_without_worlds_and_its_actuation():
+    builder, xml, start = quadruped()
+    model = builder.finalize(device="cpu")
+    model.request_state_attributes("mujoco:qfrc_actuator")
+    solver, state = SolverConvex(model), model.state()
+    for _ in range(5):
+        solver.step(state, state, None, None, DT)
+    _, d = _reference(xml, start, 4)  # forces are those the fifth step was made with
+    np.testing.assert_allclose(state.mujoco.qfrc_actuator.numpy()[6:], d.qfrc_actuator[6:], atol=1e-3)
+    assert np.abs(d.qfrc_actuator[6:]).max() > 1
+    np.testing.assert_allclose(state.joint_q.numpy()[7:], _reference(xml, start, 5)[1].qpos[7:], atol=1e-5)
+    model.request_state_attributes("body_qdd")
+    with pytest.raises(BuildError, match="does not compute body_qdd"):
+        SolverConvex(model)
+
+
 def test_gravity_and_mass_change_per_world():
     model, xml, start = _quadrupeds(2)
     solver = SolverConvex(model)

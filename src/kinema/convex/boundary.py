@@ -253,6 +253,38 @@ def warmstart_out(joints: Joints, places: Places, warm: wp.array2d(dtype=float),
 
 
 @wp.kernel(enable_backward=False)
+def actuation_out(
+    joints: Joints,
+    places: Places,
+    qpos: wp.array2d(dtype=float),
+    ipos: wp.array2d(dtype=wp.vec3),
+    qfrc: wp.array2d(dtype=float),
+    joint_f: wp.array(dtype=float),
+):
+    """Generalized forces back to Newton's side: the inverse of `forces_in`."""
+    w, j = wp.tid()
+    kind = joints.type[j]
+    i = joints.qpos[j]
+    v = joints.qvel[j]
+    d = places.dof[w] + joints.dof[j]
+    if joints.coord[j] >= 0:
+        if kind == wp.static(FREE):
+            turn = to_xyzw(wp.vec4(qpos[w, i + 3], qpos[w, i + 4], qpos[w, i + 5], qpos[w, i + 6]))
+            place = wp.transform_get_rotation(places.xform[w])
+            force = read_row3(qfrc, w, v)
+            arm = wp.quat_rotate(turn, ipos[w, joints.body[j]])
+            torque = wp.quat_rotate(turn, read_row3(qfrc, w, v + 3)) - wp.cross(arm, force)
+            write3(joint_f, d, wp.quat_rotate(place, force))
+            write3(joint_f, d + 3, wp.quat_rotate(place, torque))
+        elif kind == wp.static(BALL):
+            qc = wp.transform_get_rotation(joints.frame_c[j])
+            turn = to_xyzw(wp.vec4(qpos[w, i], qpos[w, i + 1], qpos[w, i + 2], qpos[w, i + 3]))
+            write3(joint_f, d, wp.quat_rotate(wp.quat_inverse(qc) * turn, read_row3(qfrc, w, v)))
+        else:
+            joint_f[d] = qfrc[w, v]
+
+
+@wp.kernel(enable_backward=False)
 def wrenches_in(
     bodies: wp.array(dtype=int),
     places: Places,

@@ -54,6 +54,10 @@ CONTACT_FIELDS = (
 """What collision detection keeps a copy of."""
 
 
+COMPUTED = ("mujoco:qfrc_actuator",)
+"""What can be requested of states and is filled in."""
+
+
 class SolverConvex:
     """Runs a model with MuJoCo's physics.
 
@@ -74,11 +78,13 @@ class SolverConvex:
     ):  # fmt: skip
         self.model = model
         self.device = model.device
+        unknown = sorted(set(model.get_requested_state_attributes()) - set(COMPUTED))
+        if unknown:
+            raise BuildError(f"the convex solver does not compute {', '.join(unknown)}; it does {', '.join(COMPUTED)}")
         choices = (("integrator", integrator, INTEGRATORS), ("solver", solver, SOLVERS), ("cone", cone, CONES))
         self._options = {name: _choice(name, value, known) for name, value, known in choices if value is not None}
         numbers = (("iterations", iterations), ("tolerance", tolerance), ("impratio", impratio))
         self._options |= {name: value for name, value in numbers if value is not None}
-        self._threads = threads
         self.batches = [Batch(model, worlds, self._options, threads) for worlds in model.world_classes]
 
     @staticmethod
@@ -208,6 +214,7 @@ class Batch:
             count = int(source.documents.get(symbol, 0))
             if count and name != "ctrl":
                 self.running.append((name, self._ints(self._starts(frequency(symbol))), count))
+        self.actuation = "mujoco:qfrc_actuator" in model.get_requested_state_attributes()
         self.keeps_time = "mujoco:time" in model.fields
         self.keeps_warmstart = "mujoco:qacc_warmstart" in model.fields
 
@@ -359,6 +366,10 @@ class Batch:
             if self.keeps_warmstart:
                 inputs = [self.joints, self.places, array("qacc_warmstart"), state.mujoco.qacc_warmstart]
                 self._launch(boundary.warmstart_out, (n, host.njnt), inputs)
+            if self.actuation:
+                inputs = [self.joints, self.places, array("qpos"), array("body_ipos"), array("qfrc_actuator"),
+                          state.mujoco.qfrc_actuator]  # fmt: skip
+                self._launch(boundary.actuation_out, (n, host.njnt), inputs)
         for name, start, count in self.running:
             self._launch(boundary.rows_out, (n, count), [start, array(name), getattr(state.mujoco, name)])
         if self.keeps_time:
