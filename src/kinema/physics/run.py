@@ -66,6 +66,7 @@ class Run:
         self.due: str | None = "all"  # what must be computed before anything computed is read: "all" or "position"
         self.actuated = False  # whether actuators take part in it
         self._fixed: dict | None = None
+        self._put: dict[str, np.ndarray] = initial_state(model, self.engine.extension.state)  # in double precision
 
     @property
     def engine(self) -> Any:
@@ -94,6 +95,8 @@ class Run:
     def _receive(self, name: str, copy: Mirror) -> None:
         if self.due == "all" and name not in STATE or self.due == "position" and name not in (*STATE, *ACCELERATION):
             self._catch_up()
+        if name in self._put:
+            np.copyto(copy.values, np.reshape(self._put.pop(name), copy.values.shape[1:]))
         copy.receive(self._read(name))
         if name in self.fixed_frames:
             ids, numbers = self.fixed_frames[name]
@@ -132,6 +135,7 @@ class Run:
 
     def forward_when_read(self, *, actuated: bool) -> None:
         """Compute everything that follows from the state, once something of it is read."""
+        self.send()
         self.due, self.actuated = "all", actuated
         self._run_done()
 
@@ -150,19 +154,22 @@ class Run:
             values |= {name: np.asarray(getattr(self.model, f"key_{name}"))[keyframe] for name in KEYFRAME}
             values["mocap_pos"] = np.asarray(self.model.key_mpos)[keyframe].reshape(-1, 3)
             values["mocap_quat"] = np.asarray(self.model.key_mquat)[keyframe].reshape(-1, 4)
-        self.engine.put(values)
+        self.engine.put({**values, "act_dot": np.zeros(self.model.na)})
+        self._put = values
+        self._run_done()
         self.due = "all"
 
     def _forward(self, actuated: bool) -> None:
         if actuated or not self.model.nactuator:
             self.engine.forward()
             return
-        kept = int(self.model.opt.disableactuator)
+        groups, act_dot = int(self.model.opt.disableactuator), self.engine.read("act_dot").copy()
         self.engine.set_option("disableactuator", ALL_ACTUATORS)
         try:
             self.engine.forward()
         finally:
-            self.engine.set_option("disableactuator", kept)
+            self.engine.set_option("disableactuator", groups)
+        self.engine.write("act_dot", act_dot)  # actuators of a disabled group go on filtering; without actuation none do
 
     def _catch_up(self) -> None:
         """Do the computation that is due."""
