@@ -14,6 +14,7 @@ import warp as wp
 
 from kinema.collide.sdf import Fields
 from kinema.errors import PluginError
+from kinema.plugins import autodiff
 from kinema.plugins.generate import compile_function, identifier, indent, load_values
 from kinema.plugins.instance import Instance
 from kinema.plugins.protocol import SDF, Plugin, annotation, arguments
@@ -101,6 +102,7 @@ def gradient_of(plugin: Plugin) -> wp.Function:
         zero = wp.constant(wp.float64(0.0))
         source = DIFFERENCE.format(name=name)
         return compile_function(plugin, name, source, VALUE=value_of(plugin), STEP=STEP, ZERO=zero)
+    autodiff.install()
     single = f"{identifier(plugin.name)}_single"
     function = compile_function(plugin, single, VALUE32.format(name=single), FUNCTION=plugin.functions["sdf"])
     return compile_function(plugin, name, AUTODIFF.format(name=name, load=_load(plugin)), FUNCTION=function)
