@@ -34,6 +34,7 @@ INTEGRATORS = {"euler": 0, "rk4": 1, "implicit": 2, "implicitfast": 3}
 SOLVERS = {"pgs": 0, "cg": 1, "newton": 2}
 CONES = {"pyramidal": 0, "elliptic": 1}
 PLANE = 0
+MOST_COMMANDS = 256
 
 PREFIXES = {
     ModelFlags.JOINT_PROPERTIES: ("joint_", "mujoco:jnt_"),
@@ -165,6 +166,7 @@ class Batch:
     def __init__(self, model: Model, worlds: WorldClass, options: dict[str, Any], threads: int):
         self.model, self.worlds, self.device = model, worlds, model.device
         self.options, self.threads = options, threads
+        self._commands: dict[tuple, wp.Launch] = {}
         self.source: Source = view(model, worlds)
         self.whole = has_no_worlds(model)
         self.built = snapshot(WholeRows(model) if self.whole else worlds.template) if self.source.documents else {}
@@ -177,6 +179,7 @@ class Batch:
             setattr(host.opt, name, value)
         self.engine = Engine(host, len(self.worlds), device=self.device, threads=self.threads)
         self.timestep = float(host.opt.timestep)
+        self._commands.clear()
         self._tables()
         self._place_shared()
         self.set_gravity()
@@ -381,4 +384,12 @@ class Batch:
             self._launch(boundary.bodies_out, (n, host.nbody), inputs)
 
     def _launch(self, kernel: wp.Kernel, dim: tuple[int, ...], inputs: list) -> None:
-        wp.launch(kernel, dim=dim, inputs=inputs, device=self.device)
+        """Launch a kernel of the boundary; the same arrays come again and again, so launches are recorded."""
+        key = (kernel.key, *(x.ptr for x in inputs if isinstance(x, wp.array)))
+        command = self._commands.get(key)
+        if command is None:
+            if len(self._commands) >= MOST_COMMANDS:
+                self._commands.clear()
+            command = wp.launch(kernel, dim=dim, inputs=inputs, device=self.device, record_cmd=True)
+            self._commands[key] = command
+        command.launch()
