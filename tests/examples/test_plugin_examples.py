@@ -5,6 +5,7 @@ import pathlib
 import re
 
 import pytest
+import warp as wp
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
@@ -13,6 +14,7 @@ def run(name: str, capsys) -> str:
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    wp.init()  # greets on stdout
     capsys.readouterr()
     module.main()
     return "\n".join(line for line in capsys.readouterr().out.splitlines() if not line.startswith("Module "))
