@@ -8,6 +8,8 @@ import warp as wp
 from kinema.collide.plane import plane_sphere
 from kinema.math.vector import MINVAL, column, normalize
 
+ROUNDING = wp.constant(2.5e-7)  # of a position: centres nearer than that coincide, and their direction is noise
+
 
 @wp.func
 def sphere_sphere(p1: wp.vec3, r1: float, p2: wp.vec3, r2: float, axis1: wp.vec3, axis2: wp.vec3):
@@ -15,7 +17,7 @@ def sphere_sphere(p1: wp.vec3, r1: float, p2: wp.vec3, r2: float, axis1: wp.vec3
     d = p2 - p1
     length = wp.length(d)
     normal = wp.vec3()
-    if length < MINVAL:
+    if length < ROUNDING * (wp.length(p1) + r1 + r2):
         normal = normalize(wp.cross(axis1, axis2))
     else:
         normal = d / length
