@@ -34,6 +34,9 @@ FIXED = ("geom_size", "geom_rbound")
 """Parameters that may not be changed: collision detection keeps bounds and pairs that follow from them."""
 
 
+PARTS = 4  # ranges of worlds a thread, so that a thread that is held up does not hold up the others
+
+
 class Engine:
     """Runs MuJoCo's pipeline for `nworld` worlds of one model.
 
@@ -243,10 +246,11 @@ class Engine:
         )  # fmt: skip
 
     def _launch_worlds(self, key: object, stages: tuple[Stage, ...], count: int, advancing: bool) -> None:
-        """One kernel runs all stages of a world; threads share the worlds out in equal ranges."""
+        """One kernel runs all stages of a world; threads take ranges of worlds as they become free."""
         if key not in self._commands:
             kernel = world_kernel(stages)
-            bounds = np.linspace(0, self.nworld, self.threads + 1).astype(int).tolist()
+            parts = 1 if self.threads == 1 else min(self.nworld, PARTS * self.threads)
+            bounds = np.linspace(0, self.nworld, parts + 1).astype(int).tolist()
             self._commands[key] = [
                 wp.launch(
                     kernel, dim=last - first, inputs=[self.m, self.d, first, count, int(advancing)],
