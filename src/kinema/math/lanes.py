@@ -1,7 +1,7 @@
 """Lane groups: one world worked on by 32 lanes of a CUDA warp, or by one CPU thread.
 
-Code written for a group strides over its items, `for i in range(lane, n, lane_count())`, and meets at `sync()` where one
-lane reads what another wrote. On the CPU a group has one lane: the strides become plain loops, the rest nothing.
+Code written for a group strides over its items, `for i in range(lane, n, lane_count())`, and meets at `sync()` where
+one lane reads what another wrote. On the CPU a group has one lane: the strides become plain loops, the rest nothing.
 Sums go up a fixed tree, so that they give the same bits on every run.
 """
 
