@@ -73,7 +73,8 @@ def test_many_trees():
         f'<geom type="{("box", "sphere")[i % 2]}" size=".08 .08 .08"/></body>'
         for i in range(40)
     )
-    m = mujoco.MjModel.from_xml_string(f'<mujoco><worldbody><geom type="plane" size="9 9 9"/>{heap}</worldbody></mujoco>')
+    ground = '<geom type="plane" size="9 9 9"/>'
+    m = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{ground}{heap}</worldbody></mujoco>")
     d = mujoco.MjData(m)
     mujoco.mj_step(m, d, 60)
     assert m.ntree == 40 and d.nefc > 200

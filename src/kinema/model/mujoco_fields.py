@@ -61,7 +61,7 @@ def _extent(extent: str | int, sizes: Mapping[str, int]) -> int:
 
 
 def _read(file: str) -> dict[str, Field]:
-    with files("kinema.model").joinpath(file).open(encoding="utf-8", newline="") as stream:
+    with files("kinema.model").joinpath(file).open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     fields = {}
     for row in rows:
