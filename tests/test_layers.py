@@ -36,6 +36,7 @@ DOORS = {
     ("model", "compile"): "ModelBuilder.add_mjcf",
     ("model", "collide"): "Model.collide",
     ("mjcf", "physics"): "mjcf.Physics",
+    ("mjcf", "compile"): "mjcf.from_urdf",
 }
 
 RANK = {name: rank for rank, row in enumerate(ORDER) for name in row}

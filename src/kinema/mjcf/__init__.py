@@ -44,6 +44,7 @@ from kinema.mjcf.traversal_utils import (
 from kinema.mjcf.write import to_source
 
 if TYPE_CHECKING:
+    from kinema.compile import from_urdf
     from kinema.physics import Physics
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "export_with_assets_as_zip",
     "from_file",
     "from_path",
+    "from_urdf",
     "from_xml_string",
     "from_zip",
     "get_attachment_frame",
@@ -82,6 +84,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "Physics":  # the engine is loaded when a document is to run
         return physics.Physics
+    if name == "from_urdf":  # the converter knows MuJoCo's rules for URDF, which are the compiler's
+        from kinema.compile import from_urdf
+
+        return from_urdf
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
