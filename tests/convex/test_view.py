@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from kinema.compile import compile_model, register_mujoco_attributes
+from kinema.compile.world_rows import LiveRows
 from kinema.convex.engine import Engine
 from kinema.convex.view import view
 from kinema.errors import BuildError
-from kinema.model import ModelBuilder
+from kinema.model import Model, ModelBuilder
 from kinema.model.mujoco_fields import model_arrays
 
 SHARED = pathlib.Path(__file__).parents[3] / "shared" / "models"
@@ -113,6 +114,18 @@ def test_two_documents_in_one_world():
     signature = int(host.exclude_signature[0])
     assert {host.names("body")[signature >> 16], host.names("body")[signature & 0xFFFF]} == {"cart", "bar"}
     assert host.names("site")[host.sensor_objid[0]] == "top"
+
+
+def test_a_model_from_a_file(tmp_path):
+    """What was saved gives the same view, also of the arrays as they are now, whose hooks a file cannot hold."""
+    model, source = _class_view(PENDULUM, ground=True)
+    model.save(tmp_path / "model.npz", model.state())
+    loaded, _ = Model.load(tmp_path / "model.npz", device="cpu")
+    classes = loaded.world_classes[0]
+    for rows in (None, LiveRows(loaded, 2)):
+        again = view(loaded, classes, rows)
+        assert _same(again.host, source.host) == []
+        assert np.array_equal(again.joints, source.joints) and np.array_equal(again.geoms, source.geoms)
 
 
 def test_the_engine_runs_it_bit_for_bit():

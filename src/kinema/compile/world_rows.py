@@ -8,18 +8,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
+from kinema.compile.rows import NAMESPACE, reference_of
 from kinema.errors import BuildError
 from kinema.model import Model
 from kinema.model.classes import local_block
+from kinema.model.mujoco_fields import model_fields
 from kinema.model.state import find
 
 
 def has_no_worlds(model: Model) -> bool:
     """Whether nothing was put into worlds: then all rows together are the one world."""
     return model.world_count == 1 and all(np.diff(model.row_span(kind, 0))[0] == 0 for kind in model.kinds)
+
+
+def live_block(model: Model, key: str, worlds: np.ndarray) -> np.ndarray:
+    """Rows of a field in some worlds of one class, as they are now, indices counted within each world."""
+    field = model.fields[key]
+    if key in model._hooked and field.namespace == NAMESPACE:  # a file does not hold functions
+        field = replace(field, references=reference_of(model_fields()[field.name]))
+    return local_block(model, field, worlds)
 
 
 class LiveRows(Mapping):
@@ -29,7 +40,7 @@ class LiveRows(Mapping):
         self.model, self.world = model, world
 
     def __getitem__(self, key: str) -> np.ndarray:
-        return local_block(self.model, self.model.fields[key], np.array([self.world]))[0]
+        return live_block(self.model, key, np.array([self.world]))[0]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.model.fields)

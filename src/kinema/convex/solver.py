@@ -19,7 +19,7 @@ import warp as wp
 
 from kinema.compile.constants import derived_constants
 from kinema.compile.rows import RUNNING, frequency, register_mujoco_attributes
-from kinema.compile.world_rows import LiveRows, WholeRows, has_no_worlds
+from kinema.compile.world_rows import LiveRows, WholeRows, has_no_worlds, live_block
 from kinema.convex import boundary
 from kinema.convex.core_changes import apply_changes, snapshot
 from kinema.convex.engine import Engine
@@ -27,7 +27,6 @@ from kinema.convex.status import BAD_STATE, MEANING
 from kinema.convex.view import Source, view
 from kinema.errors import BuildError, did_you_mean
 from kinema.model import Control, Model, ModelBuilder, ModelFlags, State, WorldClass
-from kinema.model.classes import local_block
 from kinema.model.transform import IDENTITY, quat_rotate, transform_inverse, transform_mul
 
 INTEGRATORS = {"euler": 0, "rk4": 1, "implicit": 2, "implicitfast": 3}
@@ -304,7 +303,7 @@ class Batch:
                 continue
             if field.assignment != Model.AttributeAssignment.MODEL or key.endswith(("_world", "_world_start")):
                 continue
-            flat = local_block(self.model, field, self.worlds.worlds).reshape(len(self.worlds), -1)
+            flat = live_block(self.model, key, self.worlds.worlds).reshape(len(self.worlds), -1)
             if flat.size and not (flat == flat[:1]).all():
                 values = np.unique(flat, axis=0, return_inverse=True)[1].reshape(-1)
                 of = np.unique(np.stack([of, values], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
