@@ -1,6 +1,6 @@
 """What a plugin costs: PID servos as a plugin beside MuJoCo-native position servos, the same physics, many worlds.
 
-A chain of links on hinges, a PD servo on each. Both engines run in one process, in turns; the best round of each counts.
+A chain of links on hinges, a PD servo on each. Both engines run in one process, in turns; the best of each counts.
 Run it with ``python -m benchmarks.plugins [--worlds 1024] [--device cpu]``.
 """
 
@@ -39,9 +39,9 @@ def document(plugin: bool) -> str:
         <worldbody>{chain()}</worldbody><actuator>{servos}</actuator></mujoco>"""
 
 
-def measure(worlds: int, device: str, steps: int = 50, rounds: int = 15) -> tuple[float, float, float]:
+def measure(worlds: int, device: str, steps: int = 5, rounds: int = 150) -> tuple[float, float, float]:
     """Seconds a step with native servos and with plugins, and the largest difference of their positions."""
-    engines = [Engine(compile_model(document(plugin)), worlds, device=device, threads=2) for plugin in (False, True)]
+    engines = [Engine(compile_model(document(plugin)), worlds, device=device, threads=1) for plugin in (False, True)]
     ctrl = np.random.default_rng(0).normal(size=(worlds, LINKS)).astype(np.float32)
     best = [np.inf, np.inf]
     for engine in engines:

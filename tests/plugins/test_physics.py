@@ -64,6 +64,7 @@ def document() -> str:
         <body pos="0 3 0"><joint name="motor" axis="0 1 0" damping=".02"/><geom size=".1" mass="2"/></body>
         <body pos="1 3 0"><joint name="step" axis="0 1 0"/><geom size=".1" mass="1e6"/></body>
         <body pos="2 3 0"><joint name="nan" axis="0 1 0"/><geom size=".1" mass="1"/></body>
+        <body pos="4 3 0"><joint name="winding" axis="0 1 0"/><geom size=".1" mass="1e6"/></body>
         <body pos="3 3 9"><joint type="slide" axis="0 0 1"/><geom size=".1" mass="1"/><site name="ball"/>
           <plugin plugin="test.drag">{config(dict(cd=0.8))}</plugin></body>
         {links()}
@@ -74,6 +75,8 @@ def document() -> str:
         <plugin joint="step" plugin="test.stepper" actdim="2" dyntype="integrator">{config(dict(rate=2, limit=0.09))}
         </plugin>
         <plugin joint="nan" plugin="test.nan" ctrllimited="false"/>
+        <plugin joint="winding" plugin="kinema.dcmotor" actdim="1">
+          {config(dict(resistance=2, constant=0.3, inductance=0.05, alpha=0))}</plugin>
       </actuator>
       <sensor>
         <plugin instance="m"/>
@@ -83,7 +86,8 @@ def document() -> str:
 
 
 SERVOS = slice(0, 8)
-MOTOR_ID, STEP_ID, NAN_ID = 8, 9, 10
+MOTOR_ID, STEP_ID, NAN_ID, WINDING_ID = 8, 9, 10, 11
+NU = 12
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +107,7 @@ def test_pid_step_response(sim):
     m = mujoco.MjModel.from_xml_string(f"""<mujoco><option timestep="0.002"/><extension><plugin plugin="mujoco.pid"/>
         </extension><worldbody>{bodies}</worldbody><actuator>{actuators}</actuator></mujoco>""")
     d = mujoco.MjData(m)
-    ctrl = np.zeros(11)
+    ctrl = np.zeros(NU)
     for steps in (50, 200, 750):
         mujoco.mj_step(m, d, steps)
         sim.step(steps)
@@ -115,7 +119,7 @@ def test_pid_step_response(sim):
 
 
 def test_dcmotor_and_its_thermometer(sim):
-    ctrl = np.zeros((3, 11))
+    ctrl = np.zeros((3, NU))
     ctrl[:, MOTOR_ID] = [0.0, 3.0, -6.0]
     sim.d.ctrl = ctrl
     velocity, temperature = np.zeros(3), np.full(3, MOTOR["ambient"])
@@ -135,9 +139,23 @@ def test_dcmotor_and_its_thermometer(sim):
     assert sim.d.sensordata[2, 0] > 20.05 and sim.d.sensordata[0, 0] == 20.0
 
 
+def test_current_in_a_winding(sim):
+    """With inductance the current is an activation that follows the exact exponential, whatever the time step."""
+    ctrl = np.zeros(NU)
+    ctrl[WINDING_ID] = 6.0
+    sim.d.ctrl = ctrl
+    first = int(sim.model.actuator_actadr[WINDING_ID])
+    for k in (5, 20, 60):
+        sim.step(k)
+        expected = 3.0 * (1 - np.exp(-sim.d.time[0] * 2 / 0.05))
+        np.testing.assert_allclose(sim.d.act[:, first], expected, rtol=1e-4)
+    sim.forward()
+    np.testing.assert_allclose(sim.d.actuator_force[:, WINDING_ID], 0.3 * sim.d.act[:, first], rtol=1e-6)
+
+
 def test_activation_layout_rates_and_overwriting(sim):
     """The plugin's activation comes before the dyntype's; advance_act puts it back to 0 beyond the limit."""
-    ctrl = np.zeros(11)
+    ctrl = np.zeros(NU)
     ctrl[STEP_ID] = 3.0
     sim.d.ctrl = ctrl
     sim.forward()
@@ -176,17 +194,17 @@ def test_cable_bends_as_a_beam(sim):
 
 
 def test_state_is_saved_restored_and_reset(sim):
-    assert sim.model.npluginstate == 2  # temperature and steps; `unused` is not there
-    ctrl = np.zeros(11)
+    assert sim.model.npluginstate == 3  # two temperatures and steps; `unused` is not there
+    ctrl = np.zeros(NU)
     ctrl[MOTOR_ID] = 5.0
     sim.d.ctrl = ctrl
     sim.step(20)
     saved = sim.get_state()
-    assert saved["plugin_state"][0, 1] == 22.0 or saved["plugin_state"][0, 0] == 22.0
+    assert 22.0 in saved["plugin_state"][0]
     sim.step(30)
     after = sim.get_state()
     sim.reset([False, True, False])
-    assert np.array_equal(np.sort(sim.d.plugin_state[1]), [2.0, 20.0])
+    assert np.array_equal(np.sort(sim.d.plugin_state[1]), [2.0, 20.0, 25.0])
     assert np.array_equal(sim.d.plugin_state[2], after["plugin_state"][2])
     sim.set_state(**saved)
     sim.step(30)
@@ -212,7 +230,7 @@ def test_parameters_per_world(sim):
 def test_a_plugin_that_gives_nan_freezes_its_world_only(sim):
     sim.step(5)
     before = sim.get_state()
-    ctrl = np.zeros((3, 11))
+    ctrl = np.zeros((3, NU))
     ctrl[1, NAN_ID] = 2.0
     sim.d.ctrl = ctrl
     sim.step(5)
