@@ -55,14 +55,14 @@ def plane_cylinder(n: wp.vec3, p: wp.vec3, center: wp.vec3, mat: wp.mat33, radiu
         along = -along
     dist0 = wp.dot(center - p, n)
 
-    # steepest descent direction within the disk
-    down = axis * along - n
-    length = wp.length(down)
-    if length >= 1e-7:
-        down = down * (radius / length)
-    else:  # disk parallel to the plane: any direction does, MuJoCo takes the x axis
-        down = column(mat, 0) * radius
-    drop = wp.dot(down, n)
+    # steepest descent direction within the disk, from the components of n there: n - (n . axis) axis would cancel
+    across = wp.vec2(wp.dot(column(mat, 0), n), wp.dot(column(mat, 1), n))
+    slope = wp.length(across)
+    down = column(mat, 0) * radius  # disk parallel to the plane: any direction does, MuJoCo takes the x axis
+    drop = across[0] * radius
+    if slope >= 1e-7:
+        down = (column(mat, 0) * across[0] + column(mat, 1) * across[1]) * (-radius / slope)
+        drop = -radius * slope
     axis = axis * half_length
     along = along * half_length
 
