@@ -60,6 +60,15 @@ def test_built_in_slots_are_those_of_mujoco():
     assert slot_of("mujoco.sdf.torus") == 6
 
 
+def test_slots_do_not_depend_on_what_else_is_registered(name):
+    register(Simple, name)
+    model = compile_model(MODEL.format(name=name))
+    assert model.plugin.tolist() == [slot_of(name)] and plugin_at(slot_of(name)).cls is Simple
+    unregister(name)
+    with pytest.raises(PluginError, match="does not have"):
+        plugin_at(slot_of(name))
+
+
 def test_names_have_limits():
     with pytest.raises(PluginError, match="1024"):
         register(Simple, "x" * 1025)

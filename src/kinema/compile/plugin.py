@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -68,8 +69,20 @@ class Instance:
     element: Element
 
 
-def known_plugins() -> Mapping[str, PluginInfo]:
-    """All plugins documents may name, in the order of their slots."""
+class Known(Protocol):
+    """Plugins by name, and the numbers models know them by."""
+
+    def __getitem__(self, name: str) -> PluginInfo: ...
+
+    def __contains__(self, name: object) -> bool: ...
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def slot(self, name: str) -> int: ...
+
+
+def known_plugins() -> Known:
+    """All plugins documents may name."""
     from kinema.plugins.registry import Infos
 
     return Infos()
@@ -199,7 +212,7 @@ def _find(c: Compilation, e: Element, name: str) -> tuple[PluginInfo, int]:
         near = did_you_mean(name, declared) or ": declare it with <extension><plugin plugin=…/></extension>"
         raise e.error(f"unrecognized plugin {name!r}{near}")
     known = known_plugins()
-    return known[name], list(known).index(name)
+    return known[name], known.slot(name)
 
 
 def _declared(c: Compilation, root: Node) -> set[str]:

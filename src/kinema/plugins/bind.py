@@ -83,6 +83,8 @@ def instances_of(source, device: wp.Device, nworld: int) -> list[Instance]:
         instances.append(instance)
     for instance in instances:
         instance.init(source)
+        if instance.plugin.host and device.is_cuda:  # no module may be loaded while a graph is captured
+            wp.load_module(instance.plugin.cls.__module__, device=device)
     return instances
 
 

@@ -13,6 +13,7 @@ import importlib.metadata
 import importlib.util
 import os
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -30,7 +31,7 @@ BUILT_IN = {
 }  # fmt: skip
 """Kinema's own plugins and their modules; the first seven have the slots they have in MuJoCo."""
 
-_slots: list[str] = list(BUILT_IN)
+FIRST_SLOT = 1024  # of plugins that are not built in
 _plugins: dict[str, Plugin] = {}
 Class = TypeVar("Class", bound=type)
 
@@ -56,15 +57,16 @@ def register(cls: type, name: str | None = None) -> Plugin:
             return known
         raise PluginError(f"plugin {name!r} is already registered by {known.cls.__module__}.{known.cls.__qualname__}")
     described = describe(name, cls)
+    same = [other for other in _plugins if slot_of(other) == slot_of(name)]
+    if same:
+        raise PluginError(f"plugins {name!r} and {same[0]!r} cannot be told apart in a model: rename one")
     cls.plugin_name = name
     _plugins[name] = described
-    if name not in _slots:
-        _slots.append(name)
     return described
 
 
 def unregister(name: str) -> None:
-    """Forget a plugin; its slot stays taken."""
+    """Forget a plugin."""
     _plugins.pop(name, None)
 
 
@@ -81,15 +83,18 @@ def find_plugin(name: str) -> Plugin | None:
 
 def plugin_at(slot: int) -> Plugin:
     """The plugin of a slot, as models number them."""
-    found = find_plugin(_slots[slot]) if 0 <= slot < len(_slots) else None
+    names = (*BUILT_IN, *_plugins, *_entry_points())
+    found = next((find_plugin(name) for name in names if slot_of(name) == slot), None)
     if found is None:
         raise PluginError(f"the model uses the plugin in slot {slot}, which this program does not have")
     return found
 
 
 def slot_of(name: str) -> int:
-    """The number models know a plugin by."""
-    return _slots.index(name)
+    """The number models know a plugin by: the same in every program, so that a saved model finds its plugins."""
+    if name in BUILT_IN:
+        return list(BUILT_IN).index(name)
+    return FIRST_SLOT + zlib.crc32(name.encode()) % 2**30
 
 
 def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
@@ -156,7 +161,7 @@ def load_plugins(
 
 
 class Infos(Mapping[str, PluginInfo]):
-    """All plugins as the compiler sees them, by name in the order of slots."""
+    """All plugins as the compiler sees them, by name."""
 
     def __getitem__(self, name: str) -> PluginInfo:
         found = find_plugin(name)
@@ -168,7 +173,11 @@ class Infos(Mapping[str, PluginInfo]):
         return isinstance(name, str) and find_plugin(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_slots)
+        return iter(dict.fromkeys([*BUILT_IN, *_plugins]))
 
     def __len__(self) -> int:
-        return len(_slots)
+        return len(list(iter(self)))
+
+    def slot(self, name: str) -> int:
+        """The number models know a plugin by."""
+        return slot_of(name)
