@@ -7,10 +7,11 @@ import warp as wp
 
 from kinema.compile import compile_model
 from kinema.convex.engine import Engine
-from kinema.errors import CompileError, PluginError
+from kinema.errors import BuildError, CompileError, PluginError
 from kinema.plugins import P, field, find_plugin, plugin
 from kinema.plugins.distance import distances, gradient_of
 from kinema.plugins.mesh import field_mesh
+from kinema.plugins.parameters import write_parameter
 
 SHAPES = ("torus", "bowl", "gear", "nut", "bolt")
 REST = {"torus": 0.149892, "bowl": 1.019698, "gear": 0.099892, "nut": 0.499887, "bolt": 0.999892}
@@ -163,7 +164,10 @@ def test_a_ring_compiled_here_is_that_of_mujoco():
     assert h.nmeshvert == m.nmeshvert and h.nmeshface == m.nmeshface
     for name in ("body_mass", "body_inertia", "geom_aabb", "geom_rbound", "body_ipos", "geom_pos"):
         np.testing.assert_allclose(getattr(h, name), getattr(m, name), rtol=1e-5, atol=1e-6, err_msg=name)
-    assert Engine(m, 1, device="cpu").extension.fields.parameters[0].tolist() == [0.35, 0.2]
+    engine = Engine(m, 1, device="cpu")
+    assert engine.extension.fields.parameters[0].tolist() == [0.35, 0.2]
+    with pytest.raises(BuildError, match="shape of geoms"):
+        write_parameter(engine, "mujoco.sdf.torus", "radius1", 0.3)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinema.convex.engine import Engine
-from kinema.errors import UnknownKey, did_you_mean
+from kinema.errors import BuildError, UnknownKey, did_you_mean
 
 
 def columns(engine: Engine, plugin: str, name: str) -> tuple[list[int], int]:
@@ -39,6 +39,8 @@ def read_parameter(engine: Engine, plugin: str, name: str) -> np.ndarray:
 def write_parameter(engine: Engine, plugin: str, name: str, value: Any) -> None:
     """Write a field: anything that broadcasts to (nworld, ninstance[, n]); worlds may differ from then on."""
     at, length = columns(engine, plugin, name)
+    if any(len(i.geoms) for i in engine.extension.instances if i.plugin.name == plugin):
+        raise BuildError(f"plugin {plugin} gives the shape of geoms, which is fixed when the model is compiled")
     shape = (engine.nworld, len(at), *((length,) if length else ()))
     values = np.broadcast_to(np.asarray(value, dtype=float), shape)
     engine.expand("plugin_value")
