@@ -26,7 +26,8 @@ PAIRS = """
   <option cone="elliptic" timestep=".002" impratio="100"/>
   <worldbody>
     <geom name="floor" type="plane" size="99 99 9" friction="{floor}"/>
-    <body name="block" pos="0 0 .1"><freejoint/><geom name="block" type="box" size=".1 .1 .1" friction="{block}" {mask}/></body>
+    <body name="block" pos="0 0 .1"><freejoint/>
+      <geom name="block" type="box" size=".1 .1 .1" friction="{block}" {mask}/></body>
     <body name="ball" pos="3 0 .099"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>
       <joint type="slide" axis="0 0 1"/><geom name="ball" size=".1" mass="2"/></body>
   </worldbody>

@@ -44,7 +44,7 @@ def scene(random_state):
 
 @pytest.mark.parametrize("condim", [1, 3, 4, 6])
 def test_converges_to_the_optimum(condim, scene):
-    """Many sweeps reach what Newton's method finds: the two problems are dual. (In elliptic cones they take too many.)"""
+    """Many sweeps reach what Newton's method finds: they are dual. (Elliptic cones take too many.)"""
     m, d = scene("pyramidal", condim)
     m.opt.solver, m.opt.iterations, m.opt.tolerance = 2, 200, 1e-14
     mujoco.mj_forward(m, d)
