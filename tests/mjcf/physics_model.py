@@ -18,7 +18,9 @@ XML = """
       <geom name="post" type="capsule" size="0.02 0.1"/>
       <site name="top" pos="0 0 0.1" euler="10 20 30"/>
     </body>
-    <body name="target" mocap="true" pos="0.5 0.5 0.5"><geom name="target" size="0.02" contype="0" conaffinity="0"/></body>
+    <body name="target" mocap="true" pos="0.5 0.5 0.5">
+      <geom name="target" size="0.02" contype="0" conaffinity="0"/>
+    </body>
     <body name="ball" pos="-1 0 0.09"><freejoint name="root"/><geom name="ball" size="0.1" mass="0.5"/>
       <site name="centre"/></body>
     <body name="upper" pos="1 0 1">

@@ -15,13 +15,16 @@ ROOT = pathlib.Path(__file__).parents[2]
 HARNESS = ROOT.parent / "shared" / "tools" / "pymjcf"
 EXPECTED = json.loads((pathlib.Path(__file__).parent / "dm_control_tests.json").read_text())
 
+SIMULATED = {file: pytest.mark.slow for file in ("element_test", "physics_test")}
+"""Files whose tests run models: kernels are compiled on first use."""
+
 
 @pytest.mark.skipif(not HARNESS.exists(), reason=f"the harness {HARNESS} is not there")
-@pytest.mark.parametrize("file", sorted(EXPECTED))
+@pytest.mark.parametrize("file", [pytest.param(file, marks=SIMULATED.get(file, ())) for file in sorted(EXPECTED)])
 def test_passing_set(file, tmp_path):
     report = tmp_path / "report.json"
     command = [sys.executable, "run.py", "--path", str(ROOT / "src"), "--only", file, "--json", str(report)]
-    subprocess.run(command, cwd=HARNESS, capture_output=True, text=True, timeout=300)
+    subprocess.run(command, cwd=HARNESS, capture_output=True, text=True, timeout=900)
     tests = json.loads(report.read_text())[file]["result"]["tests"]
     passed = {name for name, result in tests.items() if result["state"] == "pass"}
     missing = {name: tests.get(name, {}).get("detail", "not run") for name in EXPECTED[file] if name not in passed}

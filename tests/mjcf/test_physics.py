@@ -164,6 +164,18 @@ def test_copies_and_pickles_go_on_alike(physics):
     assert physics.model.body_mass[3] != 3
 
 
+def test_a_shared_model_is_written_to_for_both(physics):
+    other = physics.copy(share_model=True)
+    physics.model.opt.gravity[2] = -2
+    other.named.model.body_mass["lower"] = 3
+    physics.step(3)
+    other.step(3)
+    np.testing.assert_array_equal(other.data.qvel, physics.data.qvel)
+    for one in (physics, other):
+        np.testing.assert_array_equal(one._run.engine.read("gravity")[0], [0, 0, -2])
+        assert one._run.engine.read("body_mass")[0, 5] == 3
+
+
 @pytest.mark.parametrize(
     ("field", "index", "value"),
     [

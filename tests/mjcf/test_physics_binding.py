@@ -259,3 +259,18 @@ def test_one_world_of_several_that_is_lost(doc):
     physics.step()  # the others go on
     np.testing.assert_array_equal(physics.data.qpos[0], physics.data.qpos[2])
     assert physics.time()[0] == pytest.approx(0.008)
+
+
+def test_a_held_array_survives_an_engine_built_anew(doc):
+    physics = mjcf.Physics.from_mjcf_model(doc, worlds=2)
+    physics.expand("geom_pos")
+    ball, upper = doc.find("geom", "ball"), doc.find("geom", "upper")
+    qpos = physics.data.qpos
+    physics.bind(ball).contype = 0
+    physics._run.send()
+    qpos[:, 0] = [0.1, 0.2]
+    physics.bind([ball, upper]).pos[1, 0] = [0.0, 0.0, 0.3]  # one world, one geom
+    physics.forward()
+    np.testing.assert_array_equal(physics.data.qpos[:, 0], [0.1, 0.2])
+    assert physics.bind(ball).sameframe == 0
+    np.testing.assert_allclose(np.ptp(physics.bind(ball).xpos, axis=0), [0.1, 0, 0.3], atol=1e-6)

@@ -34,8 +34,9 @@ def test_columns_are_named_as_in_dm_control():
 @pytest.mark.parametrize(
     ("field", "kind", "attribute"),
     [
-        ("xpos", "body", "xpos"), ("geom_xmat", "geom", "xmat"), ("site_xpos", "site", "xpos"), ("qpos", "joint", "qpos"),
-        ("qvel", "joint", "qvel"), ("ctrl", "actuator", "ctrl"), ("sensordata", "sensor", "data"),
+        ("xpos", "body", "xpos"), ("geom_xmat", "geom", "xmat"), ("site_xpos", "site", "xpos"),
+        ("qpos", "joint", "qpos"), ("qvel", "joint", "qvel"), ("ctrl", "actuator", "ctrl"),
+        ("sensordata", "sensor", "data"),
         ("xanchor", "joint", "xanchor"), ("cam_xpos", "camera", "xpos"),
     ],
 )  # fmt: skip

@@ -186,7 +186,8 @@ class Binding:
             flags = self._indexer(flag).field
             rows = self._index(flag)
             if where is not None and isinstance(self._named_index, list):
-                rows = np.asarray(rows)[where.reshape(len(rows), -1).any(axis=1)]
+                marked = where.any(axis=0) if self._indexer(name).leading_axes else where
+                rows = np.asarray(rows)[marked.reshape(len(rows), -1).any(axis=1)]
             flags[rows] = 0
         if attribute.triggers_dirty:
             self._physics.mark_as_dirty()

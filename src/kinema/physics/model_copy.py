@@ -6,6 +6,7 @@ copied when a program first asks for it, and what the program writes is then fou
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,6 +47,7 @@ class ModelCopy:
         self.mirrors: dict[str, Mirror] = {}
         self.opt = _Part(self, source.opt)
         self.stat = _Part(self, source.stat)
+        self.runs: weakref.WeakSet = weakref.WeakSet()  # what runs it and must hear of changes
         self._names: dict[str, list[str]] = {}
 
     def __getattr__(self, name: str) -> Any:

@@ -169,6 +169,11 @@ class FieldIndexer:
         return self._axes
 
     @property
+    def leading_axes(self) -> int:
+        """Number of axes before MuJoCo's."""
+        return self._mirror().leading_axes
+
+    @property
     def field(self) -> np.ndarray:
         """The array itself."""
         return self._mirror().hand_out()
@@ -211,7 +216,7 @@ class FieldIndexer:
 
     def __repr__(self) -> str:
         lines = [f"FieldIndexer({self._name}):"]
-        if self._mirror().leading_axes:
+        if self.leading_axes:
             return "\n".join([*lines, repr(self.field)])
         array = self.field
         label = [""] * len(array)

@@ -111,32 +111,33 @@ class Physics:
 
     def copy(self, share_model: bool = False) -> Physics:
         """Another physics in the same state; `share_model`: writing to the model changes both."""
-        self._run.send()
         other = type(self).__new__(type(self))
         other._options, other._errors_raise = dict(self._options), True
         other._load(self._run.model if share_model else self._run.model.copy())
-        state = self._run.simulation.get_state()
-        other._run.simulation.set_state(**{name: value for name, value in state.items() if value.size})
+        other._run.set_state(self._run.get_state())
         other._run.actuated = True
         other._dirty = self._dirty
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        self._run.send()
-        changed = {name: (mirror.values, mirror.per_world) for name, mirror in self._run.model.mirrors.items()}
-        state = self._run.simulation.get_state()
-        return {"options": self._options, "source": self._run.model.source, "changed": changed, "state": state}
+        run = self._run
+        written = {name: (mirror.values, mirror.per_world) for name, mirror in run.model.mirrors.items()}
+        return {
+            "options": self._options, "source": run.model.source, "written": written, "state": run.get_state(),
+            "dirty": self._dirty,
+        }  # fmt: skip
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self._options, self._errors_raise = saved["options"], True
         model = ModelCopy(saved["source"])
-        for name, (values, per_world) in saved["changed"].items():
+        for name, (values, per_world) in saved["written"].items():
             if per_world:
                 model.expand(name, self._options["worlds"])
             np.copyto(model.mirror(name).values, values)
         self._load(model)
-        self._run.simulation.set_state(**{name: value for name, value in saved["state"].items() if value.size})
+        self._run.set_state(saved["state"])
         self._run.actuated = True
+        self._dirty = saved["dirty"]
 
     def free(self) -> None:
         """Give the memory back; the physics is not to be used after."""

@@ -10,6 +10,7 @@ Nothing is compiled for the device until then.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -56,17 +57,27 @@ class Run:
     """
 
     def __init__(self, model: ModelCopy, worlds: int = 1, device: Any = None, threads: int | None = None):
+        for other in model.runs:
+            other.send_model()
         self.model = model
         self.options = {"worlds": worlds, "device": device, "threads": threads}
-        self.simulation = Simulation(model, **self.options)
-        for _, mirror in model.changes():
-            mirror.mark_sent()
+        self._build()
+        model.runs.add(self)
         self.worlds = worlds
         self.mirrors: dict[str, Mirror] = {}
         self.due: str | None = "all"  # what must be computed before anything computed is read: "all" or "position"
         self.actuated = False  # whether actuators take part in it
         self._fixed: dict | None = None
         self._put: dict[str, np.ndarray] = initial_state(model, self.engine.extension.state)  # in double precision
+
+    def _build(self) -> None:
+        """Make an engine of the model as it is now, at its initial state."""
+        self.simulation = Simulation(self.model, **self.options)
+        for name, mirror in self.model.mirrors.items():
+            mirror.mark_sent()
+            if mirror.per_world:
+                self.engine.expand(name)
+                self.engine.set_parameter(name, mirror.values)
 
     @property
     def engine(self) -> Any:
@@ -96,7 +107,7 @@ class Run:
         if self.due == "all" and name not in STATE or self.due == "position" and name not in (*STATE, *ACCELERATION):
             self._catch_up()
         if name in self._put:
-            np.copyto(copy.values, np.reshape(self._put.pop(name), copy.values.shape[1:]))
+            np.copyto(copy.values, self._put.pop(name))
         copy.receive(self._read(name))
         if name in self.fixed_frames:
             ids, numbers = self.fixed_frames[name]
@@ -111,9 +122,10 @@ class Run:
 
     @property
     def fixed_frames(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Rows of frames that follow from the model alone."""
+        """Rows of frames that follow from the model alone, and are the same in all worlds."""
         if self._fixed is None:
-            self._fixed = fixed_frames(self.model)
+            differ = any(self.model.is_expanded(name) for name in DEPENDS)
+            self._fixed = {} if differ else fixed_frames(self.model)
         return self._fixed
 
     def _run_done(self) -> None:
@@ -156,6 +168,7 @@ class Run:
             values["mocap_quat"] = np.asarray(self.model.key_mquat)[keyframe].reshape(-1, 4)
         self.engine.put({**values, "act_dot": np.zeros(self.model.na)})
         self._put = values
+        self.due = None  # what was due is of the past
         self._run_done()
         self.due = "all"
 
@@ -169,7 +182,7 @@ class Run:
             self.engine.forward()
         finally:
             self.engine.set_option("disableactuator", groups)
-        self.engine.write("act_dot", act_dot)  # actuators of a disabled group go on filtering; without actuation none do
+        self.engine.write("act_dot", act_dot)  # actuators of a disabled group go on filtering, here none are to
 
     def _catch_up(self) -> None:
         """Do the computation that is due."""
@@ -205,10 +218,18 @@ class Run:
                 mirror.mark_sent()
 
     def send_model(self) -> None:
-        """Send what was written to the model; build the engine anew where it cannot take that up as it runs."""
-        build = parameters = False
-        for name, mirror in self.model.changes():
+        """Send what was written to the model, to all that run it."""
+        changes = dict(self.model.changes())
+        for mirror in changes.values():
             mirror.mark_sent()
+        if changes:
+            for run in self.model.runs:
+                run._take(changes)
+
+    def _take(self, changes: Mapping[str, Mirror]) -> None:
+        """Take up changes of the model; build the engine anew where it cannot take them up as it runs."""
+        build = parameters = False
+        for name, mirror in changes.items():
             if name in DEPENDS:
                 self._fixed = None
             if name.rpartition("_")[2] in NOT_THE_ENGINES:
@@ -227,21 +248,28 @@ class Run:
         wanted = recipe.step(self.model, engine.collider.stages, engine.extension, cuda=engine.device.is_cuda)
         return [replace(stage) for stage in wanted] != [replace(stage) for stage in engine.recipes["step"]]
 
+    def get_state(self) -> dict[str, np.ndarray]:
+        """All that must be saved to go on, in double precision."""
+        return {name: self.mirror(name).values.copy() for name in STATE}
+
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Write what `get_state` gave."""
+        for name, values in state.items():
+            np.copyto(self.mirror(name).values, values)
+
     def rebuild(self) -> None:
         """Build the engine anew from the model as it is now, and go on from the same state."""
         state = self.simulation.get_state()
-        self.simulation = Simulation(self.model, **self.options)
-        for name, mirror in self.model.mirrors.items():
-            if mirror.per_world:
-                self.engine.expand(name)
-                self.engine.set_parameter(name, mirror.values)
+        self._build()
         self.simulation.set_state(**{name: value for name, value in state.items() if value.size})
-        self.due = self.due or "all"
-        for mirror in self.mirrors.values():
-            mirror.fresh = mirror.fresh and mirror.changed
+        self.due = "all"
+        for name, mirror in self.mirrors.items():
+            mirror.fresh = mirror.fresh and name in STATE
 
     def expand(self, name: str) -> None:
         """Let a parameter of the model differ per world."""
         self.send_model()
-        self.simulation.expand(name)
+        for run in self.model.runs:
+            run.simulation.expand(name)
+            run._fixed = None
         self.model.expand(name, self.worlds)
