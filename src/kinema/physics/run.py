@@ -192,20 +192,15 @@ class Run:
             self._forward(self.actuated)
             self.due = None
             return
-        arrays = self.engine.layout.arrays
-        kept = {name: arrays[name].numpy().copy() for name in (*ACCELERATION, "qacc_warmstart")}
+        arrays = [self.engine.array(name) for name in (*ACCELERATION, "qacc_warmstart")]
+        kept = [array.numpy().copy() for array in arrays]
         readings = self.engine.read("sensordata").copy()
         self.engine.forward()
-        for name, numbers in kept.items():
-            arrays[name].assign(numbers)
-        late = self._acceleration_readings()
+        for array, numbers in zip(arrays, kept, strict=True):
+            _put_back(array, numbers)
+        late = np.repeat(np.asarray(self.model.sensor_needstage) == Stage.ACC, np.asarray(self.model.sensor_dim))
         if late.any():
-            self.engine.write("sensordata", np.where(late, readings, self.engine.read("sensordata")))
-
-    def _acceleration_readings(self) -> np.ndarray:
-        """Which numbers of sensordata depend on acceleration."""
-        m = self.model
-        return np.repeat(np.asarray(m.sensor_needstage) == Stage.ACC, np.asarray(m.sensor_dim))
+            _put_back(self.engine.array("sensordata"), np.where(late, readings, self.engine.read("sensordata")))
 
     # ------------------------------------------------------------------------------------------ write
 
@@ -273,3 +268,11 @@ class Run:
             run.simulation.expand(name)
             run._fixed = None
         self.model.expand(name, self.worlds)
+
+
+def _put_back(array: Any, numbers: np.ndarray) -> None:
+    """Write a whole array; on the CPU its memory is the host's."""
+    if array.device.is_cpu:
+        np.copyto(array.numpy(), numbers)
+    else:
+        array.assign(numbers)
