@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import warp as wp
 
-from kinema import Simulation, resources
+from kinema import ModelBuilder, Simulation, resources
 from kinema.compile import compile_model
 from kinema.convex.engine import Engine
+from kinema.convex.solver import SolverConvex
 from kinema.errors import CompileError, PluginError
 from kinema.plugins import ActuatorInput, SensorInput, plugin
 from tests.plugins import samples  # noqa: F401 (registers plugins)
@@ -99,6 +100,32 @@ def test_many_worlds_equal_single_runs():
         alone = np.concatenate([single.read("qpos")[0], single.read("qvel")[0], single.read("plugin_state")[0]])
         assert np.array_equal(together[w], alone)
     assert together[:, -1].min() > 25.0
+
+
+def test_states_of_plugins_are_part_of_the_state():
+    """Two worlds of a finalized model, the second from a saved state: the motors' temperatures come along."""
+    xml = ROBOT.format(plugin="kinema.dcmotor", config=config(constant=0.5, heat_capacity=0.5), actuators=BOTH)
+    builder = ModelBuilder()
+    builder.replicate(_one_world(xml), 2)
+    model = builder.finalize(device="cpu")
+    solver = SolverConvex(model)
+    state, control = model.state(), model.control()
+    assert state.mujoco.plugin_state.numpy().tolist() == [25.0, 25.0]
+    control.mujoco.ctrl.assign(np.array([5.0, 1.0, 2.0, 0.0], np.float32))
+    for _ in range(10):
+        solver.step(state, state, control, None, 0.005)
+    warm = state.mujoco.plugin_state.numpy()
+    engine = Engine(compile_model(xml), 2, device="cpu")
+    engine.write("ctrl", [[5.0, 1.0], [2.0, 0.0]])
+    engine.step(10)
+    np.testing.assert_allclose(warm, engine.read("plugin_state")[:, 0], rtol=1e-6)
+    assert warm[0] > warm[1] > 25.0
+
+
+def _one_world(xml: str) -> ModelBuilder:
+    builder = ModelBuilder()
+    builder.add_mjcf(xml)
+    return builder
 
 
 # ---------------------------------------------------------------------------------------------- broken plugins

@@ -57,6 +57,7 @@ RUNNING: Mapping[str, tuple[str, Any, AttributeAssignment]] = {
     "act": ("na", wp.float32, AttributeAssignment.STATE),
     "plastic": ("nplastic", wp.float32, AttributeAssignment.STATE),
     "history": ("nhistory", wp.float64, AttributeAssignment.STATE),
+    "plugin_state": ("npluginstate", wp.float32, AttributeAssignment.STATE),
     "ctrl": ("nu", wp.float32, AttributeAssignment.CONTROL),
 }
 """What a run adds to State and Control, under mjData's names: name -> (size, dtype, where)."""
@@ -186,6 +187,10 @@ def add_rows(
     for kind, symbol in KINDS.items():
         if symbol in FREQUENCIES:
             by_symbol[symbol][f"{NAMESPACE}:{FREQUENCIES[symbol]}_label"] = host.names(kind)
+    if host.sizes["npluginstate"]:
+        from kinema.plugins.bind import initial_state
+
+        by_symbol["npluginstate"][f"{NAMESPACE}:plugin_state"] = initial_state(host)
     for symbol, columns in by_symbol.items():
         count = int(host.sizes[symbol])
         columns[f"{NAMESPACE}:{FREQUENCIES[symbol]}_world"] = [None] * count

@@ -88,6 +88,16 @@ def instances_of(source, device: wp.Device, nworld: int) -> list[Instance]:
     return instances
 
 
+def initial_state(source) -> np.ndarray:
+    """plugin_state after a reset."""
+    state = np.zeros(int(source.npluginstate))
+    for i, config in enumerate(configurations(source)):
+        plugin = plugin_at(int(source.plugin[i]))
+        first, count = int(source.plugin_stateadr[i]), int(source.plugin_statenum[i])
+        state[first : first + count] = plugin.layout(plugin.configure(config))[1]
+    return state
+
+
 def arrays_of(instances: list[Instance], kinds: list[Plugin]) -> dict[str, np.ndarray]:
     """The `Plugins` bundle. Configurations of one plugin stand together, so that a field is a strided view."""
     arrays = no_arrays(len(instances))
@@ -165,15 +175,12 @@ def bind(source, device: wp.Device, nworld: int) -> Extension:
 
     instances = instances_of(source, device, nworld)
     kinds = list(dict.fromkeys(instance.plugin for instance in instances))
-    state = np.zeros(int(source.npluginstate))
-    for instance in instances:
-        state[instance.stateadr : instance.stateadr + instance.statenum] = instance.initial
     sensing = [instance.plugin for instance in instances if len(instance.sensors)]
     extension = Extension(
         stages=stages_of(source, instances, kinds),
         arrays=arrays_of(instances, kinds),
         fields=fields_of(source, instances) if any(plugin.capabilities & SDF for plugin in kinds) else None,
-        state=state,
+        state=initial_state(source),
         loads=any(p.stage == 3 and getattr(p.cls, "needs_loads", True) for p in sensing),
         subtrees=any(p.stage == 2 and getattr(p.cls, "needs_subtrees", True) for p in sensing),
         names=tuple(instance.plugin.name for instance in instances),
