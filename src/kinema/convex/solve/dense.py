@@ -7,7 +7,6 @@ A thread that walks the sparse factor of its world alone is slow there; a warp w
 """
 
 from functools import cache
-from importlib.resources import files
 
 import warp as wp
 
@@ -15,6 +14,7 @@ from kinema.convex.data import Data
 from kinema.convex.integrate.euler import DISABLE_EULERDAMP
 from kinema.convex.model import Model
 from kinema.convex.passive import DISABLE_DAMPER, damping_slope, joint_damping
+from kinema.convex.solve.native import source
 from kinema.convex.solve.primal import SMALL, WARPS
 from kinema.convex.stage import Stage
 
@@ -26,11 +26,7 @@ def fits(nv: int) -> bool:
 
 @cache
 def _solve(columns: int) -> wp.Function:
-    source = files("kinema.convex.solve").joinpath("mass_solve.cpp").read_text(encoding="utf-8")
-    sizes = {"COLUMNS": columns, "WARPS": WARPS}
-    defines = "".join(f"#undef KN_{name}\n#define KN_{name} {value}\n" for name, value in sizes.items())
-
-    @wp.func_native(defines + source)
+    @wp.func_native(source("mass_solve.cpp", COLUMNS=columns, WARPS=WARPS))
     def mass_solve(
         mat: wp.array2d(dtype=float), shift: wp.array2d(dtype=float), shifted: bool, b: wp.array2d(dtype=float),
         x: wp.array2d(dtype=float), rownnz: wp.array(dtype=int), rowadr: wp.array(dtype=int),

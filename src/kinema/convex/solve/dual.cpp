@@ -6,82 +6,37 @@
 // block by block. A is never formed: with B = M^-1 J', whose rows lie in the same trees as those of J, and y = B' f kept
 // up to date, the residual of row i is  b_i + J_i y + R_i f_i. Only the diagonal blocks of A are stored.
 //
-//   KD_PGS 1: all rows, in an order shuffled alike in every run, with Nesterov's momentum, restarted when it points uphill
-//   KD_PGS 0: friction only, without R, normal forces held: what regularization lets slip is held fast
+//   KN_PGS 1: all rows, in an order shuffled alike in every run, with Nesterov's momentum, restarted when it points uphill
+//   KN_PGS 0: friction only, without R, normal forces held: what regularization lets slip is held fast
 //
 // Finally  qacc = a_s + y.
 
-#undef KD_LANES
-#undef KD_SYNC
-#undef KD_SUM
-#undef KD_AT
-#undef KD_ROW
-#undef KD_EACH
-#if defined(__CUDA_ARCH__)
-#define KD_LANES 32
-#define KD_SYNC() __syncwarp()
-#define KD_SUM(x) do { for (int o = 16; o > 0; o >>= 1) x += __shfl_xor_sync(0xffffffffu, x, o); } while (0)
-#else
-#define KD_LANES 1
-#define KD_SYNC()
-#define KD_SUM(x)
-#endif
-// element i of world w, and the row of world w of an array whose rows are contiguous
-#define KD_AT(a, i) (*(float*)((char*)(a).data + (size_t)w * (a).strides[0] + (size_t)(i) * (a).strides[1]))
-#define KD_ROW(T, a) ((T*)((char*)(a).data + (size_t)w * (a).strides[0]))
-#define KD_EACH(i, n) for (int i = lane; i < (n); i += KD_LANES)
-
-const int nv = m.size.nv;
-const int nefc = KD_ROW(int, d.efc.nefc)[0];
-const int ne = KD_ROW(int, d.efc.ne)[0];
-const int nef = ne + KD_ROW(int, d.efc.nf)[0];
+#include "lanes.cpp"
 
 if (nefc == 0 || nv == 0) {
-#if KD_PGS
-    KD_EACH(i, nv) {
-        KD_AT(d.frc.qacc, i) = KD_AT(d.frc.qacc_smooth, i);
-        KD_AT(d.frc.qfrc_constraint, i) = 0.0f;
+#if KN_PGS
+    KN_EACH(i, nv) {
+        KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i);
+        KN_AT(d.frc.qfrc_constraint, i) = 0.0f;
     }
-    if (lane == 0) KD_ROW(int, d.solver.niter)[0] = 0;
+    if (lane == 0) KN_ROW(int, d.solver.niter)[0] = 0;
 #endif
     return;
 }
 
-const float* J = KD_ROW(float, d.efc.J);
-const float* R = KD_ROW(float, d.efc.R);
-const float* loss = KD_ROW(float, d.efc.frictionloss);
-const int* type = KD_ROW(int, d.efc.type);
-const int* id = KD_ROW(int, d.efc.id);
-const int* trees = KD_ROW(int, d.efc.trees);
-const int* tree_adr = m.tree.dofadr.data;
-const int* tree_num = m.tree.dofnum.data;
-float* force = KD_ROW(float, d.efc.force);
-int* state = KD_ROW(int, d.efc.state);
-float* B = KD_ROW(float, d.dual.B);
-float* block = KD_ROW(float, d.dual.block);
-float* b = KD_ROW(float, d.solver.Jaref);
-float* y = KD_ROW(float, d.solver.acc);
+#include "rows.cpp"
 
-enum { SATISFIED = 0, QUADRATIC = 1, LINEARNEG = 2, LINEARPOS = 3, CONE = 4 };
-const int PYRAMIDAL = 6, ELLIPTIC = 7, WIDE = 6;
+float* B = KN_ROW(float, d.dual.B);
+float* block = KN_ROW(float, d.dual.block);
+float* b = KN_ROW(float, d.solver.Jaref);
+float* y = KN_ROW(float, d.solver.acc);
 
-auto mu_of = [&](int c) -> float { return KD_AT(d.crow.mu, c); };
-auto dim_of = [&](int c) -> int { return *(int*)&KD_AT(d.con.dim, c); };
-auto friction_of = [&](int c) -> const float* { return &KD_AT(d.con.friction, c); };
+const int WIDE = 6;  // rows of the largest block
 
-// the columns of row k of J and B: one or two ranges
-auto ranges = [&](int k, int from[2], int to[2]) -> int {
-    const int t = trees[2 * k], u = trees[2 * k + 1];
-    if (t < 0) { from[0] = 0; to[0] = nv; return 1; }
-    from[0] = tree_adr[t]; to[0] = from[0] + tree_num[t];
-    if (u < 0) return 1;
-    from[1] = tree_adr[u]; to[1] = from[1] + tree_num[u];
-    return 2;
-};
 // first row of the block that row k is part of: its elliptic contact, its pair of opposite pyramid edges, or itself
 auto first_of = [&](int k) -> int {
     if (type[k] != ELLIPTIC && type[k] != PYRAMIDAL) return k;
-    const int start = *(int*)&KD_AT(d.crow.address, id[k]);
+    const int start = *(int*)&KN_AT(d.crow.address, id[k]);
     return type[k] == ELLIPTIC ? start : k - ((k - start) & 1);
 };
 auto size_of = [&](int k) -> int { return type[k] == ELLIPTIC ? dim_of(id[k]) : type[k] == PYRAMIDAL ? 2 : 1; };
@@ -94,8 +49,8 @@ auto rows_times = [&](int i, int n, double out[6]) {
         const float* row = J + (size_t)(i + j) * nv;
         float s = 0.0f;
         for (int q = 0; q < parts; ++q)
-            for (int k = from[q] + lane; k < to[q]; k += KD_LANES) s += row[k] * y[k];
-        KD_SUM(s);
+            for (int k = from[q] + lane; k < to[q]; k += KN_LANES) s += row[k] * y[k];
+        KN_SUM(s);
         out[j] = s;
     }
 };
@@ -108,13 +63,13 @@ auto add_rows = [&](int i, int n, const double* delta) {
         const float f = (float)delta[j];
         if (f != 0.0f)
             for (int q = 0; q < parts; ++q)
-                for (int k = from[q] + lane; k < to[q]; k += KD_LANES) y[k] += f * row[k];
+                for (int k = from[q] + lane; k < to[q]; k += KN_LANES) y[k] += f * row[k];
     }
-    KD_SYNC();
+    KN_SYNC();
 };
 auto start_y = [&]() {  // y = B' force
-    KD_EACH(k, nv) y[k] = 0.0f;
-    KD_SYNC();
+    KN_EACH(k, nv) y[k] = 0.0f;
+    KN_SYNC();
     for (int i = 0; i < nefc; ++i) {
         const double f = force[i];
         if (f != 0.0) add_rows(i, 1, &f);
@@ -122,7 +77,7 @@ auto start_y = [&]() {  // y = B' force
 };
 
 // B, by the factor of M: one row a lane
-KD_EACH(k, nefc) {
+KN_EACH(k, nefc) {
     int from[2], to[2];
     float* x = B + (size_t)k * nv;
     for (int q = 0, n = ranges(k, from, to); q < n; ++q) {
@@ -130,19 +85,19 @@ KD_EACH(k, nefc) {
         for (int i = to[q] - 1; i >= from[q]; --i) {
             const int adr = m.dof.M_rowadr.data[i], above = m.dof.M_rownnz.data[i] - 1;
             if (x[i] != 0.0f)
-                for (int a = 0; a < above; ++a) x[m.dof.M_colind.data[adr + a]] -= KD_AT(d.inertia.qLD, adr + a) * x[i];
+                for (int a = 0; a < above; ++a) x[m.dof.M_colind.data[adr + a]] -= KN_AT(d.inertia.qLD, adr + a) * x[i];
         }
         for (int i = from[q]; i < to[q]; ++i) {
             const int adr = m.dof.M_rowadr.data[i], above = m.dof.M_rownnz.data[i] - 1;
-            float s = x[i] * KD_AT(d.inertia.qLDiagInv, i);
-            for (int a = 0; a < above; ++a) s -= KD_AT(d.inertia.qLD, adr + a) * x[m.dof.M_colind.data[adr + a]];
+            float s = x[i] * KN_AT(d.inertia.qLDiagInv, i);
+            for (int a = 0; a < above; ++a) s -= KN_AT(d.inertia.qLD, adr + a) * x[m.dof.M_colind.data[adr + a]];
             x[i] = s;
         }
     }
 }
-KD_SYNC();
+KN_SYNC();
 // diagonal blocks of A, and b
-KD_EACH(k, nefc) {
+KN_EACH(k, nefc) {
     int from[2], to[2];
     const int parts = ranges(k, from, to), first = first_of(k), size = size_of(k);
     const float* row = J + (size_t)k * nv;
@@ -152,11 +107,11 @@ KD_EACH(k, nefc) {
         for (int q = 0; q < parts; ++q) for (int i = from[q]; i < to[q]; ++i) s += row[i] * other[i];
         block[(size_t)k * WIDE + j] = s;
     }
-    float s = -KD_ROW(float, d.efc.aref)[k];
-    for (int q = 0; q < parts; ++q) for (int i = from[q]; i < to[q]; ++i) s += row[i] * KD_AT(d.frc.qacc_smooth, i);
+    float s = -KN_ROW(float, d.efc.aref)[k];
+    for (int q = 0; q < parts; ++q) for (int i = from[q]; i < to[q]; ++i) s += row[i] * KN_AT(d.frc.qacc_smooth, i);
     b[k] = s;
 }
-KD_SYNC();
+KN_SYNC();
 
 // the tangential force that minimizes 1/2 x'Ax + g'x within the ellipsoid sum (x_j / mu_j)^2 <= normal^2
 auto tangential = [&](int n, const double* A, const double* g, const float* mu, double normal, double* x) {
@@ -217,27 +172,27 @@ auto gain = [&](int n, const double* A, const double* res, const double* old, do
 };
 auto clip = [&](double x, double bound) -> double { return x < -bound ? -bound : x > bound ? bound : x; };
 
-const double scale = 1.0 / (KD_ROW(float, m.opt.meaninertia)[0] * (double)(nv > 1 ? nv : 1));
+const double scale = 1.0 / (KN_ROW(float, m.opt.meaninertia)[0] * (double)(nv > 1 ? nv : 1));
 const double TINY = 1e-15;
 
-#if KD_PGS
-float* last = KD_ROW(float, d.solver.Jv);
-float* ahead = KD_ROW(float, d.dual.ahead);
-int* order = KD_ROW(int, d.dual.order);
+#if KN_PGS
+float* last = KN_ROW(float, d.solver.Jv);
+float* ahead = KN_ROW(float, d.dual.ahead);
+int* order = KN_ROW(int, d.dual.order);
 
 // start: the forces that go with the last acceleration, or none if that costs less
 if ((m.opt.disableflags & 512) == 0) {
-    const float* aref = KD_ROW(float, d.efc.aref);
-    const float* D = KD_ROW(float, d.efc.D);
-    KD_EACH(k, nefc) {
+    const float* aref = KN_ROW(float, d.efc.aref);
+    const float* D = KN_ROW(float, d.efc.D);
+    KN_EACH(k, nefc) {
         int from[2], to[2];
         float s = -aref[k];
         for (int q = 0, n = ranges(k, from, to); q < n; ++q)
-            for (int i = from[q]; i < to[q]; ++i) s += J[(size_t)k * nv + i] * KD_AT(d.state.qacc_warmstart, i);
+            for (int i = from[q]; i < to[q]; ++i) s += J[(size_t)k * nv + i] * KN_AT(d.state.qacc_warmstart, i);
         last[k] = s;
     }
-    KD_SYNC();
-    KD_EACH(i, nefc) {
+    KN_SYNC();
+    KN_EACH(i, nefc) {
         const float r = last[i], f = -D[i] * r;
         if (i < ne) {
             force[i] = f;
@@ -261,30 +216,30 @@ if ((m.opt.disableflags & 512) == 0) {
             }
         }
     }
-    KD_SYNC();
+    KN_SYNC();
     start_y();
     float cost = 0.0f;
-    KD_EACH(k, nefc) {
+    KN_EACH(k, nefc) {
         int from[2], to[2];
         float s = R[k] * force[k];
         for (int q = 0, n = ranges(k, from, to); q < n; ++q)
             for (int i = from[q]; i < to[q]; ++i) s += J[(size_t)k * nv + i] * y[i];
         cost += force[k] * (b[k] + 0.5f * s);
     }
-    KD_SUM(cost);
-    if (cost > 0.0f) KD_EACH(k, nefc) force[k] = 0.0f;
+    KN_SUM(cost);
+    if (cost > 0.0f) KN_EACH(k, nefc) force[k] = 0.0f;
 } else {
-    KD_EACH(k, nefc) force[k] = 0.0f;
+    KN_EACH(k, nefc) force[k] = 0.0f;
 }
-KD_SYNC();
+KN_SYNC();
 
 int nblock = 0;
 for (int k = 0; k < nefc; k += type[k] == ELLIPTIC ? dim_of(id[k]) : 1) {
     if (lane == 0) order[nblock] = k;
     ++nblock;
 }
-KD_EACH(k, nefc) last[k] = force[k];
-KD_SYNC();
+KN_EACH(k, nefc) last[k] = force[k];
+KN_SYNC();
 
 unsigned long long random = 0;
 auto next_random = [&]() -> unsigned {  // PCG-XSH-RR, O'Neill 2014
@@ -296,18 +251,18 @@ auto next_random = [&]() -> unsigned {  // PCG-XSH-RR, O'Neill 2014
 next_random();
 
 int iter = 0, since = 0;
-const double tolerance = KD_ROW(float, m.opt.tolerance)[0];
+const double tolerance = KN_ROW(float, m.opt.tolerance)[0];
 while (iter < m.opt.iterations) {
     // momentum, back inside the constraints
     const float beta = iter > 0 ? (float)(since - 1) / (float)(since + 2) : 0.0f;
-    KD_EACH(k, nefc) {
+    KN_EACH(k, nefc) {
         const float f = force[k];
         if (beta > 0.0f) force[k] = f + beta * (f - last[k]);
         last[k] = f;
     }
-    KD_SYNC();
+    KN_SYNC();
     if (beta > 0.0f)
-        KD_EACH(k, nefc) {
+        KN_EACH(k, nefc) {
             if (k < ne) continue;
             if (k < nef) force[k] = (float)clip(force[k], loss[k]);
             else if (type[k] != ELLIPTIC) force[k] = force[k] < 0.0f ? 0.0f : force[k];
@@ -320,8 +275,8 @@ while (iter < m.opt.iterations) {
                 else if (s > force[k] * force[k]) for (int j = 1; j < dim; ++j) force[k + j] *= force[k] / sqrtf(s);
             }
         }
-    KD_SYNC();
-    KD_EACH(k, nefc) ahead[k] = force[k];
+    KN_SYNC();
+    KN_EACH(k, nefc) ahead[k] = force[k];
     start_y();
 
     double improvement = 0.0;
@@ -330,7 +285,7 @@ while (iter < m.opt.iterations) {
             const int j = (int)(next_random() % (unsigned)(i + 1)), swap = order[i];
             order[i] = order[j]; order[j] = swap;
         }
-    KD_SYNC();
+    KN_SYNC();
     for (int at = 0; at < nblock; ++at) {
         const int i = order[at], dim = type[i] == ELLIPTIC ? dim_of(id[i]) : 1;
         double A[36], res[6], old[6], now[6], delta[6];
@@ -376,30 +331,30 @@ while (iter < m.opt.iterations) {
         }
         improvement += gain(dim, A, res, old, now);
         for (int j = 0; j < dim; ++j) delta[j] = now[j] - old[j];
-        KD_SYNC();
+        KN_SYNC();
         if (lane == 0) for (int j = 0; j < dim; ++j) force[i + j] = (float)now[j];
         add_rows(i, dim, delta);
     }
 
     float along = 0.0f;
-    KD_EACH(k, nefc) along += (force[k] - ahead[k]) * (ahead[k] - last[k]);
-    KD_SUM(along);
+    KN_EACH(k, nefc) along += (force[k] - ahead[k]) * (ahead[k] - last[k]);
+    KN_SUM(along);
     since = iter > 0 && along < 0.0f ? 0 : since + 1;
     ++iter;
     if (scale * improvement < tolerance) break;
 }
-if (lane == 0) KD_ROW(int, d.solver.niter)[0] = iter;
+if (lane == 0) KN_ROW(int, d.solver.niter)[0] = iter;
 
 #else
 int iter = 0;
-const double tolerance = KD_ROW(float, m.opt.noslip_tolerance)[0];
+const double tolerance = KN_ROW(float, m.opt.noslip_tolerance)[0];
 start_y();
 while (iter < m.opt.noslip_iterations) {
     double improvement = 0.0;
     if (iter == 0) {
         float was = 0.0f;
-        KD_EACH(k, nefc) was += 0.5f * force[k] * force[k] * R[k];
-        KD_SUM(was);
+        KN_EACH(k, nefc) was += 0.5f * force[k] * force[k] * R[k];
+        KN_SUM(was);
         improvement = was;
     }
     for (int i = ne; i < nefc; i += size_of(i)) {
@@ -434,18 +389,18 @@ while (iter < m.opt.noslip_iterations) {
         }
         improvement += gain(n, A, res, old, now);
         for (int j = 0; j < n; ++j) delta[j] = now[j] - old[j];
-        KD_SYNC();
+        KN_SYNC();
         if (lane == 0) for (int j = 0; j < n; ++j) force[first + j] = (float)now[j];
         add_rows(first, n, delta);
     }
     ++iter;
     if (scale * improvement < tolerance) break;
 }
-if (lane == 0) KD_ROW(int, d.solver.niter)[0] += iter;
+if (lane == 0) KN_ROW(int, d.solver.niter)[0] += iter;
 #endif
 
 // what forces say of the rows
-KD_EACH(i, nefc) {
+KN_EACH(i, nefc) {
     const float f = force[i];
     if (i < ne) state[i] = QUADRATIC;
     else if (i < nef) state[i] = f <= -loss[i] ? LINEARPOS : f >= loss[i] ? LINEARNEG : QUADRATIC;
@@ -462,14 +417,14 @@ KD_EACH(i, nefc) {
 }
 // to joint space, y afresh: it has gathered rounding
 start_y();
-KD_EACH(i, nv) KD_AT(d.frc.qacc, i) = KD_AT(d.frc.qacc_smooth, i) + y[i];
-KD_EACH(i, nv) y[i] = 0.0f;
-KD_SYNC();
+KN_EACH(i, nv) KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i) + y[i];
+KN_EACH(i, nv) y[i] = 0.0f;
+KN_SYNC();
 for (int k = 0; k < nefc; ++k) {
     int from[2], to[2];
     for (int q = 0, n = ranges(k, from, to); q < n; ++q)
-        for (int i = from[q] + lane; i < to[q]; i += KD_LANES) y[i] += force[k] * J[(size_t)k * nv + i];
-    KD_SYNC();
+        for (int i = from[q] + lane; i < to[q]; i += KN_LANES) y[i] += force[k] * J[(size_t)k * nv + i];
+    KN_SYNC();
 }
-KD_EACH(i, nv) KD_AT(d.frc.qfrc_constraint, i) = y[i];
-KD_SYNC();
+KN_EACH(i, nv) KN_AT(d.frc.qfrc_constraint, i) = y[i];
+KN_SYNC();

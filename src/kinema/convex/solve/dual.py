@@ -1,12 +1,12 @@
 """Projected Gauss-Seidel and the no-slip pass, one lane group a world: dual.cpp, native code for CPU and CUDA alike."""
 
 from functools import cache
-from importlib.resources import files
 
 import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
+from kinema.convex.solve.native import source
 
 PGS = 0  # of mjtSolver
 
@@ -22,16 +22,11 @@ def sizes(m) -> dict[str, int]:
     return {"nv_dual": dual * m.nv, "block_dual": 6 * dual, "one_dual": dual}
 
 
-def _source(pgs: bool) -> str:
-    text = files("kinema.convex.solve").joinpath("dual.cpp").read_text(encoding="utf-8")
-    return f"#undef KD_PGS\n#define KD_PGS {int(pgs)}\n{text}"
-
-
 @cache
 def projected_gauss_seidel() -> wp.Function:
     """Forces of all rows by projected Gauss-Seidel."""
 
-    @wp.func_native(_source(True))
+    @wp.func_native(source("dual.cpp", PGS=1))
     def projected_gauss_seidel(m: Model, d: Data, w: int, lane: int): ...
 
     return projected_gauss_seidel
@@ -41,7 +36,7 @@ def projected_gauss_seidel() -> wp.Function:
 def noslip() -> wp.Function:
     """Friction forces once more, without regularization."""
 
-    @wp.func_native(_source(False))
+    @wp.func_native(source("dual.cpp", PGS=0))
     def noslip(m: Model, d: Data, w: int, lane: int): ...
 
     return noslip

@@ -13,24 +13,7 @@
 // sparsity: a row of J lives in the columns of one or two trees, M couples dofs of one tree, H those of trees that some
 // row couples, and those that elimination couples through them. What lies outside is neither cleared nor read.
 
-#if defined(__CUDA_ARCH__)
-#define KN_LANES 32
-#define KN_SYNC() __syncwarp()
-#define KN_SUM(x) do { for (int o = 16; o > 0; o >>= 1) x += __shfl_xor_sync(0xffffffffu, x, o); } while (0)
-#else
-#define KN_LANES 1
-#define KN_SYNC()
-#define KN_SUM(x)
-#endif
-// element i of world w, and the row of world w of an array whose rows are contiguous
-#define KN_AT(a, i) (*(float*)((char*)(a).data + (size_t)w * (a).strides[0] + (size_t)(i) * (a).strides[1]))
-#define KN_ROW(T, a) ((T*)((char*)(a).data + (size_t)w * (a).strides[0]))
-#define KN_EACH(i, n) for (int i = lane; i < (n); i += KN_LANES)
-
-const int nv = m.size.nv;
-const int nefc = KN_ROW(int, d.efc.nefc)[0];
-const int ne = KN_ROW(int, d.efc.ne)[0];
-const int nef = ne + KN_ROW(int, d.efc.nf)[0];
+#include "lanes.cpp"
 
 if (nefc == 0 || nv == 0) {
     KN_EACH(i, nv) {
@@ -43,19 +26,14 @@ if (nefc == 0 || nv == 0) {
 
 #if defined(__CUDA_ARCH__) && KN_COLUMNS > 0
 if (nefc <= KN_ROWS_MAX) {
-#include KN_SMALL
+#include "primal_warp.cpp"
 }
 #endif
 
-const float* J = KN_ROW(float, d.efc.J);
+#include "rows.cpp"
+
 const float* D = KN_ROW(float, d.efc.D);
-const float* R = KN_ROW(float, d.efc.R);
 const float* aref = KN_ROW(float, d.efc.aref);
-const float* loss = KN_ROW(float, d.efc.frictionloss);
-const int* type = KN_ROW(int, d.efc.type);
-const int* id = KN_ROW(int, d.efc.id);
-float* force = KN_ROW(float, d.efc.force);
-int* state = KN_ROW(int, d.efc.state);
 float* M = KN_ROW(float, d.solver.fullM);
 float* H = KN_ROW(float, d.solver.H);
 float* cone = KN_ROW(float, d.solver.cone);
@@ -67,9 +45,6 @@ float* x = KN_ROW(float, d.solver.search);
 float* r = KN_ROW(float, d.solver.Jaref);
 float* v = KN_ROW(float, d.solver.Jv);
 
-enum { SATISFIED = 0, QUADRATIC = 1, LINEARNEG = 2, LINEARPOS = 3, CONE = 4 };
-const int ELLIPTIC = 7;
-
 auto dot = [&](const float* p, const float* q, int n) -> float {  // by one lane
     float s[8] = {0, 0, 0, 0, 0, 0, 0, 0};
     int i = 0;
@@ -80,22 +55,9 @@ auto dot = [&](const float* p, const float* q, int n) -> float {  // by one lane
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])) + t;
 };
 const int ntree = m.size.ntree, nword = (ntree + 31) / 32;
-const int* tree_adr = m.tree.dofadr.data;
-const int* tree_num = m.tree.dofnum.data;
 const int* tree_of = m.dof.treeid.data;
-const int* trees = KN_ROW(int, d.efc.trees);
 unsigned* pattern = (unsigned*)KN_ROW(int, d.solver.pattern);
 
-// the columns of row k of J: one or two ranges, ascending
-auto ranges = [&](int k, int from[2], int to[2]) -> int {
-    int t = trees[2 * k], u = trees[2 * k + 1];
-    if (t < 0) { from[0] = 0; to[0] = nv; return 1; }
-    if (u >= 0 && u < t) { const int swap = t; t = u; u = swap; }
-    from[0] = tree_adr[t]; to[0] = from[0] + tree_num[t];
-    if (u < 0) return 1;
-    from[1] = tree_adr[u]; to[1] = from[1] + tree_num[u];
-    return 2;
-};
 auto rows_times = [&](const float* p, float* out) {  // out = J p
     KN_EACH(k, nefc) {
         int from[2], to[2];
@@ -125,9 +87,6 @@ auto add_rows = [&](float* out, float sign) {  // out += sign J' force
         }
     }
 };
-auto mu_of = [&](int c) -> float { return KN_AT(d.crow.mu, c); };
-auto dim_of = [&](int c) -> int { return *(int*)&KN_AT(d.con.dim, c); };
-auto friction_of = [&](int c) -> const float* { return &KN_AT(d.con.friction, c); };
 
 // the blocks of M
 KN_EACH(i, nv) {

@@ -6,31 +6,21 @@ registers (primal_warp.cpp); for that its size, rounded up, is part of the code.
 """
 
 from functools import cache
-from importlib.resources import files
 
 import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
+from kinema.convex.solve.native import source
 
 SMALL = 32  # dofs a warp can hold, one column a lane
 ROWS_MAX = 64  # rows it can hold beside them
 WARPS = 4  # warps of a block
 
 
-def _source(newton: bool, columns: int) -> str:
-    """The native code, with the small path laid in where it is called for."""
-    folder = files("kinema.convex.solve")
-    general = folder.joinpath("primal.cpp").read_text(encoding="utf-8")
-    small = folder.joinpath("primal_warp.cpp").read_text(encoding="utf-8")
-    sizes = {"NEWTON": int(newton), "COLUMNS": columns, "ROWS_MAX": ROWS_MAX, "WARPS": WARPS}
-    defines = "".join(f"#undef KN_{name}\n#define KN_{name} {value}\n" for name, value in sizes.items())
-    return defines + general.replace("#include KN_SMALL", small if columns else "")
-
-
 @cache
 def _newton(columns: int) -> wp.Function:
-    @wp.func_native(_source(True, columns))
+    @wp.func_native(source("primal.cpp", NEWTON=1, COLUMNS=columns, ROWS_MAX=ROWS_MAX, WARPS=WARPS))
     def newton(m: Model, d: Data, w: int, lane: int): ...
 
     return newton
@@ -45,7 +35,7 @@ def newton(nv: int) -> wp.Function:
 def conjugate_gradient() -> wp.Function:
     """Conjugate gradients, preconditioned by the mass matrix."""
 
-    @wp.func_native(_source(False, 0))
+    @wp.func_native(source("primal.cpp", NEWTON=0, COLUMNS=0))
     def conjugate_gradient(m: Model, d: Data, w: int, lane: int): ...
 
     return conjugate_gradient

@@ -1,0 +1,29 @@
+// The constraint rows of world w, as every solver reads them.
+const float* J = KN_ROW(float, d.efc.J);
+const float* R = KN_ROW(float, d.efc.R);
+const float* loss = KN_ROW(float, d.efc.frictionloss);
+const int* type = KN_ROW(int, d.efc.type);
+const int* id = KN_ROW(int, d.efc.id);
+const int* trees = KN_ROW(int, d.efc.trees);
+const int* tree_adr = m.tree.dofadr.data;
+const int* tree_num = m.tree.dofnum.data;
+float* force = KN_ROW(float, d.efc.force);
+int* state = KN_ROW(int, d.efc.state);
+
+enum { SATISFIED = 0, QUADRATIC = 1, LINEARNEG = 2, LINEARPOS = 3, CONE = 4 };
+const int PYRAMIDAL = 6, ELLIPTIC = 7;
+
+auto mu_of = [&](int c) -> float { return KN_AT(d.crow.mu, c); };
+auto dim_of = [&](int c) -> int { return *(int*)&KN_AT(d.con.dim, c); };
+auto friction_of = [&](int c) -> const float* { return &KN_AT(d.con.friction, c); };
+
+// the columns of row k: one or two ranges, ascending
+auto ranges = [&](int k, int from[2], int to[2]) -> int {
+    int t = trees[2 * k], u = trees[2 * k + 1];
+    if (t < 0) { from[0] = 0; to[0] = nv; return 1; }
+    if (u >= 0 && u < t) { const int swap = t; t = u; u = swap; }
+    from[0] = tree_adr[t]; to[0] = from[0] + tree_num[t];
+    if (u < 0) return 1;
+    from[1] = tree_adr[u]; to[1] = from[1] + tree_num[u];
+    return 2;
+};
