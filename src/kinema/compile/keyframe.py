@@ -9,7 +9,6 @@ from kinema.compile.constants.enums import Joint
 from kinema.compile.context import Compilation
 from kinema.compile.element import Element
 
-
 WHOLE = {"mpos": 3, "mquat": 4}
 """Vectors that are completed body by body: what is left of the last, incomplete body is dropped."""
 
