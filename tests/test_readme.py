@@ -8,7 +8,7 @@ from pathlib import Path
 
 def test_the_example_gives_the_printed_output():
     text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"```python\n(?P<code>.*?)```\n\n(?P<output>(?:    .*\n)+)", text, re.DOTALL)
+    found = re.search(r"```python\n(?P<code>.*?)```\n\n(?P<output>(?:    [^\n]+\n)+)", text, re.DOTALL)
     heard = io.StringIO()
     with contextlib.redirect_stdout(heard):
         exec(compile(found["code"], "README.md", "exec"), {})

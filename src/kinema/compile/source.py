@@ -66,7 +66,7 @@ def _checked(root: Node, assets: Assets, extra: Extra) -> Node:
 
     def open_file(name: str, main: str | None) -> tuple[bytes, str]:
         resource = resources.read(name, relative_to=main, assets=assets)
-        return resource.data, os.path.realpath(resource.name) if os.path.exists(resource.name) else resource.name
+        return resource.data, os.path.abspath(resource.name) if os.path.exists(resource.name) else resource.name
 
     if root.tag == "robot":
         root = urdf_to_mjcf(root)
