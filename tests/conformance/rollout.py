@@ -24,7 +24,6 @@ RTOL = {
     ),
     2e-3: ("qacc_smooth",),
 }  # fmt: skip
-FLOOR = {"qacc_smooth": 1e-2}  # a thousandth of gravity: forces of weight may cancel
 STEPS = {1: 1e-4, 10: 1e-3, 100: 1e-2}
 INPUTS = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
@@ -98,7 +97,7 @@ def _compare(found, name, ours, theirs, other, rtol, label: str | None = None) -
     if ours.shape != theirs.shape:
         found[label or name] = f"shape {ours.shape}, not {theirs.shape}"
         return
-    scale = max(np.abs(theirs).max(), FLOOR.get(name, 1e-3))
+    scale = max(np.abs(theirs).max(), 1e-3)
     allowed = rtol * scale + 3 * np.abs(theirs - other)
     worst = np.unravel_index(np.argmax(np.abs(ours - theirs) - allowed), theirs.shape)
     if not np.abs(ours[worst] - theirs[worst]) <= allowed[worst]:
