@@ -17,7 +17,8 @@
     │   └── WrongMoment               a call out of order                    (also RuntimeError)
     ├── SimulationError               a run that cannot go on: overflow, NaN (also RuntimeError)
     │   └── PhysicsError              a state that is lost, in mjcf.Physics
-    └── PluginError                   a plugin that broke its contract       (also RuntimeError)
+    ├── PluginError                   a plugin that broke its contract       (also RuntimeError)
+    └── MissingExtra                  an optional package is not installed   (also ImportError)
 
 The second base keeps `except ValueError` and PyMJCF-style handlers working.
 """
@@ -25,7 +26,9 @@ The second base keeps `except ValueError` and PyMJCF-style handlers working.
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Iterable
+from types import ModuleType
 
 
 class KinemaError(Exception):
@@ -116,6 +119,27 @@ class PhysicsError(SimulationError):
 
 class PluginError(KinemaError, RuntimeError):
     pass
+
+
+class MissingExtra(KinemaError, ImportError):
+    pass
+
+
+def need(module: str, extra: str, purpose: str) -> ModuleType:
+    """Import a package that is an extra of Kinema's; MissingExtra, saying what to install, where it is absent.
+
+    Args:
+        module: Name of the module, such as ``matplotlib.pyplot``.
+        extra: The extra that brings it, such as ``plot``.
+        purpose: What it is wanted for, as the beginning of a sentence: "Plots".
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name not in (module, module.partition(".")[0]):
+            raise  # it is installed; something it needs is not
+        package = module.partition(".")[0]
+        raise MissingExtra(f"{purpose} need the package {package!r}: pip install 'kinema[{extra}]'") from None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
