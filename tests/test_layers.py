@@ -25,7 +25,9 @@ ORDER = [
     {"soft"},
     {"bridge"},
     {"solvers", "plugins"},
+    {"recording"},
     {"simulation"},
+    {"render"},
     {"physics"},
     {"viewer", "envs", "cluster", "cli"},
 ]
@@ -37,6 +39,8 @@ DOORS = {
     ("model", "collide"): "Model.collide",
     ("mjcf", "physics"): "mjcf.Physics",
     ("mjcf", "compile"): "mjcf.from_urdf",
+    ("simulation", "render"): "Simulation.render",
+    ("simulation", "viewer"): "Simulation.view",
 }
 
 RANK = {name: rank for rank, row in enumerate(ORDER) for name in row}

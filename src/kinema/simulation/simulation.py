@@ -13,10 +13,6 @@ A world whose state stops being finite is frozen and flagged, and the others go 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import warp as wp
@@ -24,12 +20,15 @@ import warp as wp
 from kinema.convex.engine import Engine
 from kinema.convex.status import BAD_PLUGIN, MEANING, PLUGIN_SHIFT
 from kinema.errors import BuildError, PluginError, SimulationError, UnknownKey, did_you_mean
-from kinema.model.mujoco_fields import model_fields
+from kinema.simulation.recompute import recompute
+from kinema.simulation.source import load, name_to_id
+from kinema.simulation.views import DataView, ModelView
 
 STATE = ("time", "qpos", "qvel", "act", "history", "plastic", "qacc_warmstart", "plugin_state", "ctrl", "qfrc_applied",
          "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")  # fmt: skip
 """All that must be saved; with the model it determines every later step."""
 
+_KEY_NAMES = {"mocap_pos": "mpos", "mocap_quat": "mquat"}
 KEYFRAME = ("time", "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
 
@@ -173,20 +172,21 @@ class Simulation:
 
     def recompute(self) -> None:
         """Compute again what derives from the model's parameters (weights, lengths, masses of subtrees), per world."""
-        from kinema.compile.constants import derived_constants
+        recompute(self)
 
-        expanded = self.engine.layout.expanded
-        alike = not expanded
-        worlds = [derived_constants(_Numbers(self, w)) for w in range(1 if alike else self.worlds)]
-        for name in DERIVED:
-            if not self.engine.is_parameter(name) or np.size(worlds[0][name]) == 0:
-                continue
-            values = np.stack([found[name] for found in worlds])
-            if alike or (np.ptp(values, axis=0).max() == 0 and name not in expanded):
-                self.engine.set_parameter(name, values[0])
-            else:
-                self.engine.expand(name)
-                self.engine.set_parameter(name, values)
+    # ------------------------------------------------------------------------------------------ show
+
+    def render(self, camera: int | str | None = None, width: int = 320, height: int = 240, **options) -> np.ndarray:
+        """Pictures of worlds: `kinema.render.render`, which says what the options are."""
+        from kinema.render import render
+
+        return render(self, camera, width, height, **options)
+
+    def view(self, **options):
+        """Show the worlds in the browser: `kinema.viewer.view`, which says what the options are."""
+        from kinema.viewer import view
+
+        return view(self, **options)
 
     # ------------------------------------------------------------------------------------------ inside
 
@@ -216,142 +216,3 @@ class Simulation:
         if not 0 <= keyframe < self.model.nkey:
             raise UnknownKey(f"keyframe {keyframe}: the model has {self.model.nkey}")
         return keyframe
-
-
-_KEY_NAMES = {"mocap_pos": "mpos", "mocap_quat": "mquat"}
-
-DERIVED = (
-    "body_subtreemass", "dof_M0", "tendon_length0", "actuator_length0", "body_invweight0", "dof_invweight0",
-    "tendon_invweight0", "actuator_acc0", "cam_pos0", "cam_poscom0", "cam_mat0", "light_pos0", "light_poscom0",
-    "light_dir0",
-)  # fmt: skip
-"""Parameters that follow from others by a dynamics pass at qpos0."""
-
-
-class _View:
-    """Fields by name; assignment writes."""
-
-    def __init__(self, sim: Simulation):
-        object.__setattr__(self, "_sim", sim)
-
-    def _names(self) -> list[str]:
-        raise NotImplementedError
-
-    def __dir__(self) -> list[str]:
-        return sorted(self._names())
-
-    def _unknown(self, what: str, name: str) -> UnknownKey:
-        return UnknownKey(f"{what} has no field {name!r}{did_you_mean(name, self._names())}")
-
-
-class DataView(_View):
-    """What was computed, under mjData's names, with a leading axis of worlds. Reading gives a read-only copy."""
-
-    def _names(self) -> list[str]:
-        engine = self._sim.engine
-        return [name for name in engine.layout.arrays if not engine.is_parameter(name) and name not in model_fields()]
-
-    def __getattr__(self, name: str) -> np.ndarray:
-        engine = self._sim.engine
-        if name.startswith("__") or name not in engine.layout.arrays or engine.is_parameter(name):
-            raise self._unknown("d", name)
-        values = np.array(engine.read(name))
-        values.flags.writeable = False  # writing into a copy would be lost
-        return values
-
-    def __setattr__(self, name: str, value) -> None:
-        if name not in self._names():
-            raise self._unknown("d", name)
-        self._sim._write(name, value)
-
-
-class ModelView(_View):
-    """The model, under mjModel's names; parameters that were expanded have a leading axis of worlds."""
-
-    def _names(self) -> list[str]:
-        return [name for name, field in model_fields().items() if field.group in ("size", "array")]
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        engine = self._sim.engine
-        if name == "opt":
-            return OptionView(self._sim)
-        if name in engine.layout.parameters:
-            values = np.array(engine.read(name))
-            return values if name in engine.layout.expanded else values[0]
-        try:
-            return getattr(self._sim.model, name)
-        except AttributeError:
-            raise self._unknown("m", name) from None
-
-    def __setattr__(self, name: str, value) -> None:
-        if not self._sim.engine.is_parameter(name):
-            raise UnknownKey(f"m.{name} cannot be written while running{did_you_mean(name, self._names())}")
-        self._sim.engine.set_parameter(name, value)
-
-
-class OptionView(_View):
-    """mjOption; physical quantities (gravity, timestep, density, ...) can be written, and expanded by their names."""
-
-    def _names(self) -> list[str]:
-        return [name for name, field in model_fields().items() if field.group == "option"]
-
-    def __getattr__(self, name: str) -> Any:
-        engine = self._sim.engine
-        if name in engine.layout.parameters:
-            values = np.array(engine.read(name))
-            return values if name in engine.layout.expanded else values[0]
-        try:
-            return getattr(self._sim.model.opt, name)
-        except AttributeError:
-            raise self._unknown("m.opt", name) from None
-
-    def __setattr__(self, name: str, value) -> None:
-        if not self._sim.engine.is_parameter(name):
-            raise UnknownKey(f"m.opt.{name} is fixed when the simulation is made{did_you_mean(name, self._names())}")
-        self._sim.engine.set_parameter(name, value)
-
-
-class _Numbers:
-    """One world's model as the host sees it: the device's parameters over the source's fields, in float64."""
-
-    def __init__(self, sim: Simulation, world: int):
-        self._sim, self._world = sim, world
-        names = [n for n, field in model_fields().items() if field.group == "option" and hasattr(sim.model.opt, n)]
-        self.opt = SimpleNamespace(**{name: self._value(name, sim.model.opt) for name in names})
-
-    def _value(self, name: str, owner) -> Any:
-        source = getattr(owner, name)
-        engine = self._sim.engine
-        if name not in engine.layout.parameters:
-            return source
-        values = engine.read(name)[self._world]
-        exact = np.asarray(source, dtype=float)
-        return np.where(values == exact.astype(np.float32), exact, values)  # untouched ones keep their float64
-
-    def __getattr__(self, name: str) -> Any:
-        return self._value(name, self._sim.model)
-
-
-def load(source) -> Any:
-    """An object with mjModel's attributes, from whatever describes a model."""
-    if hasattr(source, "qpos0") and hasattr(source, "opt"):
-        return source
-    from kinema.compile import compile_model
-
-    if isinstance(source, str | Path | os.PathLike) or hasattr(source, "to_xml") or hasattr(source, "tag"):
-        return compile_model(source)
-    kind = type(source).__name__
-    raise BuildError(f"cannot simulate {kind}: give a path, XML text, an mjcf document or a compiled model")
-
-
-def name_to_id(model, kind: str, name: str) -> int:
-    """Id of a named object of a compiled model."""
-    if hasattr(model, "names") and callable(model.names):
-        return model.id(kind, name)
-    names: Mapping[int, str] = {i: getattr(model, kind)(i).name for i in range(getattr(model, f"n{kind}"))}
-    for i, known in names.items():
-        if known == name:
-            return i
-    raise UnknownKey(f"no {kind} named {name!r}{did_you_mean(name, names.values())}")
