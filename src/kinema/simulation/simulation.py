@@ -13,15 +13,18 @@ A world whose state stops being finite is frozen and flagged, and the others go 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import numpy as np
 import warp as wp
 
 from kinema.convex.engine import Engine
 from kinema.convex.status import BAD_PLUGIN, MEANING, PLUGIN_SHIFT
-from kinema.errors import BuildError, PluginError, SimulationError, UnknownKey, did_you_mean
+from kinema.errors import BuildError, PluginError, SimulationError, UnknownKey, WrongMoment, did_you_mean
+from kinema.recording import Recording
 from kinema.simulation.recompute import recompute
-from kinema.simulation.source import load, name_to_id
+from kinema.simulation.recorder import Recorder, replay, rerun
+from kinema.simulation.source import document_of, load, name_to_id
 from kinema.simulation.views import DataView, ModelView
 
 STATE = ("time", "qpos", "qvel", "act", "history", "plastic", "qacc_warmstart", "plugin_state", "ctrl", "qfrc_applied",
@@ -54,6 +57,8 @@ class Simulation:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
         threads = cores if threads is None else threads
         self.engine = Engine(self.model, worlds, device=device, threads=threads, on_overflow=on_overflow)
+        self.document = document_of(source)
+        self.recorder: Recorder | None = None
         self.m = ModelView(self)
         self.d = DataView(self)
 
@@ -74,6 +79,12 @@ class Simulation:
 
     def step(self, nstep: int = 1) -> None:
         """Advance every world by nstep time steps."""
+        if self.recorder is None:
+            self._advance(nstep)
+        else:
+            self.recorder.step(nstep)
+
+    def _advance(self, nstep: int) -> None:
         self.engine.step(nstep)
 
     def inverse(self) -> None:
@@ -147,6 +158,46 @@ class Simulation:
             broken = np.any(self.engine.read("status") & BAD_PLUGIN)
             error = PluginError if broken else SimulationError
             raise error(f"{first}{more}. reset(mask) revives worlds; smaller time steps often help")
+
+    # ------------------------------------------------------------------------------------------ recordings
+
+    def record(self, every: int = 1, *, worlds=None) -> None:
+        """Begin to record; the present state is the first frame.
+
+        Args:
+            every: Steps between frames.
+            worlds: Which worlds: booleans or indices; None: all.
+        """
+        if self.recorder is not None:
+            raise WrongMoment("the simulation is recording already: call stop_recording() first")
+        self.recorder = Recorder(self, every, self._worlds(worlds))
+
+    def stop_recording(self) -> Recording:
+        """End the recording begun by `record`, and give it."""
+        if self.recorder is None:
+            raise WrongMoment("nothing is being recorded: call record() first")
+        recorder, self.recorder = self.recorder, None
+        return recorder.finish()
+
+    def replay(self, recording: Recording) -> Iterator[int]:
+        """Show a recording: `for k in sim.replay(recording): ...` puts one frame after the other into the worlds.
+
+        Everything that follows from a frame's state is computed; nothing is advanced. A recording of one world is shown
+        by all worlds.
+        """
+        return replay(self, recording)
+
+    def rerun(self, recording: Recording, steps: int | None = None) -> Recording:
+        """Run again what was recorded, from its first frame and with its controls; gives the recording of that.
+
+        On the same device it agrees with the first run bit for bit, if controls and mocap bodies were moved at frames
+        only and applied forces not at all.
+
+        Args:
+            recording: Where to begin; parameters of the model become those of the recording.
+            steps: How far to run; None: as far as the recording goes. Beyond it controls stay.
+        """
+        return rerun(self, recording, steps)
 
     # ------------------------------------------------------------------------------------------ parameters
 

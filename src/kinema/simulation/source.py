@@ -4,10 +4,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kinema.errors import BuildError, UnknownKey, did_you_mean
+
+
+@dataclass(frozen=True)
+class Document:
+    """The text a model was made of, and its file; empty where there is none."""
+
+    xml: str = ""
+    path: str = ""
+
+
+def document_of(source) -> Document:
+    """The document behind a source, for files that must find the model again."""
+    if hasattr(source, "to_xml_string"):
+        return Document(source.to_xml_string())
+    if isinstance(source, str) and source.lstrip().startswith("<"):
+        return Document(source)
+    if isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in (".xml", ".mjcf", ".urdf"):
+        path = Path(source)
+        if path.is_file():
+            return Document(path.read_text(encoding="utf-8"), str(path.resolve()))
+    return Document()
 
 
 def load(source) -> Any:
