@@ -172,3 +172,20 @@ class BadBody:
     @wp.func
     def actuator(x: ActuatorInput) -> float:
         return x.nothing
+
+
+@plugin("test.sdf.cone")
+class Cone:
+    """A capped cone in float32, differentiated by Warp."""
+
+    slope: float = field(0.5, above=0.0)
+    height: float = field(0.4, above=0.0)
+
+    @wp.func
+    def sdf(x: wp.vec3, p: P) -> float:
+        r = wp.sqrt(x[0] * x[0] + x[1] * x[1])
+        side = (r - p.slope * (p.height - x[2])) / wp.sqrt(1.0 + p.slope * p.slope)
+        return wp.max(side, wp.abs(x[2]) - p.height)
+
+    def aabb(self):
+        return 2 * self.slope * self.height, 2 * self.slope * self.height, self.height

@@ -8,51 +8,17 @@ import warp as wp
 from kinema.compile import compile_model
 from kinema.convex.engine import Engine
 from kinema.errors import BuildError, CompileError, PluginError
-from kinema.plugins import P, field, find_plugin, plugin
+from kinema.plugins import find_plugin
 from kinema.plugins.distance import distances, gradient_of
 from kinema.plugins.mesh import field_mesh
 from kinema.plugins.parameters import write_parameter
-
-SHAPES = ("torus", "bowl", "gear", "nut", "bolt")
-REST = {"torus": 0.149892, "bowl": 1.019698, "gear": 0.099892, "nut": 0.499887, "bolt": 0.999892}
-"""Heights on a plane, from facts/plugins.md."""
-REACH = {"torus": 0.45, "bowl": 1.05, "gear": 1.4, "nut": 0.55, "bolt": 0.55}
-"""How far from the centre a small sphere touches each."""
-
-GRID = """<plugin plugin="mujoco.sensor.touch_grid" objtype="site" objname="s">
-  <config key="nchannel" value="6"/><config key="size" value="5 4"/><config key="fov" value="80 80"/>
-  <config key="gamma" value="0.3"/></plugin>"""
-
-
-def document() -> str:
-    """Each shape beside a sphere; a ring on a ring; a box on a tilted plane with a touch grid."""
-    plugins = "".join(f'<plugin plugin="mujoco.sdf.{s}"><instance name="{s}"/></plugin>' for s in SHAPES)
-    meshes = "".join(f'<mesh name="{s}"><plugin instance="{s}"/></mesh>' for s in SHAPES)
-    bodies = ""
-    for i, s in enumerate(SHAPES):
-        geom = f'<geom type="sdf" mesh="{s}" density="100"><plugin instance="{s}"/></geom>'
-        bodies += f"""<body pos="{6 * i} 0 {REST[s]}"><freejoint/>{geom}</body>
-            <body pos="{6 * i + 3} 0 .2"><freejoint/><geom size=".2"/></body>"""
-    ring = '<geom type="sdf" mesh="torus" density="100"><plugin instance="torus"/></geom>'
-    return f"""<mujoco>
-      <option cone="elliptic"><flag multiccd="disable"/></option>
-      <extension>{plugins}<plugin plugin="mujoco.sensor.touch_grid"/></extension>
-      <asset>{meshes}</asset>
-      <worldbody>
-        <geom type="plane" size="50 50 .1"/>
-        {bodies}
-        <body pos="0 6 .15"><freejoint/>{ring}</body><body pos=".1 6 .45"><freejoint/>{ring}</body>
-        <geom type="box" size="1 1 .1" pos="0 -8 1.9" euler="0 15 0" condim="6" friction="2 .1 .1"/>
-        <body pos="0 -8 2.12" euler="0 15 0"><freejoint/><site name="s" pos="0 0 .02"/>
-          <geom type="box" size=".1 .1 .1" mass="2" condim="6" friction="2 .1 .1"/></body>
-      </worldbody>
-      <sensor>{GRID}</sensor>
-    </mujoco>"""
+from tests.plugins import samples  # noqa: F401 (registers plugins)
+from tests.plugins.scenes import GRID, REACH, REST, SHAPES, touching
 
 
 @pytest.fixture(scope="module")
 def scene():
-    m = mujoco.MjModel.from_xml_string(document())
+    m = mujoco.MjModel.from_xml_string(touching())
     return m, Engine(m, 1, device="cpu", nconmax=400)
 
 
@@ -99,23 +65,6 @@ def test_rest_heights_and_touch(scene):
 
 
 # ---------------------------------------------------------------------------------------------- fields
-
-
-@plugin("test.sdf.cone")
-class Cone:
-    """A capped cone in float32, differentiated by Warp."""
-
-    slope: float = field(0.5, above=0.0)
-    height: float = field(0.4, above=0.0)
-
-    @wp.func
-    def sdf(x: wp.vec3, p: P) -> float:
-        r = wp.sqrt(x[0] * x[0] + x[1] * x[1])
-        side = (r - p.slope * (p.height - x[2])) / wp.sqrt(1.0 + p.slope * p.slope)
-        return wp.max(side, wp.abs(x[2]) - p.height)
-
-    def aabb(self):
-        return 2 * self.slope * self.height, 2 * self.slope * self.height, self.height
 
 
 def gradients(name: str, numbers: list[float], points: np.ndarray) -> np.ndarray:

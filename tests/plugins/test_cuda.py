@@ -1,4 +1,4 @@
-"""The kernels of plugins compile for CUDA (sm_90) on a machine without a GPU."""
+"""Plugins on CUDA: their kernels compile for sm_90 without a GPU; with one, they compute what the CPU computes."""
 
 import pytest
 import warp as wp
@@ -9,22 +9,26 @@ from kinema.convex.stage import item_kernel, world_kernel
 from kinema.plugins import find_plugin
 from kinema.plugins.builtin import mlp_actuator, shell
 from kinema.plugins.distance import dispatch
-from tests.plugins import test_contact, test_physics
+from tests.plugins import cuda_check, forms
+from tests.plugins.forms import FORMS
+from tests.plugins.scenes import GRID, workshop
+from tests.plugins.scenes import forms as scene
 
 FIELDS = ("torus", "bowl", "gear", "nut", "bolt")
 
 
 @pytest.mark.slow
 def test_stages_compile_for_hopper(tmp_path):
-    engine = Engine(compile_model(test_physics.document()), 1, device="cpu")
+    engine = Engine(compile_model(workshop()), 1, device="cpu")
     grid = f"""<mujoco><extension><plugin plugin="mujoco.sensor.touch_grid"/></extension>
-        <worldbody><site name="s"/></worldbody><sensor>{test_contact.GRID}</sensor></mujoco>"""
-    other = Engine(compile_model(grid), 1, device="cpu")
+        <worldbody><site name="s"/></worldbody><sensor>{GRID}</sensor></mujoco>"""
+    others = [Engine(compile_model(xml), 1, device="cpu") for xml in (grid, *(scene(name) for name in FORMS))]
     kernels = [
         world_kernel((stage,)) if stage.whole else item_kernel(stage)
-        for e in (engine, other) for stages in e.extension.stages.values() for stage in stages
+        for e in (engine, *others) for stages in e.extension.stages.values() for stage in stages
+        if stage.launch is None
     ]  # fmt: skip
-    assert len(kernels) > 12
+    assert len(kernels) > 20
     for kernel in kernels:
         wp.compile_aot_module(kernel.module, arch=90, module_dir=tmp_path, use_ptx=True)
 
@@ -40,5 +44,12 @@ def test_fields_and_large_plugins_compile_for_hopper(tmp_path):
         y[i] = gradient(i, x[i], p) * value(i, x[i], p)
 
     wp.compile_aot_module(fields.module, arch=90, module_dir=tmp_path, use_ptx=True)
-    for module in (mlp_actuator, shell):
+    for module in (mlp_actuator, shell, forms):
         wp.compile_aot_module(wp.get_module(module.__name__), arch=90, module_dir=tmp_path, use_ptx=True)
+
+
+@pytest.mark.skipif(not wp.is_cuda_available(), reason="needs a GPU")
+@pytest.mark.parametrize("name", cuda_check.CHECKS)
+def test_on_the_gpu(name):
+    good, text = cuda_check.run(name, "cuda:0")
+    assert good, text

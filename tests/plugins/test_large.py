@@ -1,7 +1,5 @@
 """The large form: plugins that launch their own kernels, many worlds, and plugins that break their promises."""
 
-import io
-
 import numpy as np
 import pytest
 import warp as wp
@@ -13,39 +11,13 @@ from kinema.convex.solver import SolverConvex
 from kinema.errors import CompileError, PluginError
 from kinema.plugins import ActuatorInput, SensorInput, plugin
 from tests.plugins import samples  # noqa: F401 (registers plugins)
-
-ROBOT = """<mujoco>
-  <option timestep="0.005"><flag constraint="disable"/></option>
-  <extension><plugin plugin="{plugin}"><instance name="i">{config}</instance></plugin></extension>
-  <worldbody>
-    <body><joint name="hip" axis="0 1 0" damping=".1"/><geom type="capsule" size=".05" fromto="0 0 0 0 0 -.4"/>
-      <body pos="0 0 -.4"><joint name="knee" axis="0 1 0" damping=".1"/>
-        <geom type="capsule" size=".04" fromto="0 0 0 0 0 -.4"/></body></body>
-  </worldbody>
-  <actuator>{actuators}</actuator>
-</mujoco>"""
-BOTH = '<plugin joint="hip" instance="i"/><plugin joint="knee" instance="i" gear="2"/>'
-
-
-def network(sizes=(4, 8, 1)) -> tuple[dict[str, np.ndarray], bytes]:
-    """Random layers, and the archive they are read from."""
-    rng = np.random.default_rng(4)
-    layers = {}
-    for n, (inputs, outputs) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
-        layers[f"W{n}"], layers[f"b{n}"] = rng.normal(size=(outputs, inputs)), rng.normal(size=outputs)
-    file = io.BytesIO()
-    np.savez(file, **layers)
-    return layers, file.getvalue()
-
-
-def config(**values) -> str:
-    return "".join(f'<config key="{key}" value="{value}"/>' for key, value in values.items())
+from tests.plugins.scenes import network, robot
 
 
 def test_network_actuator():
     layers, resources.memory["net.npz"] = network()
-    values = config(weights="memory:net.npz", motors=2, history=2, force_scale=3, velocity_scale=0.5)
-    sim = Simulation(ROBOT.format(plugin="kinema.mlp_actuator", config=values, actuators=BOTH), worlds=3, device="cpu")
+    values = dict(weights="memory:net.npz", motors=2, history=2, force_scale=3, velocity_scale=0.5)
+    sim = Simulation(robot("kinema.mlp_actuator", **values), worlds=3, device="cpu")
     assert sim.model.npluginstate == 4
     rng = np.random.default_rng(5)
     sim.d.ctrl = rng.normal(size=(3, 2))
@@ -71,22 +43,21 @@ def test_network_actuator():
 )
 def test_network_of_the_wrong_shape(sizes, motors, reason):
     resources.memory["bad.npz"] = network(sizes)[1]
-    values = config(weights="memory:bad.npz", motors=motors, history=2)
+    xml = robot("kinema.mlp_actuator", weights="memory:bad.npz", motors=motors, history=2)
     with pytest.raises(PluginError, match=f"kinema.mlp_actuator.*{reason}"):
-        Engine(compile_model(ROBOT.format(plugin="kinema.mlp_actuator", config=values, actuators=BOTH)), device="cpu")
+        Engine(compile_model(xml), device="cpu")
 
 
 def test_weights_are_found_beside_the_model(tmp_path):
     (tmp_path / "net.npz").write_bytes(network()[1])
-    values = config(weights="net.npz", motors=2, history=2)
-    (tmp_path / "robot.xml").write_text(ROBOT.format(plugin="kinema.mlp_actuator", config=values, actuators=BOTH))
+    (tmp_path / "robot.xml").write_text(robot("kinema.mlp_actuator", weights="net.npz", motors=2, history=2))
     engine = Engine(compile_model(tmp_path / "robot.xml"), 1, device="cpu")
     assert engine.extension.instances[0].config.weights == str(tmp_path / "net.npz")
 
 
 def test_many_worlds_equal_single_runs():
     """4096 motors of different voltage, together and one by one: the same bits."""
-    xml = ROBOT.format(plugin="kinema.dcmotor", config=config(constant=0.5, heat_capacity=0.5), actuators=BOTH)
+    xml = robot("kinema.dcmotor", constant=0.5, heat_capacity=0.5)
     many = Engine(compile_model(xml), 4096, device="cpu", threads=2)
     single = Engine(many.source, 1, device="cpu")
     volts = np.random.default_rng(6).normal(size=(4096, 2)).astype(np.float32) * 10
@@ -104,7 +75,7 @@ def test_many_worlds_equal_single_runs():
 
 def test_states_of_plugins_are_part_of_the_state():
     """Two worlds of a finalized model, the second from a saved state: the motors' temperatures come along."""
-    xml = ROBOT.format(plugin="kinema.dcmotor", config=config(constant=0.5, heat_capacity=0.5), actuators=BOTH)
+    xml = robot("kinema.dcmotor", constant=0.5, heat_capacity=0.5)
     builder = ModelBuilder()
     builder.replicate(_one_world(xml), 2)
     model = builder.finalize(device="cpu")
@@ -132,7 +103,7 @@ def _one_world(xml: str) -> ModelBuilder:
 
 
 def build(name: str):
-    return Engine(compile_model(ROBOT.format(plugin=name, config="", actuators=BOTH)), 2, device="cpu")
+    return Engine(compile_model(robot(name)), 2, device="cpu")
 
 
 @pytest.mark.parametrize(

@@ -7,83 +7,7 @@ import pytest
 from kinema import Simulation
 from kinema.errors import PluginError, UnknownKey
 from tests.plugins import samples  # noqa: F401 (registers plugins)
-
-PID = {
-    "P": (dict(kp=40), "", 0.071021512),
-    "PD": (dict(kp=40, kd=4), "", 0.256525445),
-    "PID, imax 3": (dict(kp=40, kd=4, ki=40, imax=3), 'actdim="1"', 0.332082502),
-    "PID": (dict(kp=40, kd=4, ki=40), 'actdim="1"', 0.483925976),
-    "PID, slew": (dict(kp=40, kd=4, ki=40, slewmax=0.5), 'actdim="2"', 0.469847166),
-    "PID, slew, imax 1": (dict(kp=40, kd=4, ki=40, slewmax=0.5, imax=1), 'actdim="2"', 0.271294124),
-    "PID, filter": (dict(kp=40, kd=4, ki=40), 'actdim="2" dyntype="filter" dynprm="0.1"', 0.474348056),
-    "PID, filterexact": (dict(kp=40, kd=4, ki=40), 'actdim="2" dyntype="filterexact" dynprm="0.1"', 0.473399569),
-}
-"""Configuration, attributes, and where a 1 kg slide is after 2 s (facts/plugins.md)."""
-
-LINKS, LINK, RADIUS, BEND, LOAD = 10, 0.05, 0.02, 5e5, 0.01
-MOTOR = dict(resistance=2.0, constant=0.3, alpha=0.004, thermal_resistance=1.5, heat_capacity=4.0, ambient=20.0)
-
-
-def config(values: dict) -> str:
-    return "".join(f'<config key="{key}" value="{value}"/>' for key, value in values.items())
-
-
-def slides() -> tuple[str, str]:
-    """Bodies and actuators of the PID variants."""
-    bodies = actuators = ""
-    for i, (values, attributes, _) in enumerate(PID.values()):
-        bodies += f"""<body pos="{i} 0 0"><joint name="pid{i}" type="slide" axis="0 0 1"/><geom size=".1" mass="1"/>
-            </body>"""
-        actuators += f'<plugin plugin="mujoco.pid" joint="pid{i}" {attributes}>{config(values)}</plugin>'
-    return bodies, actuators
-
-
-def links(k: int = 0) -> str:
-    """A cantilever: the first link fixed, the others on ball joints."""
-    if k > LINKS:
-        return '<site name="tip"/>'
-    joint = '<joint type="ball" damping=".3"/>' if k else ""
-    shape = f'<geom type="capsule" size="{RADIUS}" fromto="0 0 0 {LINK} 0 0" density="1000"/>'
-    pos = f"{LINK} 0 0" if k else "0 5 0"
-    return f'<body name="link{k}" pos="{pos}" gravcomp="1">{joint}{shape}<plugin instance="rod"/>{links(k + 1)}</body>'
-
-
-def document() -> str:
-    bodies, actuators = slides()
-    return f"""<mujoco>
-      <option timestep="0.002"><flag constraint="disable"/></option>
-      <extension>
-        <plugin plugin="mujoco.pid"/><plugin plugin="test.stepper"/><plugin plugin="test.speedometer"/>
-        <plugin plugin="test.drag"/><plugin plugin="test.nan"/>
-        <plugin plugin="kinema.dcmotor"><instance name="m">{config(MOTOR)}</instance></plugin>
-        <plugin plugin="mujoco.elasticity.cable">
-          <instance name="rod">{config(dict(twist=BEND / 2.6, bend=BEND))}</instance></plugin>
-      </extension>
-      <worldbody>
-        {bodies}
-        <body pos="0 3 0"><joint name="motor" axis="0 1 0" damping=".02"/><geom size=".1" mass="2"/></body>
-        <body pos="1 3 0"><joint name="step" axis="0 1 0"/><geom size=".1" mass="1e6"/></body>
-        <body pos="2 3 0"><joint name="nan" axis="0 1 0"/><geom size=".1" mass="1"/></body>
-        <body pos="4 3 0"><joint name="winding" axis="0 1 0"/><geom size=".1" mass="1e6"/></body>
-        <body pos="3 3 9"><joint type="slide" axis="0 0 1"/><geom size=".1" mass="1"/><site name="ball"/>
-          <plugin plugin="test.drag">{config(dict(cd=0.8))}</plugin></body>
-        {links()}
-      </worldbody>
-      <actuator>
-        {actuators}
-        <plugin joint="motor" instance="m"/>
-        <plugin joint="step" plugin="test.stepper" actdim="2" dyntype="integrator">{config(dict(rate=2, limit=0.09))}
-        </plugin>
-        <plugin joint="nan" plugin="test.nan" ctrllimited="false"/>
-        <plugin joint="winding" plugin="kinema.dcmotor" actdim="1">
-          {config(dict(resistance=2, constant=0.3, inductance=0.05, alpha=0))}</plugin>
-      </actuator>
-      <sensor>
-        <plugin instance="m"/>
-        <plugin plugin="test.speedometer" objtype="site" objname="ball">{config(dict(gain="1 3"))}</plugin>
-      </sensor>
-    </mujoco>"""
-
+from tests.plugins.scenes import BEND, LINK, LINKS, LOAD, MOTOR, PID, RADIUS, slides, workshop
 
 SERVOS = slice(0, 8)
 MOTOR_ID, STEP_ID, NAN_ID, WINDING_ID = 8, 9, 10, 11
@@ -92,7 +16,7 @@ NU = 12
 
 @pytest.fixture(scope="module")
 def shared():
-    return Simulation(document(), worlds=3, device="cpu", threads=1)
+    return Simulation(workshop(), worlds=3, device="cpu", threads=1)
 
 
 @pytest.fixture

@@ -148,11 +148,9 @@ def _limits(limits: Declared) -> str:
 
 
 def fields_of(cls: type, plugin: str) -> dict[str, Field]:
-    """The fields a plugin class declares, in order."""
-    hints = typing.get_type_hints(cls)
+    """The fields a plugin class declares, in order; those of its bases come first."""
     fields = {}
-    for name in cls.__annotations__ if "__annotations__" in vars(cls) else ():
-        kind = hints[name]
+    for name, kind in typing.get_type_hints(cls).items():
         length = 0
         if typing.get_origin(kind) is tuple:
             kinds = typing.get_args(kind)
