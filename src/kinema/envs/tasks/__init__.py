@@ -1,0 +1,9 @@
+"""Tasks that come with Kinema, one a file."""
+
+from kinema.envs.tasks.cartpole import CartPole
+from kinema.envs.tasks.hopper import Hopper
+from kinema.envs.tasks.humanoid import Humanoid
+from kinema.envs.tasks.quadruped import Quadruped
+from kinema.envs.tasks.reacher import Reacher
+
+__all__ = ["CartPole", "Hopper", "Humanoid", "Quadruped", "Reacher"]
