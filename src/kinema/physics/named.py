@@ -23,6 +23,7 @@ from kinema.model.mujoco_fields import data_fields, model_fields
 from kinema.physics.mirror import Mirror
 from kinema.physics.model_copy import ModelCopy
 from kinema.physics.run import Run
+from kinema.simulation.named import RUNS, SINGLE, runs
 
 COLUMNS = (
     (re.compile(r"rgba$"), ["r", "g", "b", "a"]),
@@ -34,19 +35,6 @@ COLUMNS = (
     ),
 )
 """Names of columns by the name of the field; they hold where the number of columns agrees."""
-
-RAGGED = {
-    "nq": ("joint", "jnt_qposadr", None), "nv": ("joint", "jnt_dofadr", None),
-    "na": ("actuator", "actuator_actadr", "actuator_actnum"),
-    "nu": ("actuator", "actuator_ctrladr", "actuator_ctrlnum"),
-    "nout": ("actuator", "actuator_outadr", "actuator_outnum"), "nsensordata": ("sensor", "sensor_adr", "sensor_dim"),
-    "nnumericdata": ("numeric", "numeric_adr", "numeric_size"), "ntextdata": ("text", "text_adr", "text_size"),
-}  # fmt: skip
-"""Axes on which an object has a run of rows: its kind, and the fields of its address and of the length of the run
-(None: up to the next address)."""
-
-SINGLE = ("na", "nu", "nout")
-"""Ragged axes on which a run of one row is that row."""
 
 
 class Names:
@@ -122,12 +110,9 @@ def axis_of(model: ModelCopy, symbol: str | int) -> Names:
     kinds = {size: kind for kind, size in KINDS.items()}
     if symbol in kinds:
         return Names(model.names(kinds[symbol]))
-    if symbol in RAGGED:
-        kind, address, length = RAGGED[symbol]
-        starts = np.asarray(getattr(model, address))
-        lengths = np.asarray(getattr(model, length)) if length else np.diff(np.r_[starts, getattr(model, symbol)])
-        rows = [_run(symbol, start, count) for start, count in zip(starts.tolist(), lengths.tolist(), strict=True)]
-        return Runs(model.names(kind), rows)
+    if symbol in RUNS:
+        rows = [_run(symbol, run) for run in runs(model, symbol)]
+        return Runs(model.names(RUNS[symbol][0]), rows)
     if symbol == "nmocap":
         mocap = np.asarray(model.body_mocapid)
         bodies = np.flatnonzero(mocap >= 0)
@@ -135,10 +120,8 @@ def axis_of(model: ModelCopy, symbol: str | int) -> Names:
     return NoNames()
 
 
-def _run(symbol: str, start: int, count: int) -> int | slice:
-    if count <= 0 or start < 0:
-        return slice(0, 0)
-    return start if count == 1 and symbol in SINGLE else slice(start, start + count)
+def _run(symbol: str, run: range) -> int | slice:
+    return run.start if len(run) == 1 and symbol in SINGLE else slice(run.start, run.stop)
 
 
 def columns_of(name: str, count: Any) -> Names:

@@ -65,7 +65,8 @@ def as_recording(
     return Recording(
         **{name: np.stack(rows) for name, rows in frames.items()},
         timestep=float(sim.engine.array("timestep64").numpy()[0]), every=every, worlds=worlds, start=start,
-        parameters=parameters, expanded=expanded, model_xml=sim.document.xml, model_path=sim.document.path, reason=reason,
+        parameters=parameters, expanded=expanded, model_xml=sim.document.xml, model_path=sim.document.path,
+        reason=reason,
     )  # fmt: skip
 
 

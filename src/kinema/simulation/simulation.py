@@ -6,6 +6,7 @@
     sim.d.qpos            (64, nq)       what was computed, a leading axis of worlds, otherwise as mjData shapes it
     sim.m.body_mass       (nbody,)       the model; (64, nbody) once expanded
     sim.d.ctrl = action                  assignment writes
+    sim.joint("knee").qpos               elements by name: named.py
 
 A world whose state stops being finite is frozen and flagged, and the others go on; `reset` revives it.
 """
@@ -18,21 +19,17 @@ from collections.abc import Iterator
 import numpy as np
 import warp as wp
 
+from kinema.compile.host_model import KINDS
 from kinema.convex.engine import Engine
 from kinema.convex.status import BAD_PLUGIN, MEANING, PLUGIN_SHIFT
 from kinema.errors import BuildError, PluginError, SimulationError, UnknownKey, WrongMoment, did_you_mean
 from kinema.recording import Recording
+from kinema.simulation.named import accessor, ids_of
 from kinema.simulation.recompute import recompute
 from kinema.simulation.recorder import Recorder, replay, rerun
-from kinema.simulation.source import document_of, load, name_to_id
+from kinema.simulation.source import document_of, load
+from kinema.simulation.state import KEY_NAMES, KEYFRAME, STATE
 from kinema.simulation.views import DataView, ModelView
-
-STATE = ("time", "qpos", "qvel", "act", "history", "plastic", "qacc_warmstart", "plugin_state", "ctrl", "qfrc_applied",
-         "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata")  # fmt: skip
-"""All that must be saved; with the model it determines every later step."""
-
-_KEY_NAMES = {"mocap_pos": "mpos", "mocap_quat": "mquat"}
-KEYFRAME = ("time", "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
 
 
 class Simulation:
@@ -104,7 +101,7 @@ class Simulation:
         self.engine.reset(worlds)
         if keyframe is not None:
             key = self._keyframe(keyframe)
-            fields = {name: getattr(self.model, f"key_{_KEY_NAMES.get(name, name)}") for name in KEYFRAME}
+            fields = {name: getattr(self.model, f"key_{KEY_NAMES.get(name, name)}") for name in KEYFRAME}
             values = {name: np.asarray(rows)[key] for name, rows in fields.items()}
             values["mocap_pos"] = np.reshape(values["mocap_pos"], (-1, 3))
             values["mocap_quat"] = np.reshape(values["mocap_quat"], (-1, 4))
@@ -263,7 +260,11 @@ class Simulation:
 
     def _keyframe(self, keyframe: int | str) -> int:
         if isinstance(keyframe, str):
-            return name_to_id(self.model, "key", keyframe)
+            return ids_of(self.model, "key", keyframe)[0][0]
         if not 0 <= keyframe < self.model.nkey:
             raise UnknownKey(f"keyframe {keyframe}: the model has {self.model.nkey}")
         return keyframe
+
+
+for _kind in KINDS:  # sim.body("torso"), sim.joint("knee"), ...
+    setattr(Simulation, _kind, accessor(_kind))

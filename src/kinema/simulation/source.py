@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kinema.errors import BuildError, UnknownKey, did_you_mean
+import numpy as np
+
+from kinema.compile.host_model import KINDS
+from kinema.errors import BuildError
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,10 @@ def load(source) -> Any:
     raise BuildError(f"cannot simulate {kind}: give a path, XML text, an mjcf document or a compiled model")
 
 
-def name_to_id(model, kind: str, name: str) -> int:
-    """Id of a named object of a compiled model."""
-    if hasattr(model, "names") and callable(model.names):
-        return model.id(kind, name)
-    names: Mapping[int, str] = {i: getattr(model, kind)(i).name for i in range(getattr(model, f"n{kind}"))}
-    for i, known in names.items():
-        if known == name:
-            return i
-    raise UnknownKey(f"no {kind} named {name!r}{did_you_mean(name, names.values())}")
+def names_of(model, kind: str) -> list[str]:
+    """Names of all elements of a kind in id order, empty where unnamed."""
+    if callable(getattr(model, "names", None)):
+        return model.names(kind)
+    text = bytes(model.names)  # MuJoCo's: all names in one buffer, and where each begins
+    starts = getattr(model, f"name_{KINDS[kind][1:]}adr")
+    return [text[start : text.index(b"\0", start)].decode() for start in np.asarray(starts).tolist()]

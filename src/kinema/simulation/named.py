@@ -1,0 +1,206 @@
+"""Elements by name: `sim.joint("knee").qpos`, `sim.body("torso").mass`, `sim.sensor("imu").data`.
+
+The table of MuJoCo's fields says which belong to an element: those whose first axis counts its kind, and those with a
+run of rows for each of its kind (a joint's coordinates, an actuator's controls). Names are MuJoCo's, with or without
+the prefix of the kind: `sim.geom("foot").friction` is `geom_friction`. Shapes are those of MuJoCo's own named access,
+after an axis of worlds:
+
+    sim.joint("knee").qpos             (worlds, 1)      sim.joint("root").qpos            (worlds, 7)
+    sim.body("torso").xpos             (worlds, 3)      sim.body(["torso", "hand"]).xpos  (worlds, 2, 3)
+    sim.body("torso").mass             (1,), or (worlds, 1) once body_mass is expanded
+
+State, controls and parameters of the model can be assigned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinema.compile.host_model import KINDS
+from kinema.errors import BuildError, UnknownKey, did_you_mean
+from kinema.model.mujoco_fields import data_fields, model_fields
+from kinema.simulation.source import names_of
+from kinema.simulation.state import STATE
+
+if TYPE_CHECKING:
+    from kinema.simulation.simulation import Simulation
+
+RUNS: Mapping[str, tuple[str, str, str | None]] = {
+    "nq": ("joint", "jnt_qposadr", None), "nv": ("joint", "jnt_dofadr", None),
+    "na": ("actuator", "actuator_actadr", "actuator_actnum"),
+    "nu": ("actuator", "actuator_ctrladr", "actuator_ctrlnum"),
+    "nout": ("actuator", "actuator_outadr", "actuator_outnum"), "nsensordata": ("sensor", "sensor_adr", "sensor_dim"),
+    "nnumericdata": ("numeric", "numeric_adr", "numeric_size"), "ntextdata": ("text", "text_adr", "text_size"),
+}  # fmt: skip
+"""Axes on which an element has a run of rows: its kind, and the fields of its address and of the length of the run
+(None: up to the next address)."""
+
+PREFIXES = {
+    "joint": ("jnt_", "dof_"), "camera": ("cam_",), "tendon": ("ten_", "tendon_"), "texture": ("tex_",),
+    "material": ("mat_",), "equality": ("eq_",), "sensor": ("sensor_", "sensor"),
+}  # fmt: skip
+"""Prefixes of fields by kind, where they are not the kind's name."""
+
+SINGLE = ("na", "nu", "nout")
+"""Axes of RUNS on which a run of one row is that row."""
+
+ASSIGNED = ("qacc",)
+"""What may be assigned beside the state: the acceleration that inverse dynamics starts from."""
+
+
+def runs(model: Any, symbol: str) -> list[range]:
+    """Rows of each element on an axis of RUNS."""
+    _, address, length = RUNS[symbol]
+    starts = np.asarray(getattr(model, address))
+    lengths = np.asarray(getattr(model, length)) if length else np.diff(np.r_[starts, getattr(model, symbol)])
+    pairs = zip(starts.tolist(), lengths.tolist(), strict=True)
+    return [range(start, start + count) if start >= 0 else range(0) for start, count in pairs]
+
+
+def ids_of(model: Any, kind: str, which: int | str | Sequence) -> tuple[list[int], bool]:
+    """Ids of the chosen elements, and whether a single one was asked for."""
+    names = names_of(model, kind)
+    single = isinstance(which, int | str | np.integer)
+    found = []
+    for item in [which] if single else which:
+        if isinstance(item, str):
+            if not item or item not in names:
+                known = [name for name in names if name]
+                there = f"; there are {', '.join(known[:8])}{', ...' if len(known) > 8 else ''}" if known else ""
+                raise UnknownKey(f"no {kind} named {item!r}{did_you_mean(item, known) or there}")
+            found.append(names.index(item))
+        elif 0 <= int(item) < len(names):
+            found.append(int(item))
+        else:
+            raise UnknownKey(f"{kind} {int(item)}: the model has {len(names)}")
+    return found, single
+
+
+class Elements:
+    """One or several elements of a kind, in all worlds.
+
+    Args:
+        sim: The simulation.
+        kind: One of `KINDS`.
+        which: Name or id; or a sequence of them.
+    """
+
+    __slots__ = ("_ids", "_kind", "_rows", "_sim", "_single")
+
+    def __init__(self, sim: Simulation, kind: str, which: int | str | Sequence):
+        ids, single = ids_of(sim.model, kind, which)
+        rows = {KINDS[kind]: ids}
+        for symbol, (owner, _, _) in RUNS.items():
+            if owner == kind:
+                spans = runs(sim.model, symbol)
+                rows[symbol] = [row for i in ids for row in spans[i]]
+        if kind == "body":
+            mocap = np.asarray(sim.model.body_mocapid)[ids]
+            rows["nmocap"] = [int(row) for row in mocap if row >= 0]
+        for name, value in (("_sim", sim), ("_kind", kind), ("_ids", ids), ("_rows", rows), ("_single", single)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def id(self) -> int | list[int]:
+        """Its id; a list where several were asked for."""
+        return self._ids[0] if self._single else list(self._ids)
+
+    @property
+    def name(self) -> str | list[str]:
+        """Its name; a list where several were asked for."""
+        names = [names_of(self._sim.model, self._kind)[i] for i in self._ids]
+        return names[0] if self._single else names
+
+    def _fields(self) -> Iterator[str]:
+        """MuJoCo's names of the fields there are for this kind."""
+        engine = self._sim.engine
+        for name, field in data_fields().items():
+            if field.shape and field.shape[0] in self._rows and name in engine.layout.arrays:
+                yield name
+        for name, field in model_fields().items():
+            known = name in engine.layout.parameters or hasattr(self._sim.model, name)
+            if field.group == "array" and field.shape and field.shape[0] in self._rows and known:
+                yield name
+
+    def _find(self, name: str) -> str:
+        """MuJoCo's name of a field that may be named without its prefix."""
+        fields = dict.fromkeys(self._fields())
+        prefixes = PREFIXES.get(self._kind, (f"{self._kind}_",))
+        for full in (name, *(prefix + name for prefix in prefixes)):
+            if full in fields:
+                return full
+        raise UnknownKey(f"a {self._kind} has no field {name!r}{did_you_mean(name, dir(self))}")
+
+    def _at(self, name: str) -> list[int]:
+        table = data_fields() if name in data_fields() else model_fields()
+        return self._rows[table[name].shape[0]]
+
+    def _is_vector(self, name: str) -> bool:
+        """Whether a row of the field is an array, so that a single element's first axis is left out."""
+        table = data_fields() if name in data_fields() else model_fields()
+        first, *rest = table[name].shape
+        return bool(rest) and (first not in RUNS or first in SINGLE)
+
+    def __dir__(self) -> list[str]:
+        prefixes = PREFIXES.get(self._kind, (f"{self._kind}_",))
+        short = set()
+        for name in self._fields():
+            short.add(next((name.removeprefix(p) for p in prefixes if name.startswith(p)), name))
+        return sorted({"id", "name", *short})
+
+    def __repr__(self) -> str:
+        return f"<{self._kind} {self.name!r} in {self._sim.worlds} worlds>"
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        full = self._find(name)
+        values = np.asarray(getattr(self._sim.d if full in data_fields() else self._sim.m, full))
+        worlds = full in data_fields() or full in self._sim.engine.layout.expanded
+        at = self._at(full)
+        found = values[:, at] if worlds else values[at]
+        if self._single and self._is_vector(full) and len(at) == 1:
+            found = found[:, 0] if worlds else found[0]
+        found.flags.writeable = False  # writing into a copy would be lost
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        sim, full = self._sim, self._find(name)
+        parameter = sim.engine.is_parameter(full)
+        if not parameter and full not in (*STATE, *ASSIGNED):
+            why = "is computed" if full in data_fields() else "is fixed when the simulation is made"
+            raise UnknownKey(f"{full} {why}: it cannot be assigned")
+        worlds = not parameter or full in sim.engine.layout.expanded
+        values = np.array(getattr(sim.m if parameter else sim.d, full))
+        at = self._at(full)
+        part = values[:, at] if worlds else values[at]
+        squeezed = self._single and self._is_vector(full) and len(at) == 1
+        shape = (part[:, 0] if worlds else part[0]).shape if squeezed else part.shape
+        given = np.asarray(value)
+        try:
+            fitted = np.broadcast_to(given, shape).reshape(part.shape)
+        except ValueError:
+            more = ""
+            if parameter and not worlds and given.shape[:1] == (sim.worlds,):
+                more = f": to let worlds differ, call sim.expand({full!r}) first"
+            raise BuildError(f"{full}: an array of shape {given.shape} does not fit {shape}{more}") from None
+        if worlds:
+            values[:, at] = fitted
+        else:
+            values[at] = fitted
+        setattr(sim.m if parameter else sim.d, full, values)
+
+
+def accessor(kind: str):
+    """The method of Simulation that gives elements of a kind."""
+
+    def elements(self: Simulation, which: int | str | Sequence) -> Elements:
+        return Elements(self, kind, which)
+
+    elements.__name__ = kind
+    elements.__qualname__ = f"Simulation.{kind}"
+    elements.__doc__ = f"A {kind} by name or id, or several: its fields in all worlds, by MuJoCo's names (named.py)."
+    return elements
