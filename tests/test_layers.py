@@ -31,7 +31,9 @@ ORDER = [
     {"simulation"},
     {"render"},
     {"physics"},
-    {"viewer", "envs", "cluster", "cli"},
+    {"viewer", "envs", "cluster"},
+    {"cli"},
+    {"__main__"},
 ]
 LAZY = {"plugins"}
 

@@ -1,0 +1,7 @@
+"""`python -m kinema` is the `kinema` command."""
+
+import sys
+
+from kinema.cli import main
+
+sys.exit(main())

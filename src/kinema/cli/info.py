@@ -1,0 +1,197 @@
+"""Show what is in a model: its tree, its sizes, what it uses of MJCF and physics, and what a world of it costs.
+
+Nothing is simulated, and no kernel is compiled. What Kinema cannot simulate is named, and the exit code is then 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+
+from kinema.cli.arguments import add_device, add_model
+
+SUMMARY = "Show what is in a model."
+EXAMPLES = """\
+examples:
+  kinema info robot.xml
+  kinema info robot.xml --depth 3          only the first three levels of the tree
+  kinema info robot.xml --json
+"""
+
+JOINTS = ("free", "ball", "slide", "hinge")
+GEOMS = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
+SOLVERS = ("PGS", "CG", "Newton")
+INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast", "discrete")
+CONES = ("pyramidal", "elliptic")
+SIZES = (
+    "nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "ncam", "nlight", "nmesh", "nmeshvert", "nhfield",
+    "ntex", "nmat", "npair", "nexclude", "neq", "ntendon", "nactuator", "nsensor", "nsensordata", "nkey",
+    "nmocap", "nplugin",
+)  # fmt: skip
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument(
+        "--depth", type=int, default=None, metavar="N", help="levels of the tree to show (default: all)"
+    )
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    add_device(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from kinema.cli.models import device_of, source_of
+    from kinema.compile.pipeline import compile_tree
+
+    device = device_of(args.device)
+    compilation, model = compile_tree(source_of(args.model))
+    told = {
+        "model": model.modelname,
+        "sizes": {name: int(getattr(model, name)) for name in SIZES if getattr(model, name)},
+        "mass": float(model.body_mass.sum()),
+        "timestep": float(model.opt.timestep),
+        "features": features(compilation, model),
+        "plugins": plugins(compilation),
+        "warnings": list(model.warnings),
+    }
+    told |= cost(model, device)
+    if args.json:
+        told["tree"] = [line.strip() for line in tree(model, None)]
+        print(json.dumps(told, indent=2))
+    else:
+        show(told, tree(model, args.depth))
+    return 1 if told["unsupported"] else 0
+
+
+def tree(model, depth: int | None) -> list[str]:
+    """One line a body: its joints and geoms, indented by depth."""
+    children: dict[int, list[int]] = {}
+    for body in range(1, model.nbody):
+        children.setdefault(int(model.body_parentid[body]), []).append(body)
+    names = model.names("body")
+    lines = []
+    stack = [(0, 0)]
+    while stack:
+        body, level = stack.pop()
+        if depth is not None and level > depth:
+            continue
+        label = names[body] or f"body {body}"
+        lines.append("  " * level + ", ".join([label, *_joints(model, body), *_geoms(model, body)]))
+        stack += [(child, level + 1) for child in reversed(children.get(body, []))]
+    return lines
+
+
+def _joints(model, body: int) -> list[str]:
+    names = model.names("joint")
+    first = int(model.body_jntadr[body])
+    found = range(first, first + int(model.body_jntnum[body]))
+    mocap = ["mocap"] if model.body_mocapid[body] >= 0 else []
+    return mocap + [f"{JOINTS[int(model.jnt_type[j])]} {names[j]}".strip() for j in found]
+
+
+def _geoms(model, body: int) -> list[str]:
+    first = int(model.body_geomadr[body])
+    kinds = Counter(GEOMS[int(kind)] for kind in model.geom_type[first : first + int(model.body_geomnum[body])])
+    return [kind if number == 1 else f"{number} {kind}" for kind, number in kinds.items()]
+
+
+def features(compilation, model) -> dict[str, str]:
+    """What the model uses, by subject."""
+    opt = model.opt
+    solver = f"{SOLVERS[int(opt.solver)]}, {int(opt.iterations)} iterations, {CONES[int(opt.cone)]} cone"
+    told = {
+        "integrator": f"{INTEGRATORS[int(opt.integrator)]}, time step {float(opt.timestep):g} s",
+        "solver": solver,
+        "joints": _counted(JOINTS[int(kind)] for kind in model.jnt_type),
+        "geoms": _counted(GEOMS[int(kind)] for kind in model.geom_type),
+        "contacts": _contacts(model),
+        "joint properties": _joint_properties(model),
+        "equality constraints": _tags(compilation, "equality"),
+        "tendons": _tags(compilation, "tendon"),
+        "actuators": _tags(compilation, "actuator"),
+        "sensors": _tags(compilation, "sensor"),
+        "keyframes": ", ".join(name or f"{i}" for i, name in enumerate(model.names("key"))),
+        "medium": _medium(opt),
+    }
+    return {name: text for name, text in told.items() if text}
+
+
+def _medium(opt) -> str:
+    if not opt.density and not opt.viscosity:
+        return ""
+    return f"density {float(opt.density):g}, viscosity {float(opt.viscosity):g}"
+
+
+def _counted(words) -> str:
+    return ", ".join(f"{number} {word}" for word, number in Counter(words).most_common())
+
+
+def _tags(compilation, kind: str) -> str:
+    return _counted(element.tag for element in compilation.elements[kind])
+
+
+def _contacts(model) -> str:
+    from kinema.collide.filter import geom_pairs
+
+    pairs = len(geom_pairs(model).slots)
+    if not pairs:
+        return "none: no two geoms can touch"
+    dims = sorted({int(dim) for dim in model.geom_condim})
+    return f"{pairs} pairs of geoms may touch, condim {', '.join(map(str, dims))}"
+
+
+def _joint_properties(model) -> str:
+    """How many joints have limits, and how many degrees of freedom damping, armature and friction."""
+    import numpy as np
+
+    counts = {
+        "limited": int((model.jnt_limited != 0).sum()),
+        **{
+            f"with {what}": int(np.reshape(getattr(model, f"dof_{field}") != 0, (model.nv, -1)).any(axis=1).sum())
+            for what, field in (("damping", "damping"), ("armature", "armature"), ("friction", "frictionloss"))
+        },
+    }
+    return ", ".join(f"{number} {what}" for what, number in counts.items() if number)
+
+
+def plugins(compilation) -> list[str]:
+    """Names of the plugins the model uses."""
+    found = Counter(instance.info.name for instance in compilation.scratch["plugin_instances"])
+    return [f"{name} x {number}" if number > 1 else name for name, number in found.items()]
+
+
+def cost(model, device: str) -> dict[str, object]:
+    """Bytes a world takes, and what of the model cannot be simulated."""
+    from kinema.errors import KinemaError
+    from kinema.simulation import Simulation
+
+    try:
+        one, two = (Simulation(model, worlds, device) for worlds in (1, 2))
+    except KinemaError as error:
+        return {"bytes a world": None, "unsupported": [str(error)]}
+    return {"bytes a world": _bytes(two) - _bytes(one), "unsupported": []}
+
+
+def _bytes(sim) -> int:
+    arrays = sim.engine.layout.arrays.values()
+    return sum(getattr(array, "stored", array).capacity for array in arrays)
+
+
+def show(told: dict, lines: list[str]) -> None:
+    """Print what was found."""
+    from kinema.cli.terminal import size, table
+
+    print(told["model"])
+    for line in lines:
+        print(f"  {line}")
+    print()
+    table(("", ">"), told["sizes"].items(), title="sizes")
+    rows = [*told["features"].items(), ("mass", f"{told['mass']:g} kg")]
+    if told["plugins"]:
+        rows.append(("plugins", ", ".join(told["plugins"])))
+    if told["bytes a world"] is not None:
+        rows.append(("memory a world", size(told["bytes a world"])))
+    rows += [("warning", text) for text in told["warnings"]]
+    rows += [("cannot be simulated", text) for text in told["unsupported"]]
+    table(("", ""), rows, title="features")

@@ -1,0 +1,88 @@
+"""Models and devices as they are named on the command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kinema.errors import BuildError, ResourceError, did_you_mean, need
+
+if TYPE_CHECKING:
+    import mujoco
+
+
+NO_DRIVER = "Could not find or load the NVIDIA CUDA driver"
+
+
+def start_warp() -> None:
+    """Initialise Warp without its announcements; that there is no GPU is news only to those who ask for one.
+
+    Its native library writes straight to the file descriptor of standard error.
+    """
+    import warp as wp
+
+    wp.config.log_level = wp.LOG_WARNING
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as heard:
+        os.dup2(heard.fileno(), 2)
+        try:
+            wp.init()
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        heard.seek(0)
+        for line in heard.read().decode(errors="replace").splitlines():
+            if NO_DRIVER not in line:
+                print(line, file=sys.stderr)
+
+
+def source_of(path: str) -> Any:
+    """What `Simulation` and `compile_model` take for a file: its path, or the document in a zip."""
+    if path.endswith(".mjb"):
+        raise ResourceError(f"{path}: a binary model of MuJoCo's; give the MJCF file it was made from")
+    if path.endswith(".npz"):
+        raise ResourceError(f"{path}: a recording rather than a model; kinema run --replay {path}")
+    if zipfile.is_zipfile(path):
+        from kinema import mjcf
+
+        return mjcf.from_zip(path)
+    if not path.lstrip().startswith("<") and "://" not in path and not Path(path).exists():
+        raise ResourceError(f"cannot open {path!r}: there is no such file{_nearest(Path(path))}")
+    return path
+
+
+def _nearest(path: Path) -> str:
+    """A suggestion from the same folder."""
+    folder = path.parent
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    return did_you_mean(path.name, names)
+
+
+def device_of(name: str) -> str:
+    """A device by name; BuildError that lists those there are."""
+    import warp as wp
+
+    start_warp()
+    try:
+        return str(wp.get_device(name))
+    except ValueError:
+        known = [str(device) for device in wp.get_devices()]
+        hint = did_you_mean(name, known)
+        raise BuildError(f"there is no device {name!r}{hint}; this machine has {', '.join(known)}") from None
+
+
+def mujoco_model(source: Any) -> mujoco.MjModel:
+    """What `source_of` gave, as MuJoCo compiles it."""
+    mujoco = need("mujoco", "mujoco", "Comparisons")
+    try:
+        if isinstance(source, str):
+            text = source.lstrip().startswith("<")
+            return mujoco.MjModel.from_xml_string(source) if text else mujoco.MjModel.from_xml_path(source)
+        return mujoco.MjModel.from_xml_string(source.to_xml_string(), source.get_assets())
+    except ValueError as error:
+        raise BuildError(f"MuJoCo refuses the model: {error}") from None

@@ -1,0 +1,30 @@
+"""Look at a model, moving, in a web browser.
+
+The viewer is a web server on this machine (the page needs nothing else): the address is printed, Ctrl-C ends it.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from kinema.cli.arguments import add_device, add_model, count
+
+SUMMARY = "Look at a model in a browser."
+EXAMPLES = """\
+examples:
+  kinema view robot.xml
+  kinema view robot.xml --worlds 16 --port 8081
+  kinema view run.npz                      a recording of kinema run --record
+"""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument("--worlds", type=count(), default=1, metavar="N", help="number of worlds (default 1)")
+    parser.add_argument("--port", type=count(), default=8080, metavar="N", help="port of the web server (default 8080)")
+    parser.add_argument("--open", action="store_true", help="open the browser too")
+    add_device(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    raise NotImplementedError
