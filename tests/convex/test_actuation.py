@@ -14,17 +14,18 @@ from . import pulled
 from .stage_harness import Harness
 
 FORCES = (
-    Stage(actuation.read_controls),
+    Stage(actuation.read_control, over="nu"),
     Stage(delay_controls),
-    Stage(actuation.limit_controls),
+    Stage(actuation.limit_control, over="nu"),
+    Stage(actuation.refuse_controls),
     Stage(actuation.simple_actuator, over="nactuator"),
     *(Stage(func, over="nactuator") for func in FAMILIES.values()),
     Stage(actuation.sum_tendon_forces),
     Stage(actuation.limit_tendon_forces),
-    Stage(actuation.limit_forces),
+    Stage(actuation.limit_force, over="nactuator"),
     Stage(actuation.sum_tendon_forces),
     Stage(dcmotor.mechanical_force, over="nactuator"),
-    Stage(actuation.joint_forces),
+    Stage(actuation.joint_force, over="nv"),
     Stage(actuation.force_slope, over="nactuator"),
     Stage(dcmotor.dcmotor_slope, over="nactuator"),
 )
@@ -116,7 +117,7 @@ def test_a_control_that_is_not_a_number_silences_the_world(model):
     ctrl = d.ctrl.copy()
     ctrl[3] = np.nan
     harness.write("ctrl", ctrl)
-    harness.run(Stage(actuation.read_controls), Stage(actuation.limit_controls))
+    harness.run(*FORCES[:4])
     assert (harness.read("actuator_control") == 0).all()
     assert harness.read("status") == 8
 

@@ -7,7 +7,7 @@ import pytest
 import warp as wp
 
 from kinema.convex import step as recipe
-from kinema.convex.stage import item_kernel, runs, world_kernel
+from kinema.convex.stage import cohort_kernel, runs
 
 from . import mechanisms
 
@@ -34,7 +34,7 @@ def test_kernels_compile_for_hopper(case, tmp_path):
     kernels = set()
     for stages in (recipe.step(m, []), recipe.inverse_dynamics(m, [])):
         for group in runs(stages):
-            kernels.add(world_kernel(group) if group[0].whole else item_kernel(group[0]))
+            kernels.add(cohort_kernel(group))
     for kernel in kernels:
         wp.compile_aot_module(kernel.module, arch=90, module_dir=tmp_path, use_ptx=True)
     for path in tmp_path.rglob("*.ptx"):

@@ -100,13 +100,14 @@ SCENE = """
 </mujoco>
 """
 NEEDS = (
-    Stage(velocity.subtree_velocity),
-    Stage(loads.body_acceleration),
-    Stage(loads.applied_loads),
-    Stage(loads.contact_loads),
+    *velocity.subtree_stages(),
+    Stage(loads.body_acceleration, sweep="down"),
+    Stage(loads.applied_loads, over="nbody"),
+    Stage(loads.contact_wrench, over="ncon"),
+    Stage(loads.contact_loads, over="nbody"),
     Stage(loads.equality_loads),
     Stage(loads.tendon_loads),
-    Stage(loads.joint_loads),
+    Stage(loads.joint_loads, sweep="up"),
 )
 FUNCTIONS = (*(func for func, _ in sensors.FAMILIES.values()), reading.cut_off)
 READINGS = tuple(sensors.together(FUNCTIONS))

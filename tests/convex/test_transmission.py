@@ -19,7 +19,7 @@ STAGES = (
     Stage(tendon.spatial_tendon, over="ntendon"),
     *(Stage(func, over="nactuator") for func, _ in transmission.KINDS.values()),
     Stage(transmission.actuator_velocity, over="nactuator"),
-    Stage(actuation.joint_forces),
+    Stage(actuation.joint_force, over="nv"),
 )
 FIELDS = ("moment_rownnz", "moment_rowadr", "moment_colind", "actuator_moment")
 ROBOTS = [

@@ -5,7 +5,7 @@ import warp as wp
 
 from kinema.compile import compile_model
 from kinema.convex.engine import Engine
-from kinema.convex.stage import item_kernel, world_kernel
+from kinema.convex.stage import cohort_kernel
 from kinema.plugins import find_plugin
 from kinema.plugins.builtin import mlp_actuator, shell
 from kinema.plugins.distance import dispatch
@@ -24,7 +24,7 @@ def test_stages_compile_for_hopper(tmp_path):
         <worldbody><site name="s"/></worldbody><sensor>{GRID}</sensor></mujoco>"""
     others = [Engine(compile_model(xml), 1, device="cpu") for xml in (grid, *(scene(name) for name in FORMS))]
     kernels = [
-        world_kernel((stage,)) if stage.whole else item_kernel(stage)
+        cohort_kernel((stage,))
         for e in (engine, *others) for stages in e.extension.stages.values() for stage in stages
         if stage.launch is None
     ]  # fmt: skip

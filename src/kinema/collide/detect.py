@@ -30,6 +30,7 @@ from kinema.collide.sweep import bundle as sweep_bundle
 from kinema.collide.sweep import plan as sweep_plan
 from kinema.collide.table import FAMILIES, PairFunction, function_mask
 from kinema.errors import BuildError
+from kinema.math.scan import exclusive_sum
 
 OVERFLOW_CONTACTS = 1  # bit of Contacts.status
 
@@ -237,12 +238,7 @@ def pair_kernel(build: Build):
 def place_contacts(count: wp.array2d(dtype=int), pairs: Pairs, start: wp.array2d(dtype=int), contacts: Contacts):
     """One thread a world: where the contacts of each pair begin."""
     w = wp.tid()
-    found = int(0)
-    for pair in range(pairs.count[w]):
-        n = count[w, pair]
-        start[w, pair] = found
-        found += n
-    finish_world(contacts, w, found)
+    finish_world(contacts, w, exclusive_sum(count, start, w, pairs.count[w]))
 
 
 @wp.kernel(enable_backward=False)

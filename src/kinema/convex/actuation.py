@@ -46,27 +46,37 @@ DISABLE_ACTUATION = 1 << 11
 
 
 @wp.func
-def read_controls(m: Model, d: Data, w: int):
-    """Take the controls as they are."""
-    for i in range(m.size.nu):
-        d.act.control[w, i] = d.state.ctrl[w, i]
+def read_control(m: Model, d: Data, w: int, i: int):
+    """Take a control as it is."""
+    d.act.control[w, i] = d.state.ctrl[w, i]
 
 
 @wp.func
-def limit_controls(m: Model, d: Data, w: int):
-    """Clamp the controls; where one is not a number, all of the world's are 0."""
-    clamp = (m.opt.disableflags & DISABLE_CLAMPCTRL) == 0
+def limit_control(m: Model, d: Data, w: int, i: int):
+    """Clamp a control."""
+    if (m.opt.disableflags & DISABLE_CLAMPCTRL) == 0 and m.actuator.ctrllimited[i] != 0:
+        u = d.act.control[w, i]
+        limits = m.actuator.ctrlrange[w, i]  # not wp.clamp, which would hide what is not a number
+        if u < limits[0]:
+            u = limits[0]
+        elif u > limits[1]:
+            u = limits[1]
+        d.act.control[w, i] = u
+
+
+@wp.func
+def take_control(m: Model, d: Data, w: int, i: int):
+    """Read a control and clamp it, where nothing delays it."""
+    read_control(m, d, w, i)
+    limit_control(m, d, w, i)
+
+
+@wp.func
+def refuse_controls(m: Model, d: Data, w: int):
+    """Where one control is not a number, all of the world's are 0."""
     found = bool(False)
     for i in range(m.size.nu):
-        u = d.act.control[w, i]
-        if clamp and m.actuator.ctrllimited[i] != 0:
-            limits = m.actuator.ctrlrange[w, i]  # not wp.clamp, which would hide what is not a number
-            if u < limits[0]:
-                u = limits[0]
-            elif u > limits[1]:
-                u = limits[1]
-        found = found or bad(u)
-        d.act.control[w, i] = u
+        found = found or bad(d.act.control[w, i])
     if found:
         d.state.status[w] = d.state.status[w] | BAD_CONTROL
         for i in range(m.size.nu):
@@ -151,52 +161,50 @@ def limit_tendon_forces(m: Model, d: Data, w: int):
 
 
 @wp.func
-def limit_forces(m: Model, d: Data, w: int):
-    """Clamp forces to their ranges; of an orientation servo, the length of its torque."""
-    for i in range(m.size.nactuator):
-        if m.actuator.forcelimited[i] != 0:
-            limits = m.actuator.forcerange[w, i]
-            out = m.actuator.outadr[i]
-            if m.actuator.family[i] == FAMILY_ORIENTATION:
-                torque = wp.vec3(d.act.force[w, out], d.act.force[w, out + 1], d.act.force[w, out + 2])
-                size = wp.length(torque)
-                if size > limits[1]:
-                    for k in range(3):
-                        d.act.force[w, out + k] = torque[k] * (limits[1] / size)
-            else:
-                for k in range(m.actuator.outnum[i]):
-                    d.act.force[w, out + k] = wp.clamp(d.act.force[w, out + k], limits[0], limits[1])
+def limit_force(m: Model, d: Data, w: int, i: int):
+    """Clamp the forces of actuator i to its range; of an orientation servo, the length of its torque."""
+    if m.actuator.forcelimited[i] != 0:
+        limits = m.actuator.forcerange[w, i]
+        out = m.actuator.outadr[i]
+        if m.actuator.family[i] == FAMILY_ORIENTATION:
+            torque = wp.vec3(d.act.force[w, out], d.act.force[w, out + 1], d.act.force[w, out + 2])
+            size = wp.length(torque)
+            if size > limits[1]:
+                for k in range(3):
+                    d.act.force[w, out + k] = torque[k] * (limits[1] / size)
+        else:
+            for k in range(m.actuator.outnum[i]):
+                d.act.force[w, out + k] = wp.clamp(d.act.force[w, out + k], limits[0], limits[1])
 
 
 @wp.func
-def joint_forces(m: Model, d: Data, w: int):
-    """qfrc_actuator."""
-    for i in range(m.size.nv):
-        d.frc.qfrc_actuator[w, i] = 0.0
-    for out in range(m.size.nout):
-        force = d.act.force[w, out]
+def joint_force(m: Model, d: Data, w: int, i: int):
+    """qfrc_actuator of dof i."""
+    sum = float(0.0)
+    first = m.dof.momentadr[i]
+    for k in range(first, first + m.dof.momentnum[i]):
+        force = d.act.force[w, m.dof.momentout[k]]
         if force != 0.0:
-            adr = d.act.moment_rowadr[w, out]
-            for k in range(adr, adr + d.act.moment_rownnz[w, out]):
-                dof = d.act.moment_colind[w, k]
-                d.frc.qfrc_actuator[w, dof] = d.frc.qfrc_actuator[w, dof] + d.act.moment[w, k] * force
-    gravity = (m.opt.disableflags & DISABLE_GRAVITY) == 0
-    for i in range(m.size.nv):
-        j = m.dof.jntid[i]
-        if gravity and m.jnt.actgravcomp[j] != 0:
-            d.frc.qfrc_actuator[w, i] = d.frc.qfrc_actuator[w, i] + d.frc.qfrc_gravcomp[w, i]
-        if m.jnt.actfrclimited[j] != 0:
-            limits = m.jnt.actfrcrange[w, j]
-            d.frc.qfrc_actuator[w, i] = wp.clamp(d.frc.qfrc_actuator[w, i], limits[0], limits[1])
+            sum += d.act.moment[w, m.dof.momententry[k]] * force
+    j = m.dof.jntid[i]
+    if (m.opt.disableflags & DISABLE_GRAVITY) == 0 and m.jnt.actgravcomp[j] != 0:
+        sum += d.frc.qfrc_gravcomp[w, i]
+    if m.jnt.actfrclimited[j] != 0:
+        limits = m.jnt.actfrcrange[w, j]
+        sum = wp.clamp(sum, limits[0], limits[1])
+    d.frc.qfrc_actuator[w, i] = sum
 
 
 @wp.func
-def no_actuation(m: Model, d: Data, w: int):
-    """What actuation leaves where it is switched off."""
-    for out in range(m.size.nout):
-        d.act.force[w, out] = 0.0
-    for i in range(m.size.nv):
-        d.frc.qfrc_actuator[w, i] = 0.0
+def no_force(m: Model, d: Data, w: int, out: int):
+    """What an actuator gives where actuation is switched off."""
+    d.act.force[w, out] = 0.0
+
+
+@wp.func
+def no_joint_force(m: Model, d: Data, w: int, i: int):
+    """What a dof gets where actuation is switched off."""
+    d.frc.qfrc_actuator[w, i] = 0.0
 
 
 # ---------------------------------------------------------------------------------------------- integration
@@ -315,27 +323,34 @@ def is_active(m) -> bool:
     return bool(m.nactuator) and not m.opt.disableflags & DISABLE_ACTUATION
 
 
+def control_stages(m) -> list[Stage]:
+    """The stages that read the controls."""
+    if not is_active(m):
+        return []
+    if np.any(m.actuator_delay):
+        delay = [Stage(history.delay_controls), Stage(limit_control, over="nu")]
+        return [Stage(read_control, over="nu", beside=True), *delay, Stage(refuse_controls)]
+    return [Stage(take_control, over="nu", beside=True), Stage(refuse_controls)]
+
+
 def stages(m, plugins: Sequence[Stage] = ()) -> list[Stage]:
     """The stages that compute actuator forces; those of plugins after the native ones, before the limits."""
     if not is_active(m):
-        return [Stage(no_actuation)]
+        return [Stage(no_force, over="nout", beside=True), Stage(no_joint_force, over="nv", beside=True)]
     present = set(activation.family(m).tolist())
-    recipe = [Stage(read_controls)]
-    if np.any(m.actuator_delay):
-        recipe.append(Stage(history.delay_controls))
-    recipe += [Stage(limit_controls), Stage(simple_actuator, over="nactuator")]
+    recipe = [Stage(simple_actuator, over="nactuator", beside=True)]
     recipe += [Stage(func, over="nactuator") for family, func in FAMILIES.items() if family in present]
     recipe += plugins
     tendons_limited = np.any(m.tendon_actfrclimited)
     if tendons_limited:
         recipe += [Stage(sum_tendon_forces), Stage(limit_tendon_forces)]
     if np.any(m.actuator_forcelimited):
-        recipe.append(Stage(limit_forces))
+        recipe.append(Stage(limit_force, over="nactuator"))
     if tendons_limited:
         recipe.append(Stage(sum_tendon_forces))
     if 1 in present:
         recipe.append(Stage(dcmotor.mechanical_force, over="nactuator"))
-    recipe.append(Stage(joint_forces))
+    recipe.append(Stage(joint_force, over="nv"))
     return recipe
 
 

@@ -10,6 +10,7 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.math.spatial import cross_force, inertia_mul
+from kinema.math.store import put
 
 DISABLE_GRAVITY = wp.constant(1 << 7)
 
@@ -23,32 +24,31 @@ def world_acceleration(m: Model, w: int) -> wp.spatial_vector:
 
 
 @wp.func
-def newton_euler(m: Model, d: Data, w: int, qacc: wp.array2d(dtype=float), with_qacc: bool):
-    """Leave in rne_frc the force each body's subtree needs from its parent joint (mj_rne)."""
-    d.scratch.rne_acc[w, 0] = world_acceleration(m, w)
-    d.scratch.rne_frc[w, 0] = wp.spatial_vector()
-    for b in range(1, m.size.nbody):
+def body_force(m: Model, d: Data, w: int, b: int):
+    """Acceleration of one body without that of the dofs, and the force that this motion needs (mj_rne)."""
+    acc = world_acceleration(m, w)
+    frc = wp.spatial_vector()
+    if b > 0:
         acc = d.scratch.rne_acc[w, m.body.parentid[b]]
         first = m.body.dofadr[b]
         for i in range(first, first + m.body.dofnum[b]):
             acc += d.vel.cdof_dot[w, i] * d.state.qvel[w, i]
-            if with_qacc:
-                acc += d.inertia.cdof[w, i] * qacc[w, i]
-        d.scratch.rne_acc[w, b] = acc
         cinert = d.inertia.cinert[w, b]
         vel = d.vel.cvel[w, b]
-        d.scratch.rne_frc[w, b] = inertia_mul(cinert, acc) + cross_force(vel, inertia_mul(cinert, vel))
-    for k in range(m.size.nbody - 1):
-        b = m.size.nbody - 1 - k
-        p = m.body.parentid[b]
-        if p > 0:
-            d.scratch.rne_frc[w, p] = d.scratch.rne_frc[w, p] + d.scratch.rne_frc[w, b]
+        frc = inertia_mul(cinert, acc) + cross_force(vel, inertia_mul(cinert, vel))
+    put(d.scratch.rne_acc, w, b, acc)
+    put(d.scratch.rne_frc, w, b, frc)
 
 
 @wp.func
-def bias_wrenches(m: Model, d: Data, w: int):
-    """What bodies need for their motion without acceleration."""
-    newton_euler(m, d, w, d.frc.qacc, False)
+def subtree_force(m: Model, d: Data, w: int, b: int):
+    """The force that the subtree of one body needs from its parent joint."""
+    if b > 0:
+        sum = d.scratch.rne_frc[w, b]
+        first = m.body.childadr[b]
+        for k in range(first, first + m.body.childnum[b]):
+            sum += d.scratch.rne_frc[w, m.body.child[k]]
+        put(d.scratch.rne_frc, w, b, sum)
 
 
 @wp.func

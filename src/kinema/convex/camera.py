@@ -5,6 +5,7 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.math.quaternion import mul_quat, rotate, to_mat
+from kinema.math.store import put
 from kinema.math.vector import normalize
 
 TRACK, TRACKCOM, TARGETBODY, TARGETBODYCOM = wp.constant(1), wp.constant(2), wp.constant(3), wp.constant(4)
@@ -39,8 +40,8 @@ def camera_pose(m: Model, d: Data, w: int, c: int):
             mat = look_from(pos, d.pose.xpos[w, target])
         elif mode == TARGETBODYCOM:
             mat = look_from(pos, d.inertia.subtree_com[w, target])
-    d.pose.cam_xpos[w, c] = pos
-    d.pose.cam_xmat[w, c] = mat
+    put(d.pose.cam_xpos, w, c, pos)
+    put(d.pose.cam_xmat, w, c, mat)
 
 
 @wp.func
@@ -63,5 +64,5 @@ def light_pose(m: Model, d: Data, w: int, l: int):
             direction = d.pose.xpos[w, target] - pos
         elif mode == TARGETBODYCOM:
             direction = d.inertia.subtree_com[w, target] - pos
-    d.pose.light_xpos[w, l] = pos
-    d.pose.light_xdir[w, l] = normalize(direction)
+    put(d.pose.light_xpos, w, l, pos)
+    put(d.pose.light_xdir, w, l, normalize(direction))

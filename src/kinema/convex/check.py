@@ -19,25 +19,21 @@ def bad(x: float) -> bool:
 
 
 @wp.func
-def check_state(m: Model, d: Data, w: int):
-    """Flag a world with a bad position or velocity."""
-    found = bool(False)
-    for i in range(m.size.nq):
-        if bad(d.state.qpos[w, i]):
-            found = True
-    for i in range(m.size.nv):
-        if bad(d.state.qvel[w, i]):
-            found = True
-    if found:
+def check_position(m: Model, d: Data, w: int, i: int):
+    """Flag a world with a bad position."""
+    if bad(d.state.qpos[w, i]):
         d.state.status[w] = d.state.status[w] | BAD_STATE
 
 
 @wp.func
-def check_acceleration(m: Model, d: Data, w: int):
+def check_velocity(m: Model, d: Data, w: int, i: int):
+    """Flag a world with a bad velocity."""
+    if bad(d.state.qvel[w, i]):
+        d.state.status[w] = d.state.status[w] | BAD_STATE
+
+
+@wp.func
+def check_acceleration(m: Model, d: Data, w: int, i: int):
     """Flag a world with a bad acceleration, before it moves."""
-    found = bool(False)
-    for i in range(m.size.nv):
-        if bad(d.frc.qacc[w, i]):
-            found = True
-    if found:
+    if bad(d.frc.qacc[w, i]):
         d.state.status[w] = d.state.status[w] | BAD_STATE

@@ -16,24 +16,28 @@ from kinema.convex.kinematics import BALL, FREE, SLIDE
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
 from kinema.math.spatial import inertia_about, motion_of_hinge, motion_of_slide
+from kinema.math.store import put
 from kinema.math.vector import MINVAL, column
 
 
 @wp.func
-def subtree_centres(m: Model, d: Data, w: int):
-    """subtree_com."""
-    for b in range(m.size.nbody):
-        d.inertia.subtree_com[w, b] = m.body.mass[w, b] * d.pose.xipos[w, b]
-    for k in range(m.size.nbody - 1):
-        b = m.size.nbody - 1 - k
-        p = m.body.parentid[b]
-        d.inertia.subtree_com[w, p] = d.inertia.subtree_com[w, p] + d.inertia.subtree_com[w, b]
-    for b in range(m.size.nbody):
-        mass = m.body.subtreemass[w, b]
-        if mass < MINVAL:
-            d.inertia.subtree_com[w, b] = d.pose.xipos[w, b]
-        else:
-            d.inertia.subtree_com[w, b] = d.inertia.subtree_com[w, b] / mass
+def subtree_moment(m: Model, d: Data, w: int, b: int):
+    """Sum of mass times position over the subtree of one body, kept where subtree_com goes."""
+    sum = m.body.mass[w, b] * d.pose.xipos[w, b]
+    first = m.body.childadr[b]
+    for k in range(first, first + m.body.childnum[b]):
+        sum += d.inertia.subtree_com[w, m.body.child[k]]
+    put(d.inertia.subtree_com, w, b, sum)
+
+
+@wp.func
+def subtree_centre(m: Model, d: Data, w: int, b: int):
+    """subtree_com of one body."""
+    mass = m.body.subtreemass[w, b]
+    if mass < MINVAL:
+        put(d.inertia.subtree_com, w, b, d.pose.xipos[w, b])
+    else:
+        put(d.inertia.subtree_com, w, b, d.inertia.subtree_com[w, b] / mass)
 
 
 @wp.func
@@ -45,7 +49,7 @@ def body_inertia(m: Model, d: Data, w: int, b: int):
         inertia = inertia_about(
             m.body.inertia[w, b], d.pose.ximat[w, b], d.pose.xipos[w, b] - com, m.body.mass[w, b]
         )
-    d.inertia.cinert[w, b] = inertia
+    put(d.inertia.cinert, w, b, inertia)
 
 
 @wp.func
@@ -60,15 +64,15 @@ def joint_axes(m: Model, d: Data, w: int, j: int):
             for a in range(3):
                 axis = wp.vec3(0.0)
                 axis[a] = 1.0
-                d.inertia.cdof[w, i + a] = motion_of_slide(axis)
+                put(d.inertia.cdof, w, i + a, motion_of_slide(axis))
             i += 3
         mat = d.pose.xmat[w, b]
         for a in range(3):
-            d.inertia.cdof[w, i + a] = motion_of_hinge(column(mat, a), offset)
+            put(d.inertia.cdof, w, i + a, motion_of_hinge(column(mat, a), offset))
     elif kind == SLIDE:
-        d.inertia.cdof[w, i] = motion_of_slide(d.pose.xaxis[w, j])
+        put(d.inertia.cdof, w, i, motion_of_slide(d.pose.xaxis[w, j]))
     else:
-        d.inertia.cdof[w, i] = motion_of_hinge(d.pose.xaxis[w, j], offset)
+        put(d.inertia.cdof, w, i, motion_of_hinge(d.pose.xaxis[w, j], offset))
 
 
 @wp.func
@@ -95,4 +99,9 @@ def wrench_about(torque: wp.vec3, force: wp.vec3, point: wp.vec3, com: wp.vec3) 
 
 def stages() -> list[Stage]:
     """mj_comPos."""
-    return [Stage(subtree_centres), Stage(body_inertia, over="nbody"), Stage(joint_axes, over="njnt")]
+    return [
+        Stage(subtree_moment, sweep="up"),
+        Stage(subtree_centre, over="nbody"),
+        Stage(body_inertia, over="nbody"),
+        Stage(joint_axes, over="njnt", beside=True),
+    ]

@@ -141,6 +141,8 @@ class Rows:
     nefc: per_world(int)
     dropped: per_world(int)  # rows that found no room
     most: per_world(int)  # rows wanted, at most so far
+    want: data("nslot", dtype=int)  # rows that constraints other than contacts want, slot by slot: place.py
+    start: data("nslot", dtype=int)  # first row of each; -1: none
     type: data("nefcmax", dtype=int, rows=True)
     id: data("nefcmax", dtype=int, rows=True)
     trees: data("nefcmax", dtype=wp.vec2i, rows=True)  # one tree and -1, two trees, or -1 and -1: any tree
@@ -160,12 +162,14 @@ class Rows:
 class ContactRows:
     """What constraint rows add to contacts."""
 
+    want: data("nconmax", dtype=int)  # rows the contact wants
     address: data("nconmax", dtype=int)  # first row of the contact; -1: none
     mu: data("nconmax")  # friction of the regularized cone
     most: per_world(int)  # contacts found, at most so far
     bodies: data("nconmax", dtype=wp.vec2i)
     trees: data("nconmax", dtype=wp.vec2i)  # as in Rows
     vel: data("nconmax", dtype=wp.spatial_vector)  # normal, tangents, spin, rolls
+    load: data("nconmax", dtype=wp.spatial_vector)  # torque and force in the world's frame; for sensors
 
 
 @bundle("solver_")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 import warp as wp
@@ -17,12 +18,14 @@ from kinema.convex.layout import ALIASES, Layout
 from kinema.convex.model import Model
 from kinema.convex.reset import StatePutter, initial_state
 from kinema.convex.stage import (
+    COHORT,
+    COHORT_BLOCK,
     LANE_BLOCK,
-    ROOM,
+    PARTS,
     WARP_LANES,
     Stage,
     between_hosts,
-    item_kernel,
+    cohort_kernel,
     lane_kernel,
     runs,
     world_kernel,
@@ -34,7 +37,25 @@ FIXED = ("geom_size", "geom_rbound")
 """Parameters that may not be changed: collision detection keeps bounds and pairs that follow from them."""
 
 
-PARTS = 4  # ranges of worlds a thread, so that a thread that is held up does not hold up the others
+RANGES = 4  # ranges of worlds a thread, so that a thread that is held up does not hold up the others
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel of a recipe on CUDA, or something on the host that launches its own.
+
+    Attributes:
+        aside: It goes on the second stream; a name for what it makes.
+        waits: Names of what it must wait for.
+    """
+
+    kernel: wp.Kernel | None = None
+    dim: int | tuple[int, ...] = 0
+    inputs: Sequence = ()
+    block: int = 256
+    aside: str | None = None
+    waits: tuple[str, ...] = ()
+    host: Callable[[Model, Data], None] | None = None
 
 
 class Engine:
@@ -73,6 +94,7 @@ class Engine:
         self._commands: dict[object, list[wp.Launch]] = {}
         self._putters: dict[str, StatePutter] = {}
         self._pool: ThreadPoolExecutor | None = None
+        self._side: wp.Stream | None = None
         self.guard = Guard(self, on_overflow)
         self.reset()
 
@@ -249,7 +271,7 @@ class Engine:
         """One kernel runs all stages of a world; threads take ranges of worlds as they become free."""
         if key not in self._commands:
             kernel = world_kernel(stages)
-            parts = 1 if self.threads == 1 else min(self.nworld, PARTS * self.threads)
+            parts = 1 if self.threads == 1 else min(self.nworld, RANGES * self.threads)
             bounds = np.linspace(0, self.nworld, parts + 1).astype(int).tolist()
             self._commands[key] = [
                 wp.launch(
@@ -268,33 +290,45 @@ class Engine:
         self._pool = self._pool or ThreadPoolExecutor(self.threads)
         list(self._pool.map(lambda command: command.launch(), commands))
 
-    def _launches(self, stages: Sequence[Stage]) -> list[tuple]:
-        """One kernel a stage, or a run of whole-world stages: (kernel, dim, inputs, block), or a callable."""
+    def _launches(self, stages: Sequence[Stage]) -> list[Launch]:
+        """The kernels of a recipe, one a run of stages."""
         launches = []
         for group in runs(stages):
             stage = group[0]
+            waits = tuple(name for member in group for name in member.waits)
             if stage.launch:
-                launches.append(stage.launch)
+                launches.append(Launch(host=stage.launch, waits=waits))
             elif stage in self.collider.stages:
-                launches += self.collider.launches()
-            elif stage.whole:
-                launches.append((world_kernel(group), self.nworld, [self.m, self.d, 0, 1, 1], 32))
+                launches += [Launch(*launch, aside=stage.aside) for launch in self.collider.launches()]
             elif stage.lanes:
-                launches.append((lane_kernel(group), (self.nworld, WARP_LANES), [self.m, self.d], LANE_BLOCK))
-            elif self.layout.size(ROOM.get(stage.over, stage.over)):
-                dim = (self.layout.size(ROOM.get(stage.over, stage.over)), self.nworld)
-                launches.append((item_kernel(stage), dim, [self.m, self.d], 128))
+                dim, inputs = (self.nworld, WARP_LANES), [self.m, self.d]
+                launches.append(Launch(lane_kernel(group), dim, inputs, LANE_BLOCK, stage.aside, waits))
+            else:
+                dim, inputs = (-(-self.nworld // COHORT), PARTS, COHORT), [self.m, self.d, self.nworld]
+                launches.append(Launch(cohort_kernel(group), dim, inputs, COHORT_BLOCK, stage.aside, waits))
         return launches
 
     def _load(self, stages: Sequence[Stage]) -> None:
-        for what in self._launches(stages):
-            if not callable(what):
-                what[0].module.load(self.device, what[3])
+        for launch in self._launches(stages):
+            if launch.kernel:
+                launch.kernel.module.load(self.device, launch.block)
 
     def _launch_stages(self, stages: Sequence[Stage]) -> None:
-        for what in self._launches(stages):
-            if callable(what):
-                what(self.m, self.d)
+        """Launch a recipe; what is aside goes on a second stream, until somebody waits for it."""
+        main = wp.get_stream(self.device)
+        self._side = self._side or wp.Stream(self.device)
+        made: dict[str, wp.Event] = {}
+        for launch in self._launches(stages):
+            for name in set(launch.waits) & set(made):
+                main.wait_event(made.pop(name))
+            stream = self._side if launch.aside else main
+            if launch.aside and launch.aside not in made:
+                self._side.wait_event(main.record_event())
+            if launch.kernel:
+                wp.launch(launch.kernel, launch.dim, launch.inputs, stream=stream, block_dim=launch.block)
             else:
-                kernel, dim, inputs, block = what
-                wp.launch(kernel, dim=dim, inputs=inputs, device=self.device, block_dim=block)
+                launch.host(self.m, self.d)
+            if launch.aside:
+                made[launch.aside] = self._side.record_event()
+        for event in made.values():
+            main.wait_event(event)

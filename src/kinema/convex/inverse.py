@@ -17,7 +17,7 @@ from kinema.convex.constraint.row import (
 )
 from kinema.convex.data import Data
 from kinema.convex.factor import solve_rows
-from kinema.convex.integrate.implicit import free_body_matrix, implicit_matrix, implicitfast_matrix
+from kinema.convex.integrate.implicit import free_body_matrix, implicit_matrix, implicitfast_row
 from kinema.convex.kinematics import FREE
 from kinema.convex.model import Model
 from kinema.convex.passive import DISABLE_DAMPER, damping_slope, joint_damping
@@ -87,7 +87,8 @@ def undo_implicit(m: Model, d: Data, w: int):
 @wp.func
 def undo_implicitfast(m: Model, d: Data, w: int):
     """qacc_step: the acceleration before `implicitfast`."""
-    implicitfast_matrix(m, d, w)
+    for i in range(m.size.nv):
+        implicitfast_row(m, d, w, i)
     mul_symmetric(
         d.scratch.qacc_step, d.inertia.qH, d.frc.qacc, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w
     )

@@ -12,6 +12,7 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
 from kinema.math.quaternion import axis_angle, mul_quat, normalize, rotate, to_mat
+from kinema.math.store import put
 
 FREE, BALL, SLIDE, HINGE = wp.constant(0), wp.constant(1), wp.constant(2), wp.constant(3)
 
@@ -45,8 +46,8 @@ def local_pose(m: Model, d: Data, w: int, b: int):
         if kind == FREE:
             pos = wp.vec3(d.state.qpos[w, a], d.state.qpos[w, a + 1], d.state.qpos[w, a + 2])
             quat = qpos_quat(d.state.qpos, w, a + 3)
-            d.pose.xanchor[w, j] = pos
-            d.pose.xaxis[w, j] = m.jnt.axis[w, j]
+            put(d.pose.xanchor, w, j, pos)
+            put(d.pose.xaxis, w, j, m.jnt.axis[w, j])
         else:
             offset = m.jnt.pos[w, j]
             local_axis = m.jnt.axis[w, j]
@@ -60,30 +61,29 @@ def local_pose(m: Model, d: Data, w: int, b: int):
                 else:
                     quat = mul_quat(quat, axis_angle(local_axis, d.state.qpos[w, a] - m.jnt.qpos0[w, a]))
                 pos = anchor - rotate(quat, offset)
-            d.pose.xanchor[w, j] = anchor
-            d.pose.xaxis[w, j] = axis
-    d.pose.xpos[w, b] = pos
-    d.pose.xquat[w, b] = normalize(quat)
+            put(d.pose.xanchor, w, j, anchor)
+            put(d.pose.xaxis, w, j, axis)
+    put(d.pose.xpos, w, b, pos)
+    put(d.pose.xquat, w, b, normalize(quat))
 
 
 @wp.func
-def chain(m: Model, d: Data, w: int):
-    """Compose the poses of bodies from the root on: from the parent's frame to the world's."""
-    for b in range(1, m.size.nbody):
-        p = m.body.parentid[b]
-        if p > 0:
-            quat = d.pose.xquat[w, p]
-            d.pose.xpos[w, b] = d.pose.xpos[w, p] + rotate(quat, d.pose.xpos[w, b])
-            d.pose.xquat[w, b] = normalize(mul_quat(quat, d.pose.xquat[w, b]))
+def chain(m: Model, d: Data, w: int, b: int):
+    """Carry the pose of one body from its parent's frame to the world's."""
+    p = m.body.parentid[b]
+    if p > 0:
+        quat = d.pose.xquat[w, p]
+        put(d.pose.xpos, w, b, d.pose.xpos[w, p] + rotate(quat, d.pose.xpos[w, b]))
+        put(d.pose.xquat, w, b, normalize(mul_quat(quat, d.pose.xquat[w, b])))
 
 
 @wp.func
 def body_pose(m: Model, d: Data, w: int, b: int):
     """Matrices and inertial frame of one body."""
     quat = d.pose.xquat[w, b]
-    d.pose.xmat[w, b] = to_mat(quat)
-    d.pose.xipos[w, b] = d.pose.xpos[w, b] + rotate(quat, m.body.ipos[w, b])
-    d.pose.ximat[w, b] = to_mat(mul_quat(quat, m.body.iquat[w, b]))
+    put(d.pose.xmat, w, b, to_mat(quat))
+    put(d.pose.xipos, w, b, d.pose.xpos[w, b] + rotate(quat, m.body.ipos[w, b]))
+    put(d.pose.ximat, w, b, to_mat(mul_quat(quat, m.body.iquat[w, b])))
 
 
 @wp.func
@@ -92,8 +92,8 @@ def joint_pose(m: Model, d: Data, w: int, j: int):
     p = m.body.parentid[m.jnt.bodyid[j]]
     if p > 0:
         quat = d.pose.xquat[w, p]
-        d.pose.xanchor[w, j] = d.pose.xpos[w, p] + rotate(quat, d.pose.xanchor[w, j])
-        d.pose.xaxis[w, j] = rotate(quat, d.pose.xaxis[w, j])
+        put(d.pose.xanchor, w, j, d.pose.xpos[w, p] + rotate(quat, d.pose.xanchor[w, j]))
+        put(d.pose.xaxis, w, j, rotate(quat, d.pose.xaxis[w, j]))
 
 
 @wp.func
@@ -101,8 +101,8 @@ def geom_pose(m: Model, d: Data, w: int, g: int):
     """Pose of one geom."""
     b = m.geom.bodyid[g]
     quat = d.pose.xquat[w, b]
-    d.pose.geom_xpos[w, g] = d.pose.xpos[w, b] + rotate(quat, m.geom.pos[w, g])
-    d.pose.geom_xmat[w, g] = to_mat(mul_quat(quat, m.geom.quat[w, g]))
+    put(d.pose.geom_xpos, w, g, d.pose.xpos[w, b] + rotate(quat, m.geom.pos[w, g]))
+    put(d.pose.geom_xmat, w, g, to_mat(mul_quat(quat, m.geom.quat[w, g])))
 
 
 @wp.func
@@ -110,17 +110,17 @@ def site_pose(m: Model, d: Data, w: int, s: int):
     """Pose of one site."""
     b = m.site.bodyid[s]
     quat = d.pose.xquat[w, b]
-    d.pose.site_xpos[w, s] = d.pose.xpos[w, b] + rotate(quat, m.site.pos[w, s])
-    d.pose.site_xmat[w, s] = to_mat(mul_quat(quat, m.site.quat[w, s]))
+    put(d.pose.site_xpos, w, s, d.pose.xpos[w, b] + rotate(quat, m.site.pos[w, s]))
+    put(d.pose.site_xmat, w, s, to_mat(mul_quat(quat, m.site.quat[w, s])))
 
 
 def stages() -> list[Stage]:
     """mj_kinematics."""
     return [
         Stage(local_pose, over="nbody"),
-        Stage(chain),
+        Stage(chain, sweep="down"),
         Stage(body_pose, over="nbody"),
-        Stage(joint_pose, over="njnt"),
-        Stage(geom_pose, over="ngeom"),
-        Stage(site_pose, over="nsite"),
+        Stage(joint_pose, over="njnt", beside=True),
+        Stage(geom_pose, over="ngeom", beside=True),
+        Stage(site_pose, over="nsite", beside=True),
     ]

@@ -14,7 +14,18 @@ import warp as wp
 
 from kinema.convex.activation import family, periodic
 from kinema.convex.bundle import SCALARS, Field, fields_of
-from kinema.convex.transmission import moment_adr, moment_colind, moment_nnz, moment_rowadr, moment_rownnz
+from kinema.convex.transmission import (
+    dof_moment_actuator,
+    dof_moment_adr,
+    dof_moment_entry,
+    dof_moment_num,
+    dof_moment_out,
+    moment_adr,
+    moment_colind,
+    moment_nnz,
+    moment_rowadr,
+    moment_rownnz,
+)
 from kinema.model.mujoco_fields import model_fields
 
 
@@ -27,7 +38,7 @@ def _body_ends(source) -> np.ndarray:
     return end[np.asarray(source.dof_bodyid)]
 
 
-def _alone(source) -> np.ndarray:
+def lone_bodies(source) -> np.ndarray:
     """For each body, 1 if it moves as one rigid thing with a free joint at the root of its tree."""
     tree = np.asarray(source.body_treeid)
     first = np.asarray(source.tree_dofadr)
@@ -35,9 +46,49 @@ def _alone(source) -> np.ndarray:
     return np.where(tree >= 0, lone[tree], 0) if len(lone) else np.zeros(len(tree))
 
 
+def _child_counts(source) -> np.ndarray:
+    """For each body the number of its children; the world is not its own child."""
+    return np.bincount(np.asarray(source.body_parentid)[1:], minlength=source.nbody)
+
+
+def _child_starts(source) -> np.ndarray:
+    counts = _child_counts(source)
+    return np.cumsum(counts) - counts
+
+
+def _children(source) -> np.ndarray:
+    """Children of body 0, of body 1, ...; of each the last one first, which is the order of a backward pass."""
+    bodies = np.arange(source.nbody - 1, 0, -1)
+    order = np.argsort(np.asarray(source.body_parentid)[bodies], kind="stable")
+    return np.append(bodies[order], 0)
+
+
+def body_levels(source) -> np.ndarray:
+    """For each body its distance from the world."""
+    level = np.zeros(source.nbody, dtype=np.int32)
+    for body in range(1, source.nbody):
+        level[body] = level[source.body_parentid[body]] + 1
+    return level
+
+
+def _level_starts(source) -> np.ndarray:
+    level = body_levels(source)
+    return np.searchsorted(np.sort(level), np.arange(level.max() + 2))
+
+
 DERIVED = {
-    "body_alone": _alone,
+    "body_childadr": _child_starts,
+    "body_childnum": _child_counts,
+    "body_child": _children,
+    "tree_leveladr": _level_starts,
+    "tree_levelbody": lambda source: np.argsort(body_levels(source), kind="stable"),
+    "body_alone": lone_bodies,
     "dof_bodyend": _body_ends,
+    "dof_momentadr": dof_moment_adr,
+    "dof_momentnum": dof_moment_num,
+    "dof_momententry": dof_moment_entry,
+    "dof_momentout": dof_moment_out,
+    "dof_momentactuator": dof_moment_actuator,
     "actuator_momentnnz": moment_nnz,
     "actuator_momentadr": moment_adr,
     "moment_rownnz": moment_rownnz,

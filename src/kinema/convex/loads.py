@@ -21,6 +21,7 @@ from kinema.convex.tendon import PULLEY, SPATIAL, length_bias, stretch, tendon_d
 from kinema.convex.transmission import TENDON
 from kinema.math.quaternion import conjugate, mul_quat, mul_quat_axis
 from kinema.math.spatial import angular, cross_force, inertia_mul, linear
+from kinema.math.store import put
 from kinema.math.vector import normalize_with_length
 
 EQ_CONNECT, EQ_WELD, EQ_TENDON = wp.constant(0), wp.constant(1), wp.constant(3)  # mjtEq
@@ -30,40 +31,41 @@ WRAP_SITE = wp.constant(3)  # mjtWrap
 
 
 @wp.func
-def body_acceleration(m: Model, d: Data, w: int):
-    """cacc."""
-    d.vel.cacc[w, 0] = world_acceleration(m, w)
-    for b in range(1, m.size.nbody):
+def body_acceleration(m: Model, d: Data, w: int, b: int):
+    """cacc of one body."""
+    acc = world_acceleration(m, w)
+    if b > 0:
         acc = d.vel.cacc[w, m.body.parentid[b]]
         first = m.body.dofadr[b]
         for i in range(first, first + m.body.dofnum[b]):
             acc += d.vel.cdof_dot[w, i] * d.state.qvel[w, i] + d.inertia.cdof[w, i] * d.frc.qacc[w, i]
-        d.vel.cacc[w, b] = acc
+    put(d.vel.cacc, w, b, acc)
 
 
 @wp.func
-def joint_loads(m: Model, d: Data, w: int):
-    """cfrc_int, from cacc and cfrc_ext."""
-    d.vel.cfrc_int[w, 0] = wp.spatial_vector()
-    for b in range(1, m.size.nbody):
+def joint_loads(m: Model, d: Data, w: int, b: int):
+    """cfrc_int of one body, from cacc and cfrc_ext."""
+    sum = wp.spatial_vector()
+    if b > 0:
         cinert = d.inertia.cinert[w, b]
         vel = d.vel.cvel[w, b]
         needed = inertia_mul(cinert, d.vel.cacc[w, b]) + cross_force(vel, inertia_mul(cinert, vel))
-        d.vel.cfrc_int[w, b] = needed - d.vel.cfrc_ext[w, b]
-    for k in range(m.size.nbody - 1):
-        b = m.size.nbody - 1 - k
-        p = m.body.parentid[b]
-        d.vel.cfrc_int[w, p] = d.vel.cfrc_int[w, p] + d.vel.cfrc_int[w, b]
+        sum = needed - d.vel.cfrc_ext[w, b]
+    first = m.body.childadr[b]
+    for k in range(first, first + m.body.childnum[b]):
+        sum += d.vel.cfrc_int[w, m.body.child[k]]
+    put(d.vel.cfrc_int, w, b, sum)
 
 
 @wp.func
-def applied_loads(m: Model, d: Data, w: int):
+def applied_loads(m: Model, d: Data, w: int, b: int):
     """cfrc_ext of xfrc_applied; clears what was there."""
-    d.vel.cfrc_ext[w, 0] = wp.spatial_vector()
-    for b in range(1, m.size.nbody):
+    load = wp.spatial_vector()
+    if b > 0:
         xfrc = d.state.xfrc_applied[w, b]  # (force, torque)
         com = d.inertia.subtree_com[w, m.body.rootid[b]]
-        d.vel.cfrc_ext[w, b] = wrench_about(linear(xfrc), angular(xfrc), d.pose.xipos[w, b], com)
+        load = wrench_about(linear(xfrc), angular(xfrc), d.pose.xipos[w, b], com)
+    put(d.vel.cfrc_ext, w, b, load)
 
 
 @wp.func
@@ -94,22 +96,37 @@ def add_load(cfrc_ext: wp.array2d(dtype=wp.spatial_vector), w: int, body: int, l
 
 
 @wp.func
-def contact_loads(m: Model, d: Data, w: int):
-    """cfrc_ext += contacts."""
-    for c in range(d.con.ncon[w]):
-        row = d.crow.address[w, c]
-        if row >= 0:
-            local = contact_force(
-                d.efc.force, w, row, d.con.dim[w, c], m.opt.cone, d.con.friction[w, c], d.con.adhesion[w, c]
-            )
-            turn = wp.transpose(d.con.frame[w, c])
-            force = turn * wp.vec3(local[0], local[1], local[2])
-            torque = turn * wp.vec3(local[3], local[4], local[5])
-            for side in range(2):
-                body = m.geom.bodyid[d.con.geom[w, c][side]]
-                sign = 2.0 * float(side) - 1.0
-                com = d.inertia.subtree_com[w, m.body.rootid[body]]
-                add_load(d.vel.cfrc_ext, w, body, sign * wrench_about(torque, force, d.con.pos[w, c], com))
+def contact_wrench(m: Model, d: Data, w: int, c: int):
+    """Torque and force of one contact in the world's frame, at the contact."""
+    load = wp.spatial_vector()
+    row = d.crow.address[w, c]
+    if row >= 0:
+        local = contact_force(
+            d.efc.force, w, row, d.con.dim[w, c], m.opt.cone, d.con.friction[w, c], d.con.adhesion[w, c]
+        )
+        turn = wp.transpose(d.con.frame[w, c])
+        force = turn * wp.vec3(local[0], local[1], local[2])
+        load = wp.spatial_vector(turn * wp.vec3(local[3], local[4], local[5]), force)
+    put(d.crow.load, w, c, load)
+
+
+@wp.func
+def contact_loads(m: Model, d: Data, w: int, b: int):
+    """cfrc_ext of one body += contacts; on the second body of a contact its force acts as it is."""
+    if b > 0:
+        sum = d.vel.cfrc_ext[w, b]
+        com = d.inertia.subtree_com[w, m.body.rootid[b]]
+        for c in range(d.con.ncon[w]):
+            bodies = d.crow.bodies[w, c]
+            if bodies[0] == b or bodies[1] == b:
+                if d.crow.address[w, c] >= 0:
+                    load = d.crow.load[w, c]
+                    wrench = wrench_about(angular(load), linear(load), d.con.pos[w, c], com)
+                    if bodies[0] == b:
+                        sum -= wrench
+                    if bodies[1] == b:
+                        sum += wrench
+        put(d.vel.cfrc_ext, w, b, sum)
 
 
 @wp.func

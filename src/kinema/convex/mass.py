@@ -11,8 +11,8 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.convex.stage import Stage
 from kinema.math.spatial import inertia_mul
+from kinema.math.store import put
 
 TRN_JOINT, TRN_JOINTINPARENT, TRN_TENDON = wp.constant(0), wp.constant(1), wp.constant(3)
 
@@ -79,15 +79,14 @@ def project(
 
 
 @wp.func
-def composite_inertia(m: Model, d: Data, w: int):
-    """crb."""
-    for b in range(m.size.nbody):
-        d.inertia.crb[w, b] = d.inertia.cinert[w, b]
-    for k in range(m.size.nbody - 1):
-        b = m.size.nbody - 1 - k
-        p = m.body.parentid[b]
-        if p > 0:
-            d.inertia.crb[w, p] = d.inertia.crb[w, p] + d.inertia.crb[w, b]
+def composite_inertia(m: Model, d: Data, w: int, b: int):
+    """crb of one body; the world has none."""
+    sum = d.inertia.cinert[w, b]
+    if b > 0:
+        first = m.body.childadr[b]
+        for k in range(first, first + m.body.childnum[b]):
+            sum += d.inertia.crb[w, m.body.child[k]]
+    put(d.inertia.crb, w, b, sum)
 
 
 @wp.func
@@ -129,8 +128,3 @@ def tendon_armature(m: Model, d: Data, w: int):
                         c += 1
                     if c < end and m.tendon.ten_J_colind[c] == m.dof.M_colind[a]:
                         d.inertia.M[w, a] = d.inertia.M[w, a] + scale * d.ten.J[w, c]
-
-
-def stages() -> list[Stage]:
-    """mj_crb, without tendons."""
-    return [Stage(composite_inertia), Stage(mass_row, over="nv")]

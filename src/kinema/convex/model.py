@@ -41,6 +41,10 @@ class Sizes:
     flg_surfacevel: int
     nconmax: int  # capacity of the contact list of a world
     nefcmax: int  # capacity of the constraint rows of a world
+    slot_friction: int  # first slot of friction losses, after those of equalities: constraint/place.py
+    slot_limit: int  # first slot of limits
+    nslot: int
+    nlevel: int  # depth of the kinematic trees, the world being level 0
 
 
 @bundle()
@@ -87,6 +91,9 @@ class Bodies:
     geomnum: index()
     geomadr: index()
     alone: index("nbody")  # 1: part of a free body that no other joint hangs on
+    childadr: index("nbody")  # first of its children in `child`
+    childnum: index("nbody")
+    child: index("nbody")  # children of all bodies, the last one of each first; the last entry is not used
     pos: param(dtype=wp.vec3)
     quat: param(dtype=wp.vec4)
     ipos: param(dtype=wp.vec3)
@@ -132,6 +139,11 @@ class Dofs:
     parentid: index()
     treeid: index()
     bodyend: index("nv")  # bodies moved by the dof are [bodyid, bodyend)
+    momentadr: index("nv")  # first of the entries of actuator_moment on the dof
+    momentnum: index("nv")
+    momententry: index("nJmom")  # where in actuator_moment
+    momentout: index("nJmom")  # of which output
+    momentactuator: index("nJmom")  # and of which actuator
     solref: param(dtype=wp.vec2)
     solimp: param(dtype=vec5)
     frictionloss: param()
@@ -153,10 +165,12 @@ class Dofs:
 
 @bundle("tree_")
 class Trees:
-    """Kinematic trees: each a range of dofs."""
+    """Kinematic trees: each a range of dofs; and bodies by their distance from the root."""
 
     dofadr: index()
     dofnum: index()
+    leveladr: index("nlevelend")  # first body of each level in `levelbody`, and the end
+    levelbody: index("nbody")
 
 
 @bundle("geom_")

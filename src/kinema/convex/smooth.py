@@ -2,40 +2,33 @@
 
 import warp as wp
 
-from kinema.convex.com import project_wrench, wrench_about
+from kinema.convex.com import wrench_about
 from kinema.convex.data import Data
 from kinema.convex.factor import solve_rows
-from kinema.convex.jacobian import last_dof
 from kinema.convex.model import Model
 from kinema.math.spatial import angular, linear
 
 
 @wp.func
-def applied_wrenches(m: Model, d: Data, w: int, qfrc: wp.array2d(dtype=float)):
-    """qfrc += J^T xfrc_applied, at the bodies' centres of mass (mj_xfrcAccumulate). xfrc holds (force, torque)."""
-    for b in range(1, m.size.nbody):
-        xfrc = d.state.xfrc_applied[w, b]
+def applied_force(m: Model, d: Data, w: int, i: int) -> float:
+    """Force of xfrc_applied on dof i, from the bodies it moves, at their centres of mass (mj_xfrcAccumulate)."""
+    sum = float(0.0)
+    for b in range(m.dof.bodyid[i], m.dof.bodyend[i]):
+        xfrc = d.state.xfrc_applied[w, b]  # (force, torque)
         if wp.dot(xfrc, xfrc) != 0.0:
             com = d.inertia.subtree_com[w, m.body.rootid[b]]
-            project_wrench(
-                qfrc, d.inertia.cdof, m.dof.parentid, w,
-                last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, b),
-                wrench_about(linear(xfrc), angular(xfrc), d.pose.xipos[w, b], com),
-            )  # fmt: skip
+            wrench = wrench_about(linear(xfrc), angular(xfrc), d.pose.xipos[w, b], com)
+            sum += wp.dot(d.inertia.cdof[w, i], wrench)
+    return sum
 
 
 @wp.func
-def smooth_sum(m: Model, d: Data, w: int, i: int):
-    """qfrc_smooth of dof i, without wrenches on bodies."""
+def smooth_force(m: Model, d: Data, w: int, i: int):
+    """qfrc_smooth of dof i."""
+    internal = d.frc.qfrc_passive[w, i] - d.frc.qfrc_bias[w, i]
     d.frc.qfrc_smooth[w, i] = (
-        d.frc.qfrc_passive[w, i] - d.frc.qfrc_bias[w, i] + d.state.qfrc_applied[w, i] + d.frc.qfrc_actuator[w, i]
+        internal + d.state.qfrc_applied[w, i] + d.frc.qfrc_actuator[w, i] + applied_force(m, d, w, i)
     )
-
-
-@wp.func
-def smooth_wrenches(m: Model, d: Data, w: int):
-    """Add the wrenches on bodies to qfrc_smooth."""
-    applied_wrenches(m, d, w, d.frc.qfrc_smooth)
 
 
 @wp.func
@@ -50,15 +43,13 @@ def smooth_acceleration(m: Model, d: Data, w: int):
 
 
 @wp.func
-def unconstrained(m: Model, d: Data, w: int):
+def unconstrained(m: Model, d: Data, w: int, i: int):
     """qacc where nothing constrains the motion."""
-    for i in range(m.size.nv):
-        d.frc.qacc[w, i] = d.frc.qacc_smooth[w, i]
-        d.frc.qfrc_constraint[w, i] = 0.0
+    d.frc.qacc[w, i] = d.frc.qacc_smooth[w, i]
+    d.frc.qfrc_constraint[w, i] = 0.0
 
 
 @wp.func
-def keep_acceleration(m: Model, d: Data, w: int):
+def keep_acceleration(m: Model, d: Data, w: int, i: int):
     """Remember the acceleration as the next solve's start."""
-    for i in range(m.size.nv):
-        d.state.qacc_warmstart[w, i] = d.frc.qacc[w, i]
+    d.state.qacc_warmstart[w, i] = d.frc.qacc[w, i]

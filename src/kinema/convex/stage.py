@@ -1,13 +1,18 @@
 """Stages: functions over one world, and the kernels that run them.
 
-A stage is a `wp.func` with one of three shapes:
+A stage is a `wp.func` with one of four shapes:
 
-    stage(m, d, w)          tree recursions: one thread a world
-    stage(m, d, w, i)       independent items: one thread an item (`over` counts them)
-    stage(m, d, w, lane)    dense algebra: one group of LANES threads a world (`lanes=True`)
+    stage(m, d, w)          what must be done in order, by one thread
+    stage(m, d, w, i)       independent items (`over` counts them)
+    stage(m, d, w, b)       tree recursions: bodies, parents first (`sweep="down"`) or children first (`sweep="up"`)
+    stage(m, d, w, lane)    dense algebra: one group of lanes a world (`lanes=True`)
 
-On CUDA each stage, or run of stages of the first shape, is a kernel. On the CPU one kernel runs all stages of a world
-back to back, and many steps of it, while its data is in cache.
+On the CPU one kernel runs all stages of a world back to back, and many steps of it, while its data is in cache.
+
+On CUDA a run of stages of the first three shapes is one kernel too: a cohort. A block takes COHORT neighbouring worlds,
+one to each lane of its warps, so that lanes read neighbouring numbers and take the same branches; its PARTS warps share
+out the items, level by level of the trees, and meet after each stage, or after several that are `beside` each other.
+Stages of lanes are kernels of their own.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,11 +25,40 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.references import pass_by_reference
 from kinema.convex.status import BAD_STATE
-from kinema.math.lanes import sync
+from kinema.math.lanes import block_sync, sync
 
 WARP_LANES = 32
 LANE_BLOCK = 128  # threads of a block of lane groups
+COHORT = wp.constant(32)  # worlds of a block of a cohort, one a lane
+PARTS = wp.constant(8)  # warps of such a block
+COHORT_BLOCK = COHORT * PARTS
+COHORT_BOUNDS = (COHORT_BLOCK, 2)
 pass_by_reference(Model, Data)
+
+
+@wp.func
+def _nq(m: Model, d: Data, w: int) -> int:
+    return m.size.nq
+
+
+@wp.func
+def _nv(m: Model, d: Data, w: int) -> int:
+    return m.size.nv
+
+
+@wp.func
+def _nu(m: Model, d: Data, w: int) -> int:
+    return m.size.nu
+
+
+@wp.func
+def _nbody(m: Model, d: Data, w: int) -> int:
+    return m.size.nbody
+
+
+@wp.func
+def _njnt(m: Model, d: Data, w: int) -> int:
+    return m.size.njnt
 
 
 @wp.func
@@ -35,11 +69,6 @@ def _ngeom(m: Model, d: Data, w: int) -> int:
 @wp.func
 def _nsite(m: Model, d: Data, w: int) -> int:
     return m.size.nsite
-
-
-@wp.func
-def _nsensor(m: Model, d: Data, w: int) -> int:
-    return m.size.nsensor
 
 
 @wp.func
@@ -63,18 +92,18 @@ def _nactuator(m: Model, d: Data, w: int) -> int:
 
 
 @wp.func
-def _nv(m: Model, d: Data, w: int) -> int:
-    return m.size.nv
+def _nout(m: Model, d: Data, w: int) -> int:
+    return m.size.nout
 
 
 @wp.func
-def _njnt(m: Model, d: Data, w: int) -> int:
-    return m.size.njnt
+def _neq(m: Model, d: Data, w: int) -> int:
+    return m.size.neq
 
 
 @wp.func
-def _nbody(m: Model, d: Data, w: int) -> int:
-    return m.size.nbody
+def _nsensor(m: Model, d: Data, w: int) -> int:
+    return m.size.nsensor
 
 
 @wp.func
@@ -87,24 +116,31 @@ def _ncon(m: Model, d: Data, w: int) -> int:
     return d.con.ncon[w]
 
 
+@wp.func
+def _one(m: Model, d: Data, w: int) -> int:
+    return 1
+
+
 COUNTS = {
+    "nq": _nq,
     "nv": _nv,
-    "njnt": _njnt,
+    "nu": _nu,
     "nbody": _nbody,
-    "ncon": _ncon,
-    "ntendon": _ntendon,
-    "nactuator": _nactuator,
-    "ncam": _ncam,
-    "nlight": _nlight,
+    "njnt": _njnt,
     "ngeom": _ngeom,
     "nsite": _nsite,
+    "ncam": _ncam,
+    "nlight": _nlight,
+    "ntendon": _ntendon,
+    "nactuator": _nactuator,
+    "nout": _nout,
+    "neq": _neq,
     "nsensor": _nsensor,
     "nplugin": _nplugin,
+    "ncon": _ncon,
+    None: _one,
 }
-"""What item stages may run over: size symbol -> its value in a kernel."""
-
-ROOM = {"ncon": "nconmax"}
-"""The most there can be, for counts that differ from world to world."""
+"""What item stages may run over: size symbol -> its value in a kernel; None: the world itself."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +150,11 @@ class Stage:
     Attributes:
         func: The function over one world, item or lane.
         over: The size that counts the items of a world, a key of COUNTS; None: the world itself.
+        sweep: "down" or "up": over bodies, parents before children or children before parents.
+        beside: May run at the same time as the stage before it: neither reads what the other writes.
+        follows: Runs over the items of the stage before it, and reads nothing of it but what it did for the same item.
+        aside: On CUDA it runs on a second stream, beside what follows; a name for what it makes.
+        waits: Names of what it must wait for.
         lanes: The function is run by a group of lanes.
         advances: Part of a step, not of forward dynamics: it checks or moves the state.
         alone: On CUDA not run in one kernel with its neighbours: it brings launches of its own, or needs so many
@@ -125,6 +166,11 @@ class Stage:
 
     func: wp.Function | None
     over: str | None = None
+    sweep: str | None = None
+    beside: bool = False
+    follows: bool = False
+    aside: str | None = None
+    waits: tuple[str, ...] = ()
     lanes: bool = False
     advances: bool = False
     once: bool = False
@@ -133,8 +179,9 @@ class Stage:
     launch: Callable[[Model, Data], None] | None = None
 
     @property
-    def whole(self) -> bool:
-        return self.over is None and not self.lanes and self.launch is None
+    def is_cohort(self) -> bool:
+        """Is it of a shape that a cohort runs?"""
+        return not self.lanes and self.launch is None
 
 
 @wp.func
@@ -145,15 +192,26 @@ def due(status: int, substep: int, advancing: int, advances: bool, once: bool) -
 
 
 @cache
-def _each(func: wp.Function, over: str) -> wp.Function:
+def _each(func: wp.Function, over: str, backward: bool) -> wp.Function:
     """The loop over all items of a world, as a function: where array descriptions are arguments, they can be kept in
     registers for the whole loop."""
 
     def each(m: Model, d: Data, w: int):
-        for i in range(wp.static(COUNTS[over])(m, d, w)):
-            wp.static(func)(m, d, w, i)
+        count = wp.static(COUNTS[over])(m, d, w)
+        for i in range(count):
+            if wp.static(backward):
+                wp.static(func)(m, d, w, count - 1 - i)
+            else:
+                wp.static(func)(m, d, w, i)
 
-    return wp.func(each, name=f"each_{func.key}_over_{over}")
+    return wp.func(each, name=f"{'backward' if backward else 'each'}_{func.key}_over_{over}")
+
+
+def _alone(stage: Stage) -> wp.Function:
+    """A stage over one world, run by one thread."""
+    if stage.lanes or (stage.over is None and stage.sweep is None):
+        return stage.func
+    return _each(stage.func, stage.over or "nbody", stage.sweep == "up")
 
 
 @cache
@@ -169,26 +227,81 @@ def world_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
                     d.state.status[w], d.scratch.substep[w], advancing,
                     wp.static(stages[s].advances), wp.static(stages[s].once),
                 ):  # fmt: skip
-                    if wp.static(stages[s].whole):
-                        wp.static(stages[s].func)(m, d, w)
-                    elif wp.static(stages[s].lanes):
-                        wp.static(stages[s].func)(m, d, w, 0)
+                    if wp.static(stages[s].lanes):
+                        wp.static(_alone(stages[s]))(m, d, w, 0)
                     else:
-                        wp.static(_each(stages[s].func, stages[s].over))(m, d, w)
+                        wp.static(_alone(stages[s]))(m, d, w)
 
     return run
 
 
 @cache
-def item_kernel(stage: Stage) -> wp.Kernel:
-    """One thread an item; neighbouring threads are neighbouring worlds."""
+def _items(func: wp.Function, over: str | None) -> wp.Function:
+    """One part of the items of a world: every PARTS-th from `part` on."""
 
-    @wp.kernel(enable_backward=False, module="unique")
-    def run(m: Model, d: Data):
-        i, w = wp.tid()
-        if due(d.state.status[w], d.scratch.substep[w], 1, wp.static(stage.advances), wp.static(stage.once)):
-            if i < wp.static(COUNTS[stage.over])(m, d, w):
-                wp.static(stage.func)(m, d, w, i)
+    def items(m: Model, d: Data, w: int, part: int, count: int):
+        for i in range(part, count, PARTS):
+            if wp.static(over is None):
+                wp.static(func)(m, d, w)
+            else:
+                wp.static(func)(m, d, w, i)
+
+    return wp.func(items, name=f"items_{func.key}_over_{over}")
+
+
+@cache
+def _phase(stages: tuple[Stage, ...]) -> wp.Function:
+    """Stages that run at the same time: their items are shared out as if they stood in one row."""
+
+    def phase(m: Model, d: Data, w: int, part: int, live: bool):
+        status = d.state.status[w]
+        substep = d.scratch.substep[w]
+        before = int(0)
+        first = part
+        for s in range(wp.static(len(stages))):
+            if live and due(status, substep, 1, wp.static(stages[s].advances), wp.static(stages[s].once)):
+                count = wp.static(COUNTS[stages[s].over])(m, d, w)
+                if wp.static(not stages[s].follows):
+                    first = (part + PARTS - before) % PARTS
+                    before = (before + count) % PARTS
+                wp.static(_items(stages[s].func, stages[s].over))(m, d, w, first, count)
+        block_sync()
+
+    return wp.func(phase, name="phase_" + "_and_".join(stage.func.key for stage in stages))
+
+
+@cache
+def _sweep(stages: tuple[Stage, ...]) -> wp.Function:
+    """Recursions over the trees that run at the same time, level by level."""
+    down = stages[0].sweep == "down"
+
+    def sweep(m: Model, d: Data, w: int, part: int, live: bool):
+        status = d.state.status[w]
+        substep = d.scratch.substep[w]
+        for k in range(m.size.nlevel):
+            level = wp.where(wp.static(down), k, m.size.nlevel - 1 - k)
+            if live:
+                for e in range(m.tree.leveladr[level] + part, m.tree.leveladr[level + 1], PARTS):
+                    b = m.tree.levelbody[e]
+                    for s in range(wp.static(len(stages))):
+                        if due(status, substep, 1, wp.static(stages[s].advances), wp.static(stages[s].once)):
+                            wp.static(stages[s].func)(m, d, w, b)
+            block_sync()
+
+    return wp.func(sweep, name="sweep_" + "_and_".join(stage.func.key for stage in stages))
+
+
+@cache
+def cohort_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
+    """A block of PARTS warps runs every stage of COHORT worlds."""
+    functions = [(_sweep if group[0].sweep else _phase)(group) for group in phases(stages)]
+
+    @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128}, launch_bounds=COHORT_BOUNDS)
+    def run(m: Model, d: Data, nworld: int):
+        block, part, lane = wp.tid()
+        w = block * COHORT + lane
+        for s in range(wp.static(len(functions))):
+            wp.static(functions[s])(m, d, wp.min(w, nworld - 1), part, w < nworld)
 
     return run
 
@@ -213,13 +326,30 @@ def lane_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
     return run
 
 
-def runs(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
-    """Group neighbouring whole-world stages, and neighbouring lane stages; the others stand alone."""
+def phases(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
+    """Group stages that may run at the same time: those beside each other, and of one kind."""
     groups: list[list[Stage]] = []
     for stage in stages:
+        if groups and (stage.beside or stage.follows) and groups[-1][-1].sweep == stage.sweep:
+            groups[-1].append(stage)
+        else:
+            groups.append([stage])
+    return [tuple(group) for group in groups]
+
+
+def runs(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
+    """Group neighbouring stages into kernels: cohorts, and stages of lanes; the others stand alone.
+
+    The first stage that waits for something begins a kernel.
+    """
+    groups: list[list[Stage]] = []
+    arrived: set[str] = set()
+    for stage in stages:
         last = groups[-1][-1] if groups else None
-        if last and not stage.alone and not last.alone and (
-            (stage.whole and last.whole) or (stage.lanes and last.lanes)
+        must_wait = not arrived.issuperset(stage.waits)
+        arrived.update(stage.waits)
+        if last and not must_wait and not stage.alone and not last.alone and stage.aside == last.aside and (
+            (stage.is_cohort and last.is_cohort) or (stage.lanes and last.lanes)
         ):
             groups[-1].append(stage)
         else:

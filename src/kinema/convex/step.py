@@ -31,45 +31,59 @@ from kinema.convex.constraint import assemble
 from kinema.convex.extension import NONE, Extension
 from kinema.convex.integrate import actuator_slope, advance, euler, implicit, rk4
 from kinema.convex.integrate import derivatives as derivatives_of
+from kinema.convex.layout import body_levels, lone_bodies
 from kinema.convex.solve import dual
-from kinema.convex.solve.dense import euler_stages, fits, smooth_stages
+from kinema.convex.solve.dense import euler_stages, fits, implicit_stages, smooth_stages
 from kinema.convex.solve.primal import conjugate_gradient, newton
 from kinema.convex.stage import Stage
 from kinema.errors import BuildError
 
 DISABLE_CONSTRAINT = 1
 ENABLE_ENERGY, ENABLE_INVDISCRETE = 2, 8
-POTENTIAL, KINETIC = 43, 44  # of mjtSensor
+SUBTREELINVEL, SUBTREEANGMOM, POTENTIAL, KINETIC = 36, 37, 43, 44  # of mjtSensor
 PGS, CG, NEWTON = range(3)
 EULER, RK4, IMPLICIT, IMPLICITFAST, DISCRETE = range(5)
 
 
-def position(m, collision: list[Stage], dense: bool = False) -> list[Stage]:
-    """All that depends on position."""
+def position(m, collision: list[Stage]) -> list[Stage]:
+    """All that depends on position, but for the mass matrix; and the controls, which depend on nothing."""
+    read, *check = actuation.control_stages(m) or [None]
     return [
         *kinematics.stages(),
-        *com.stages(),
-        Stage(camera.camera_pose, over="ncam"),
-        Stage(camera.light_pose, over="nlight"),
-        *tendon.stages(m),
-        *mass.stages(),
-        *([Stage(mass.tendon_armature)] if tendon.has_armature(m) else []),
-        *([] if dense and not dual.is_dual(m) else [Stage(factor.factor_mass)]),
+        *([read] if read else []),
         *collision,
+        *com.stages(),
+        Stage(camera.camera_pose, over="ncam", beside=True),
+        Stage(camera.light_pose, over="nlight", beside=True),
+        *(replace(stage, beside=stage.over is None and len(check) == 1) for stage in check),
+        *tendon.stages(m),
         *transmission.stages(m),
     ]
 
 
-def velocities(m, extension: Extension = NONE) -> list[Stage]:
-    """All that depends on velocity; sensors of plugins between."""
-    recipe = extension.at("position", m)
-    recipe += [Stage(tendon.tendon_velocity, over="ntendon")] if m.ntendon else []
-    recipe += [Stage(transmission.actuator_velocity, over="nactuator")] if m.nactuator else []
-    recipe += [
-        Stage(velocity.com_vel),
-        Stage(passive.joint_spring, over="njnt"),
-        Stage(passive.joint_damper, over="nv"),
+def velocities(m, dense: bool = False, extension: Extension = NONE) -> list[Stage]:
+    """All that depends on velocity, sensors of plugins between; and the mass matrix, whose recursion is one of them."""
+    moving = extension.subtrees or sensors.sensor_types(m) & {SUBTREELINVEL, SUBTREEANGMOM}
+    momentum = [replace(stage, once=True) for stage in velocity.subtree_stages()] if moving else []
+    recipe = [
+        *extension.at("position", m),
+        Stage(velocity.com_vel, sweep="down"),
+        Stage(bias.body_force, sweep="down", beside=True),
+        Stage(bias.subtree_force, sweep="up"),
+        Stage(mass.composite_inertia, sweep="up", beside=True),
+        *momentum[:1],
+        Stage(mass.mass_row, over="nv"),
+        *momentum[1:2],
+        Stage(bias.bias_force, over="nv", beside=True),
+        Stage(passive.joint_spring, over="njnt", beside=True),
+        Stage(passive.joint_damper, over="nv", beside=True),
     ]
+    recipe += [Stage(tendon.tendon_velocity, over="ntendon", beside=True)] if m.ntendon else []
+    recipe += [Stage(transmission.actuator_velocity, over="nactuator", beside=True)] if m.nactuator else []
+    if tendon.has_armature(m):
+        recipe += [Stage(mass.tendon_armature), Stage(tendon.tendon_bias)]
+    if not dense or dual.is_dual(m):
+        recipe.append(Stage(factor.factor_mass))
     if m.ntendon:
         recipe.append(Stage(tendon.tendon_passive))
     if np.any(m.body_gravcomp):
@@ -77,43 +91,41 @@ def velocities(m, extension: Extension = NONE) -> list[Stage]:
     if m.opt.density or m.opt.viscosity:
         recipe.append(Stage(fluid.fluid))
     recipe += [Stage(passive.passive_total, over="nv"), *extension.at("passive", m)]
-    recipe += [Stage(bias.bias_wrenches), Stage(bias.bias_force, over="nv")]
-    if tendon.has_armature(m):
-        recipe.append(Stage(tendon.tendon_bias))
-    if extension.subtrees:
-        recipe.append(Stage(velocity.subtree_velocity, once=True))
-    return recipe + extension.at("velocity", m)
+    return recipe + momentum[2:] + extension.at("velocity", m)
 
 
 def acceleration(m, dense: bool = False, extension: Extension = NONE) -> list[Stage]:
     """Unconstrained and constrained acceleration."""
-    forces = [
-        *actuation.stages(m, extension.at("actuation", m)),
-        Stage(smooth.smooth_sum, over="nv"),
-        Stage(smooth.smooth_wrenches),
-    ]
+    first, *others = actuation.stages(m, extension.at("actuation", m))
+    first = replace(first, beside=extension is NONE)  # plugins may read what actuators left last time
+    forces = [first, *others, Stage(smooth.smooth_force, over="nv", follows=True)]
+    keep = Stage(smooth.keep_acceleration, over="nv")
     unconstrained = smooth_stages(m.nv) if dense else [Stage(smooth.smooth_acceleration)]
     if m.opt.disableflags & DISABLE_CONSTRAINT:
-        return [*forces, *unconstrained, Stage(smooth.unconstrained)]
-    addresses, rows = assemble.stages(m)
+        return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv", waits=("qacc_smooth",)), keep]
+    addresses, rows = assemble.stages(m, in_lanes=dense)
+    early = next((k for k, stage in enumerate(addresses) if stage.waits), 0)
     noslip = [Stage(dual.noslip(), lanes=True)] if m.opt.noslip_iterations > 0 else []
-    return [*forces, *addresses, *unconstrained, *rows, solver(m), *noslip, Stage(smooth.keep_acceleration)]
+    return [
+        *forces, *addresses[:early], *unconstrained, *addresses[early:], *rows, solver(m), *noslip, keep,
+    ]  # fmt: skip
 
 
 def solver(m) -> Stage:
     """The constraint solver the model asks for."""
     if m.opt.solver == PGS:
-        return Stage(dual.projected_gauss_seidel(), lanes=True)
+        return Stage(dual.projected_gauss_seidel(), lanes=True, waits=("qacc_smooth",))
     if m.opt.solver == CG:
-        return Stage(conjugate_gradient(), lanes=True)
-    return Stage(newton(m.nv), lanes=True, alone=True, blocks=4)
+        return Stage(conjugate_gradient(), lanes=True, waits=("qacc_smooth",))
+    return Stage(newton(m.nv), lanes=True, alone=True, blocks=4, waits=("qacc_smooth",))
 
 
 def derivatives(m) -> list[Stage]:
     """qDeriv, for the integrators that are implicit in velocity."""
-    recipe = [Stage(derivatives_of.clear_derivative), Stage(derivatives_of.passive_derivative)]
+    recipe = [Stage(derivatives_of.damper_derivative, over="nv", follows=True)]
+    recipe += [Stage(derivatives_of.tendon_derivative)] if m.ntendon else []
     if actuation.is_active(m):
-        recipe += [*actuation.slope_stages(m), Stage(actuator_slope.actuator_derivative)]
+        recipe += [*actuation.slope_stages(m), Stage(actuator_slope.actuator_derivative, over="nv")]
     has_fluid = m.opt.density or m.opt.viscosity
     if m.opt.integrator == IMPLICIT:
         recipe.append(Stage(derivatives_of.bias_and_fluid_derivative if has_fluid else derivatives_of.bias_derivative))
@@ -122,8 +134,8 @@ def derivatives(m) -> list[Stage]:
     return recipe
 
 
-def integration(m, dense: bool = False, extension: Extension = NONE) -> list[Stage]:
-    """From acceleration to the next state."""
+def integrator(m, dense: bool = False) -> list[Stage]:
+    """The acceleration to step with, from that of continuous time; a Runge-Kutta step moves the state as well."""
     kind = m.opt.integrator
     if kind == DISCRETE:
         raise BuildError("option integrator=\"discrete\" is not supported: use implicitfast, or Euler, implicit, RK4")
@@ -131,30 +143,42 @@ def integration(m, dense: bool = False, extension: Extension = NONE) -> list[Sta
         EULER: euler_stages(m.nv) if dense else [Stage(euler.euler)],
         RK4: [Stage(rk4.rk4)],
         IMPLICIT: [*derivatives(m), Stage(implicit.implicit)],
-        IMPLICITFAST: [*derivatives(m), Stage(implicit.implicitfast)],
+        IMPLICITFAST: fast_stages(m, dense),
     }[kind]
+    return [replace(s, advances=True) for s in [Stage(check.check_acceleration, over="nv", follows=True), *choose]]
+
+
+def fast_stages(m, dense: bool) -> list[Stage]:
+    """implicitfast; free bodies on their own are solved in full."""
+    slopes = derivatives(m)
+    solve = implicit_stages(m.nv) if dense else [Stage(implicit.implicitfast)]
+    alone = [Stage(implicit.free_body, over="njnt", waits=("qacc_step",))] if np.any(lone_bodies(m)) else []
+    return [*slopes, Stage(implicit.implicitfast_row, over="nv", follows=slopes[-1].over == "nv"), *solve, *alone]
+
+
+def movement(m, extension: Extension = NONE) -> list[Stage]:
+    """To the next state."""
     move = [*sensors.advance_stages(m), *actuation.advance_stages(m)]
-    move.append(Stage(rk4.advance_rk4 if kind == RK4 else advance.advance))
+    move += [Stage(rk4.advance_rk4)] if m.opt.integrator == RK4 else advance.stages()
     if m.nplastic:
         move.append(Stage(plastic.yield_springs))
     move += extension.at("advance", m)
-    return [
-        *(replace(s, advances=True) for s in [Stage(check.check_acceleration), *choose]),
-        *(replace(s, advances=True, once=True) for s in move),
-    ]
+    return [replace(s, advances=True, once=True) for s in move]
 
 
 def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool = False) -> list[Stage]:
     """mj_step; without the stages that advance, mj_forward."""
-    dense = cuda and fits(m.nv) and m.opt.integrator in (EULER, RK4)
+    dense = cuda and fits(m.nv)
+    choose, read = integrator(m, dense), sensors.stages(m, extension)
     return [
-        Stage(check.check_state, advances=True),
-        *position(m, collision, dense),
-        *velocities(m, extension),
+        Stage(check.check_position, over="nq", advances=True),
+        Stage(check.check_velocity, over="nv", advances=True, beside=True),
+        *position(m, collision),
+        *velocities(m, dense, extension),
         *energies(m),
         *acceleration(m, dense, extension),
-        *sensors.stages(m, extension),
-        *integration(m, dense, extension),
+        *(read + choose if m.opt.integrator == RK4 else choose + read),  # only Runge-Kutta moves what sensors read
+        *movement(m, extension),
     ]
 
 
@@ -179,14 +203,14 @@ def inverse_dynamics(m, collision: list[Stage], extension: Extension = NONE) -> 
         addresses, rows = assemble.stages(m)
         constraints = [*addresses, *rows, Stage(inverse.inverse_constraint)]
     return [
-        *position(m, collision), *velocities(m, extension), *convert, *constraints, *extension.at("acceleration", m),
-        Stage(inverse.inverse_force),
+        *position(m, collision), *velocities(m, False, extension), *convert, *constraints,
+        *extension.at("acceleration", m), Stage(inverse.inverse_force),
     ]  # fmt: skip
 
 
 def motion() -> list[Stage]:
     """Poses and velocities of bodies, for whoever shows the state after a step."""
-    return [*kinematics.stages(), *com.stages(), Stage(velocity.com_vel)]
+    return [*kinematics.stages(), *com.stages(), Stage(velocity.com_vel, sweep="down")]
 
 
 def substeps(m) -> int:
@@ -203,5 +227,8 @@ def scratch_sizes(m) -> dict[str, int]:
         "nv_rk4": rk4_only * m.nv,
         "na_rk4": rk4_only * m.na,
         "nbody_implicit": implicit_only * m.nbody,
+        "nlevel": (depth := int(body_levels(m).max()) + 1),
+        "nlevelend": depth + 1,
+        **assemble.sizes(m),
         **dual.sizes(m),
     }

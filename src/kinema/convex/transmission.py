@@ -277,9 +277,13 @@ KINDS = {
 
 
 def stages(m) -> list[Stage]:
-    """The stages of the kinds of transmission a model has."""
+    """The stages of the kinds of transmission a model has; they read what tendons leave."""
     present = set(np.asarray(m.actuator_trntype).tolist())
-    return [Stage(func, over="nactuator") for func, values in KINDS.values() if present.intersection(values)]
+    return [
+        Stage(func, over="nactuator", beside=not m.ntendon, waits=("contacts",) * (func is adhesion_transmission))
+        for func, values in KINDS.values()
+        if present.intersection(values)
+    ]
 
 
 def moment_nnz(m) -> np.ndarray:
@@ -308,6 +312,36 @@ def moment_colind(m) -> np.ndarray:
     """The dof of each entry of the moment; MuJoCo leaves more room than the rows need."""
     dofs = [dof for i in range(m.nactuator) for k in range(m.actuator_outnum[i]) for dof in _moving_dofs(m, i, k)]
     return np.array(dofs + [0] * (m.nJmom - len(dofs)), dtype=np.int32)
+
+
+def dof_moment_num(m) -> np.ndarray:
+    """Number of entries of the moment on each dof."""
+    return np.bincount(moment_colind(m)[: int(moment_rownnz(m).sum())], minlength=m.nv)
+
+
+def dof_moment_adr(m) -> np.ndarray:
+    """Where the entries on each dof begin, in a list sorted by dof."""
+    num = dof_moment_num(m)
+    return np.cumsum(num) - num
+
+
+def dof_moment_entry(m) -> np.ndarray:
+    """Entries of the moment sorted by dof, of each dof by output; as long as the moment."""
+    used = int(moment_rownnz(m).sum())
+    order = np.argsort(moment_colind(m)[:used], kind="stable")
+    return np.concatenate([order, np.arange(used, m.nJmom)])
+
+
+def dof_moment_out(m) -> np.ndarray:
+    """The output that each of these entries belongs to."""
+    rows = np.repeat(np.arange(len(moment_rownnz(m))), moment_rownnz(m))
+    return np.append(rows, np.zeros(m.nJmom - len(rows), dtype=np.int64))[dof_moment_entry(m)]
+
+
+def dof_moment_actuator(m) -> np.ndarray:
+    """The actuator that each of these entries belongs to."""
+    owner = np.repeat(np.arange(m.nactuator), np.asarray(m.actuator_outnum))
+    return owner[dof_moment_out(m)] if len(owner) else np.zeros(m.nJmom, dtype=np.int64)
 
 
 def _moving_dofs(m, i: int, k: int) -> list[int]:

@@ -12,35 +12,37 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.kinematics import BALL, FREE
 from kinema.convex.model import Model
+from kinema.convex.stage import Stage
 from kinema.math.spatial import angular, cross_motion, linear
+from kinema.math.store import put
 
 
 @wp.func
-def com_vel(m: Model, d: Data, w: int):
-    """cvel and cdof_dot (mj_comVel)."""
-    d.vel.cvel[w, 0] = wp.spatial_vector()
-    for b in range(1, m.size.nbody):
+def com_vel(m: Model, d: Data, w: int, b: int):
+    """cvel of one body and cdof_dot of its dofs (mj_comVel)."""
+    vel = wp.spatial_vector()
+    if b > 0:
         vel = d.vel.cvel[w, m.body.parentid[b]]
-        first = m.body.jntadr[b]
-        for j in range(first, first + m.body.jntnum[b]):
-            i = m.jnt.dofadr[j]
-            kind = m.jnt.type[j]
-            if kind == FREE or kind == BALL:
-                if kind == FREE:
-                    for a in range(3):
-                        d.vel.cdof_dot[w, i + a] = wp.spatial_vector()
-                        vel += d.inertia.cdof[w, i + a] * d.state.qvel[w, i + a]
-                    i += 3
-                before = vel
+    first = m.body.jntadr[b]
+    for j in range(first, first + m.body.jntnum[b]):
+        i = m.jnt.dofadr[j]
+        kind = m.jnt.type[j]
+        if kind == FREE or kind == BALL:
+            if kind == FREE:
                 for a in range(3):
-                    cdof = d.inertia.cdof[w, i + a]
-                    d.vel.cdof_dot[w, i + a] = cross_motion(before, cdof)
-                    vel += cdof * d.state.qvel[w, i + a]
-            else:
-                cdof = d.inertia.cdof[w, i]
-                d.vel.cdof_dot[w, i] = cross_motion(vel, cdof)
-                vel += cdof * d.state.qvel[w, i]
-        d.vel.cvel[w, b] = vel
+                    put(d.vel.cdof_dot, w, i + a, wp.spatial_vector())
+                    vel += d.inertia.cdof[w, i + a] * d.state.qvel[w, i + a]
+                i += 3
+            before = vel
+            for a in range(3):
+                cdof = d.inertia.cdof[w, i + a]
+                put(d.vel.cdof_dot, w, i + a, cross_motion(before, cdof))
+                vel += cdof * d.state.qvel[w, i + a]
+        else:
+            cdof = d.inertia.cdof[w, i]
+            put(d.vel.cdof_dot, w, i, cross_motion(vel, cdof))
+            vel += cdof * d.state.qvel[w, i]
+    put(d.vel.cvel, w, b, vel)
 
 
 @wp.func
@@ -59,31 +61,56 @@ def local_velocity(cvel: wp.spatial_vector, com: wp.vec3, point: wp.vec3, mat: w
 
 
 @wp.func
-def subtree_velocity(m: Model, d: Data, w: int):
-    """Linear velocity of, and angular momentum about, each subtree's com (mj_subtreeVel)."""
-    nbody = m.size.nbody
-    for b in range(nbody):
-        v = velocity_at(d.vel.cvel[w, b], d.inertia.subtree_com[w, m.body.rootid[b]], d.pose.xipos[w, b])
-        mat = d.pose.ximat[w, b]
-        d.vel.subtree_linvel[w, b] = m.body.mass[w, b] * linear(v)
-        spin = wp.transpose(mat) * angular(v)
-        d.vel.subtree_angmom[w, b] = mat * wp.cw_mul(m.body.inertia[w, b], spin)
-    for k in range(nbody):
-        b = nbody - 1 - k
-        if b > 0:
-            p = m.body.parentid[b]
-            d.vel.subtree_linvel[w, p] = d.vel.subtree_linvel[w, p] + d.vel.subtree_linvel[w, b]
-        d.vel.subtree_linvel[w, b] = d.vel.subtree_linvel[w, b] / wp.max(1.0e-15, m.body.subtreemass[w, b])
-    for k in range(nbody - 1):
-        b = nbody - 1 - k
-        p = m.body.parentid[b]
-        com = d.inertia.subtree_com[w, b]
-        v = velocity_at(d.vel.cvel[w, b], d.inertia.subtree_com[w, m.body.rootid[b]], d.pose.xipos[w, b])
-        momentum = m.body.mass[w, b] * (linear(v) - d.vel.subtree_linvel[w, b])
-        d.vel.subtree_angmom[w, b] = d.vel.subtree_angmom[w, b] + wp.cross(d.pose.xipos[w, b] - com, momentum)
-        carried = m.body.subtreemass[w, b] * (d.vel.subtree_linvel[w, b] - d.vel.subtree_linvel[w, p])
-        d.vel.subtree_angmom[w, p] = (
-            d.vel.subtree_angmom[w, p]
-            + d.vel.subtree_angmom[w, b]
-            + wp.cross(com - d.inertia.subtree_com[w, p], carried)
-        )
+def com_velocity(m: Model, d: Data, w: int, b: int) -> wp.spatial_vector:
+    """Velocity of a body's own centre of mass."""
+    return velocity_at(d.vel.cvel[w, b], d.inertia.subtree_com[w, m.body.rootid[b]], d.pose.xipos[w, b])
+
+
+@wp.func
+def subtree_momentum(m: Model, d: Data, w: int, b: int):
+    """Linear momentum of a body's subtree and the spin of the body itself, kept where their results go."""
+    v = com_velocity(m, d, w, b)
+    mat = d.pose.ximat[w, b]
+    spin = wp.transpose(mat) * angular(v)
+    put(d.vel.subtree_angmom, w, b, mat * wp.cw_mul(m.body.inertia[w, b], spin))
+    sum = m.body.mass[w, b] * linear(v)
+    first = m.body.childadr[b]
+    for k in range(first, first + m.body.childnum[b]):
+        sum += d.vel.subtree_linvel[w, m.body.child[k]]
+    put(d.vel.subtree_linvel, w, b, sum)
+
+
+@wp.func
+def subtree_linear(m: Model, d: Data, w: int, b: int):
+    """subtree_linvel of one body."""
+    put(d.vel.subtree_linvel, w, b, d.vel.subtree_linvel[w, b] / wp.max(1.0e-15, m.body.subtreemass[w, b]))
+
+
+@wp.func
+def subtree_angular(m: Model, d: Data, w: int, b: int):
+    """subtree_angmom of one body: its children's, moved to its own subtree's com, and its own."""
+    com = d.inertia.subtree_com[w, b]
+    linvel = d.vel.subtree_linvel[w, b]
+    sum = d.vel.subtree_angmom[w, b]
+    first = m.body.childadr[b]
+    for k in range(first, first + m.body.childnum[b]):
+        c = m.body.child[k]
+        carried = m.body.subtreemass[w, c] * (d.vel.subtree_linvel[w, c] - linvel)
+        sum += d.vel.subtree_angmom[w, c]
+        sum += wp.cross(d.inertia.subtree_com[w, c] - com, carried)
+    if b > 0:
+        momentum = m.body.mass[w, b] * (linear(com_velocity(m, d, w, b)) - linvel)
+        sum += wp.cross(d.pose.xipos[w, b] - com, momentum)
+    put(d.vel.subtree_angmom, w, b, sum)
+
+
+def subtree_stages() -> list[Stage]:
+    """Linear velocity of, and angular momentum about, each subtree's com (mj_subtreeVel).
+
+    The first two may run beside a sweep and beside items; the second must wait for the first.
+    """
+    return [
+        Stage(subtree_momentum, sweep="up", beside=True),
+        Stage(subtree_linear, over="nbody", beside=True),
+        Stage(subtree_angular, sweep="up"),
+    ]

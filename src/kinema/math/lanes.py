@@ -28,6 +28,15 @@ def sync(): ...
 
 @wp.func_native("""
 #if defined(__CUDA_ARCH__)
+__syncthreads();
+#endif
+""")
+def block_sync():
+    """Where all threads of a block meet."""
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
 for (int o = 16; o > 0; o >>= 1) x += __shfl_xor_sync(0xffffffffu, x, o);
 #endif
 return x;

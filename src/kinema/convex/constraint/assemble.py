@@ -1,45 +1,76 @@
 """All rows of a world, in MuJoCo's order: equality, friction loss, limits, contacts."""
 
 import numpy as np
-import warp as wp
 
-from kinema.convex.constraint.contact import contact_addresses, contact_columns, contact_scalars
-from kinema.convex.constraint.equality import anchor_rows, begin_rows, coupling_rows
-from kinema.convex.constraint.friction import friction_addresses, friction_rows
-from kinema.convex.constraint.limit import limit_addresses, limit_rows
-from kinema.convex.data import Data
-from kinema.convex.model import Model
+from kinema.convex.constraint.contact import (
+    contact_columns,
+    contact_columns_in_lanes,
+    contact_scalars,
+    want_contact,
+)
+from kinema.convex.constraint.equality import anchor_rows, coupling_rows, want_equality
+from kinema.convex.constraint.friction import (
+    friction_rows,
+    open_dof_friction,
+    open_tendon_friction,
+    want_dof_friction,
+    want_tendon_friction,
+)
+from kinema.convex.constraint.limit import (
+    limit_rows,
+    open_joint_limit,
+    open_tendon_limit,
+    want_joint_limit,
+    want_tendon_limit,
+)
+from kinema.convex.constraint.place import place_rows
 from kinema.convex.stage import Stage
-from kinema.convex.status import ROW_OVERFLOW
 
 DISABLE_EQUALITY, DISABLE_FRICTIONLOSS, DISABLE_LIMIT, DISABLE_CONTACT = 2, 4, 8, 16
 CONNECT, WELD = 0, 1
 
 
-@wp.func
-def close_addresses(m: Model, d: Data, w: int):
-    """Flag a world whose rows did not all find room, and keep the marks of high water."""
-    d.efc.most[w] = wp.max(d.efc.most[w], d.efc.nefc[w] + d.efc.dropped[w])
-    d.crow.most[w] = wp.max(d.crow.most[w], d.con.found[w])
-    if d.efc.dropped[w] > 0:
-        d.state.status[w] = d.state.status[w] | ROW_OVERFLOW
+def has_friction(m) -> bool:
+    """Does any dof or tendon lose force to friction?"""
+    off = int(m.opt.disableflags) & DISABLE_FRICTIONLOSS
+    return not off and bool(np.any(m.dof_frictionloss) or np.any(m.tendon_frictionloss))
 
 
-def stages(m) -> tuple[list[Stage], list[Stage]]:
-    """The stages for the rows a model can have: those that give constraints their rows, and those that fill them."""
-    off = int(m.opt.disableflags)
+def has_limits(m) -> bool:
+    """Is any joint or tendon limited?"""
+    return not int(m.opt.disableflags) & DISABLE_LIMIT and bool(np.any(m.jnt_limited) or np.any(m.tendon_limited))
+
+
+def sizes(m) -> dict[str, int]:
+    """The slots of constraints other than contacts (place.py): where each kind begins, and their number."""
+    friction = int(m.neq)
+    limit = friction + (m.nv + m.ntendon) * has_friction(m)
+    return {"slot_friction": friction, "slot_limit": limit, "nslot": limit + (m.njnt + m.ntendon) * has_limits(m)}
+
+
+def stages(m, in_lanes: bool = False) -> tuple[list[Stage], list[Stage]]:
+    """The stages for the rows a model can have: those that give constraints their rows, and those that fill them.
+
+    Args:
+        in_lanes: Each dof has a lane of its own.
+    """
     anchors = np.isin(np.asarray(m.eq_type), (CONNECT, WELD))
-    give, fill = [Stage(begin_rows)], []
-    if not off & DISABLE_EQUALITY:
-        fill += [Stage(anchor_rows, lanes=True, blocks=6)] if anchors.any() else []
-        fill += [Stage(coupling_rows, lanes=True, blocks=6)] if (~anchors).any() else []
-    if not off & DISABLE_FRICTIONLOSS and (np.any(m.dof_frictionloss) or np.any(m.tendon_frictionloss)):
-        give.append(Stage(friction_addresses))
-        fill.append(Stage(friction_rows, lanes=True, blocks=6))
-    if not off & DISABLE_LIMIT and (np.any(m.jnt_limited) or np.any(m.tendon_limited)):
-        give.append(Stage(limit_addresses))
-        fill.append(Stage(limit_rows, lanes=True, blocks=6))
-    if not off & DISABLE_CONTACT:
-        give.append(Stage(contact_addresses))
-        fill += [Stage(contact_columns, lanes=True, blocks=6), Stage(contact_scalars, lanes=True, blocks=6)]
-    return [*give, Stage(close_addresses)], fill
+    want, name, fill = [], [], []
+    if not int(m.opt.disableflags) & DISABLE_EQUALITY and m.neq:
+        want.append((want_equality, "neq"))
+        fill += [anchor_rows] if anchors.any() else []
+        fill += [coupling_rows] if (~anchors).any() else []
+    if has_friction(m):
+        want += [(want_dof_friction, "nv"), (want_tendon_friction, "ntendon")]
+        name += [(open_dof_friction, "nv"), (open_tendon_friction, "ntendon")]
+        fill.append(friction_rows)
+    if has_limits(m):
+        want += [(want_joint_limit, "njnt"), (want_tendon_limit, "ntendon")]
+        name += [(open_joint_limit, "njnt"), (open_tendon_limit, "ntendon")]
+        fill.append(limit_rows)
+    count = [Stage(func, over, beside=True) for func, over in want]
+    if not int(m.opt.disableflags) & DISABLE_CONTACT:
+        count.append(Stage(want_contact, "ncon", beside=True, waits=("contacts",)))
+        fill += [contact_columns_in_lanes if in_lanes else contact_columns, contact_scalars]
+    name = [Stage(func, over, beside=k > 0) for k, (func, over) in enumerate(name)]
+    return [*count, Stage(place_rows), *name], [Stage(func, lanes=True, blocks=6) for func in fill]

@@ -38,31 +38,21 @@ PYRAMIDAL = wp.constant(0)
 
 
 @wp.func
-def contact_addresses(m: Model, d: Data, w: int):
-    """Give every contact its rows: the first one in `crow.address`, -1 for a contact without."""
-    r = d.efc.nefc[w]
-    dropped = d.efc.dropped[w]
-    for c in range(d.con.ncon[w]):
-        geoms = d.con.geom[w, c]
-        b1 = m.geom.bodyid[geoms[0]]
-        b2 = m.geom.bodyid[geoms[1]]
-        dim = d.con.dim[w, c]
-        rows = dim
-        if dim > 1 and m.opt.cone == PYRAMIDAL:
-            rows = 2 * (dim - 1)
-        trees = tree_pair(m.body.treeid[b1], m.body.treeid[b2])
-        if d.con.exclude[w, c] != 0 or m.body.weldid[b1] == m.body.weldid[b2] or trees[0] < 0:
-            rows = 0  # in the gap only, or nothing moves
-        fits = rows > 0 and r + rows <= m.size.nefcmax
-        d.crow.address[w, c] = wp.where(fits, r, -1)
-        d.crow.trees[w, c] = trees
-        d.crow.bodies[w, c] = wp.vec2i(b1, b2)
-        if fits:
-            r += rows
-        else:
-            dropped += rows
-    d.efc.nefc[w] = r
-    d.efc.dropped[w] = dropped
+def want_contact(m: Model, d: Data, w: int, c: int):
+    """How many rows a contact wants, and whom they move."""
+    geoms = d.con.geom[w, c]
+    b1 = m.geom.bodyid[geoms[0]]
+    b2 = m.geom.bodyid[geoms[1]]
+    dim = d.con.dim[w, c]
+    rows = dim
+    if dim > 1 and m.opt.cone == PYRAMIDAL:
+        rows = 2 * (dim - 1)
+    trees = tree_pair(m.body.treeid[b1], m.body.treeid[b2])
+    if d.con.exclude[w, c] != 0 or m.body.weldid[b1] == m.body.weldid[b2] or trees[0] < 0:
+        rows = 0  # in the gap only, or nothing moves
+    d.crow.want[w, c] = rows
+    d.crow.trees[w, c] = trees
+    d.crow.bodies[w, c] = wp.vec2i(b1, b2)
 
 
 @wp.func
@@ -89,6 +79,48 @@ def contact_columns(m: Model, d: Data, w: int, lane: int):
                     point = point_column(cdof, pos - d.inertia.subtree_com[w, m.body.rootid[body]])
                     axis = wp.spatial_vector(sign * (frame * point), sign * (frame * angular(cdof)))
                     vel += axis * d.state.qvel[w, i]
+                if dim == 1:
+                    d.efc.J[w, r, i] = axis[0]
+                elif m.opt.cone == PYRAMIDAL:
+                    for k in range(1, dim):
+                        edge = friction[k - 1] * axis[k]
+                        d.efc.J[w, r + 2 * k - 2, i] = axis[0] + edge
+                        d.efc.J[w, r + 2 * k - 1, i] = axis[0] - edge
+                else:
+                    for k in range(dim):
+                        d.efc.J[w, r + k, i] = axis[k]
+            for k in range(dim):
+                vel[k] = lane_sum(vel[k])
+            if lane == 0:
+                d.crow.vel[w, c] = vel
+
+
+@wp.func
+def contact_columns_in_lanes(m: Model, d: Data, w: int, lane: int):
+    """The same for at most as many dofs as lanes: a lane reads what belongs to its dof once, for all contacts."""
+    i = wp.min(lane, m.size.nv - 1)
+    own = lane < m.size.nv
+    body = m.dof.bodyid[i]
+    end = m.dof.bodyend[i]
+    cdof = d.inertia.cdof[w, i]
+    com = d.inertia.subtree_com[w, m.body.rootid[body]]
+    qvel = float(0.0)
+    if own:
+        qvel = d.state.qvel[w, i]
+    for c in range(d.con.ncon[w]):
+        r = d.crow.address[w, c]
+        dim = d.con.dim[w, c]
+        bodies = d.crow.bodies[w, c]
+        pos = d.con.pos[w, c]
+        frame = d.con.frame[w, c]
+        friction = d.con.friction[w, c]
+        if r >= 0:
+            sign = holds(bodies[1], body, end) - holds(bodies[0], body, end)
+            axis = wp.spatial_vector(
+                sign * (frame * point_column(cdof, pos - com)), sign * (frame * angular(cdof))
+            )
+            vel = axis * qvel
+            if own:
                 if dim == 1:
                     d.efc.J[w, r, i] = axis[0]
                 elif m.opt.cone == PYRAMIDAL:

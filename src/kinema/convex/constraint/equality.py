@@ -31,7 +31,6 @@ from kinema.math.lanes import lane_count, lane_sum
 from kinema.math.quaternion import conjugate, mul_quat, mul_quat_axis, rotate
 from kinema.math.spatial import angular, cross_motion, linear
 
-DISABLE_EQUALITY = wp.constant(2)
 CONNECT, WELD, JOINT, TENDON = wp.constant(0), wp.constant(1), wp.constant(2), wp.constant(3)
 OBJ_BODY = wp.constant(1)
 
@@ -47,41 +46,18 @@ def row_count(kind: int) -> int:
 
 
 @wp.func
-def begin_rows(m: Model, d: Data, w: int):
-    """Start the rows of a world: clear the counts, and make room for the active equalities."""
-    n = int(0)
-    dropped = int(0)
-    if (m.opt.disableflags & DISABLE_EQUALITY) == 0:
-        for e in range(m.size.neq):
-            if d.state.eq_active[w, e] != 0:
-                size = row_count(m.eq.type[e])
-                if n + size <= m.size.nefcmax:
-                    n += size
-                else:
-                    dropped += size
-    d.efc.ne[w] = n
-    d.efc.nf[w] = 0
-    d.efc.nl[w] = 0
-    d.efc.nefc[w] = n
-    d.efc.dropped[w] = dropped
-
-
-@wp.func
-def next_row(active: int, r: int, size: int, capacity: int) -> int:
-    """Where the rows of an equality end, when its rows begin at r: at r itself when it has none."""
-    if active != 0 and r + size <= capacity:
-        return r + size
-    return r
+def want_equality(m: Model, d: Data, w: int, e: int):
+    """The rows of one equality, if it is active."""
+    d.efc.want[w, e] = wp.where(d.state.eq_active[w, e] != 0, row_count(m.eq.type[e]), 0)
 
 
 @wp.func
 def coupling_rows(m: Model, d: Data, w: int, lane: int):
     """The rows that tie two joints, or two tendons, by a quartic polynomial."""
-    r = int(0)
     for e in range(m.size.neq):
         size = row_count(m.eq.type[e])
-        end = next_row(d.state.eq_active[w, e], r, size, m.size.nefcmax)
-        if end > r and size == 1:
+        r = d.efc.start[w, e]
+        if r >= 0 and size == 1:
             poly = m.eq.data[w, e]
             one = m.eq.obj1id[e]
             two = m.eq.obj2id[e]
@@ -143,7 +119,6 @@ def coupling_rows(m: Model, d: Data, w: int, lane: int):
                 what = vec5(residual, 0.0, 0.0, vel - slope * vel2, weight)
                 floor = solref_floor(m.opt, w)
                 put_scalars(d.efc, w, r, EQUALITY, e, what, m.eq.solref[w, e], m.eq.solimp[w, e], floor)
-        r = end
 
 
 @wp.func
@@ -161,11 +136,10 @@ def tendon_entry(
 @wp.func
 def anchor_rows(m: Model, d: Data, w: int, lane: int):
     """The rows of connects and welds."""
-    r = int(0)
     for e in range(m.size.neq):
         size = row_count(m.eq.type[e])
-        end = next_row(d.state.eq_active[w, e], r, size, m.size.nefcmax)
-        if end > r and size > 1:
+        r = d.efc.start[w, e]
+        if r >= 0 and size > 1:
             one = m.eq.obj1id[e]
             two = m.eq.obj2id[e]
             data = m.eq.data[w, e]
@@ -259,7 +233,6 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int):
                     what = vec5(residual[k], 0.0, 0.0, vel[k], diag)
                     put_reference(d.efc, w, r + k, EQUALITY, e, what, ref, solimp, imp)
                     d.efc.aref[w, r + k] = d.efc.aref[w, r + k] - drift[k]
-        r = end
 
 
 @wp.func

@@ -10,30 +10,33 @@ from kinema.math.lanes import lane_count, sync
 
 
 @wp.func
-def friction_addresses(m: Model, d: Data, w: int):
-    """Give every friction loss its row."""
-    first = d.efc.nefc[w]
-    r = first
-    dropped = d.efc.dropped[w]
-    for v in range(m.size.nv):
-        if m.dof.frictionloss[w, v] > 0.0:
-            if r < m.size.nefcmax:
-                d.efc.type[w, r] = FRICTION_DOF
-                d.efc.id[w, r] = v
-                r += 1
-            else:
-                dropped += 1
-    for t in range(m.size.ntendon):
-        if m.tendon.frictionloss[w, t] > 0.0:
-            if r < m.size.nefcmax:
-                d.efc.type[w, r] = FRICTION_TENDON
-                d.efc.id[w, r] = t
-                r += 1
-            else:
-                dropped += 1
-    d.efc.nf[w] = r - first
-    d.efc.nefc[w] = r
-    d.efc.dropped[w] = dropped
+def want_dof_friction(m: Model, d: Data, w: int, v: int):
+    """A row for a dof that loses force to friction."""
+    d.efc.want[w, m.size.slot_friction + v] = wp.where(m.dof.frictionloss[w, v] > 0.0, 1, 0)
+
+
+@wp.func
+def want_tendon_friction(m: Model, d: Data, w: int, t: int):
+    """A row for a tendon that loses force to friction."""
+    d.efc.want[w, m.size.slot_friction + m.size.nv + t] = wp.where(m.tendon.frictionloss[w, t] > 0.0, 1, 0)
+
+
+@wp.func
+def open_dof_friction(m: Model, d: Data, w: int, v: int):
+    """Name the row of a dof's friction."""
+    r = d.efc.start[w, m.size.slot_friction + v]
+    if r >= 0:
+        d.efc.type[w, r] = FRICTION_DOF
+        d.efc.id[w, r] = v
+
+
+@wp.func
+def open_tendon_friction(m: Model, d: Data, w: int, t: int):
+    """Name the row of a tendon's friction."""
+    r = d.efc.start[w, m.size.slot_friction + m.size.nv + t]
+    if r >= 0:
+        d.efc.type[w, r] = FRICTION_TENDON
+        d.efc.id[w, r] = t
 
 
 @wp.func

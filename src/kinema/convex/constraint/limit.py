@@ -12,59 +12,80 @@ from kinema.math.lanes import lane_count, sync
 from kinema.math.quaternion import to_velocity
 from kinema.math.vector import normalize_with_length
 
+NO_LIMIT = wp.constant(1.0e10)
+
 
 @wp.func
-def limit_addresses(m: Model, d: Data, w: int):
-    """Find the active limits and give each its row; `efc.pos` holds the distance, `efc.margin` the side until then."""
-    first = d.efc.nefc[w]
-    r = first
-    dropped = d.efc.dropped[w]
-    for j in range(m.size.njnt):
-        if m.jnt.limited[j] != 0:
-            kind = m.jnt.type[j]
-            a = m.jnt.qposadr[j]
-            margin = m.jnt.margin[w, j]
-            bounds = m.jnt.range[w, j]
-            if kind == HINGE or kind == SLIDE:
-                value = d.state.qpos[w, a]
-                for s in range(2):
-                    side = 2.0 * float(s) - 1.0
-                    dist = side * (bounds[s] - value)
-                    if dist < margin:
-                        if r < m.size.nefcmax:
-                            open_row(d.efc, w, r, LIMIT_JOINT, j, dist, side)
-                            r += 1
-                        else:
-                            dropped += 1
-            if kind == BALL:
-                turn = to_velocity(qpos_quat(d.state.qpos, w, a), 1.0)
-                dist = wp.max(bounds[0], bounds[1]) - wp.length(turn)
-                if dist < margin:
-                    if r < m.size.nefcmax:
-                        open_row(d.efc, w, r, LIMIT_JOINT, j, dist, 1.0)
-                        r += 1
-                    else:
-                        dropped += 1
-    for t in range(m.size.ntendon):
-        if m.tendon.limited[t] != 0:
-            bounds = m.tendon.range[w, t]
-            for s in range(2):
-                side = 2.0 * float(s) - 1.0
-                dist = side * (bounds[s] - d.ten.length[w, t])
-                if dist < m.tendon.margin[w, t]:
-                    if r < m.size.nefcmax:
-                        open_row(d.efc, w, r, LIMIT_TENDON, t, dist, side)
-                        r += 1
-                    else:
-                        dropped += 1
-    d.efc.nl[w] = r - first
-    d.efc.nefc[w] = r
-    d.efc.dropped[w] = dropped
+def joint_distance(m: Model, d: Data, w: int, j: int, side: int) -> float:
+    """How far a joint is from one of its limits, the lower (0) or upper (1); a ball has only one, of its angle."""
+    a = m.jnt.qposadr[j]
+    bounds = m.jnt.range[w, j]
+    kind = m.jnt.type[j]
+    distance = float(NO_LIMIT)
+    if kind == BALL:
+        if side == 1:
+            angle = wp.length(to_velocity(qpos_quat(d.state.qpos, w, a), 1.0))
+            distance = wp.max(bounds[0], bounds[1]) - angle
+    elif kind == HINGE or kind == SLIDE:
+        distance = (2.0 * float(side) - 1.0) * (bounds[side] - d.state.qpos[w, a])
+    return distance
+
+
+@wp.func
+def tendon_distance(m: Model, d: Data, w: int, t: int, side: int) -> float:
+    """How far a tendon is from one of its limits."""
+    return (2.0 * float(side) - 1.0) * (m.tendon.range[w, t][side] - d.ten.length[w, t])
+
+
+@wp.func
+def want_joint_limit(m: Model, d: Data, w: int, j: int):
+    """A row for each limit that a joint is near."""
+    rows = int(0)
+    if m.jnt.limited[j] != 0:
+        for side in range(2):
+            if joint_distance(m, d, w, j, side) < m.jnt.margin[w, j]:
+                rows += 1
+    d.efc.want[w, m.size.slot_limit + j] = rows
+
+
+@wp.func
+def want_tendon_limit(m: Model, d: Data, w: int, t: int):
+    """A row for each limit that a tendon is near."""
+    rows = int(0)
+    if m.tendon.limited[t] != 0:
+        for side in range(2):
+            if tendon_distance(m, d, w, t, side) < m.tendon.margin[w, t]:
+                rows += 1
+    d.efc.want[w, m.size.slot_limit + m.size.njnt + t] = rows
+
+
+@wp.func
+def open_joint_limit(m: Model, d: Data, w: int, j: int):
+    """Name the rows of a joint's limits; until they are filled `efc.pos` holds the distance, `efc.margin` the side."""
+    r = d.efc.start[w, m.size.slot_limit + j]
+    if r >= 0:
+        for side in range(2):
+            distance = joint_distance(m, d, w, j, side)
+            if distance < m.jnt.margin[w, j]:
+                open_row(d.efc, w, r, LIMIT_JOINT, j, distance, 2.0 * float(side) - 1.0)
+                r += 1
+
+
+@wp.func
+def open_tendon_limit(m: Model, d: Data, w: int, t: int):
+    """Name the rows of a tendon's limits."""
+    r = d.efc.start[w, m.size.slot_limit + m.size.njnt + t]
+    if r >= 0:
+        for side in range(2):
+            distance = tendon_distance(m, d, w, t, side)
+            if distance < m.tendon.margin[w, t]:
+                open_row(d.efc, w, r, LIMIT_TENDON, t, distance, 2.0 * float(side) - 1.0)
+                r += 1
 
 
 @wp.func
 def open_row(efc: Rows, w: int, r: int, kind: int, ident: int, dist: float, side: float):
-    """Reserve a row for a limit."""
+    """Say what a row is of."""
     efc.type[w, r] = kind
     efc.id[w, r] = ident
     efc.pos[w, r] = dist

@@ -10,26 +10,22 @@ from kinema.convex.model import Model
 
 
 @wp.func
-def actuator_derivative(m: Model, d: Data, w: int):
-    """qDeriv += the slopes of actuator forces, row by row of their moments (mjd_actuator_vel)."""
-    for i in range(m.size.nactuator):
-        slope = d.act.slope[w, i]
+def actuator_derivative(m: Model, d: Data, w: int, i: int):
+    """Row i of qDeriv += the slopes of the forces of actuators on dof i (mjd_actuator_vel).
+
+    Pairs of unrelated dofs are left out, as in MuJoCo.
+    """
+    row = m.dof.D_rowadr[i]
+    end = row + m.dof.D_rownnz[i]
+    adr = m.dof.momentadr[i]
+    for k in range(adr, adr + m.dof.momentnum[i]):
+        slope = d.act.slope[w, m.dof.momentactuator[k]]
         if slope != 0.0:
-            first = m.actuator.outadr[i]
-            for out in range(first, first + m.actuator.outnum[i]):
-                add_moment(m, d, w, d.act.moment_rowadr[w, out], d.act.moment_rownnz[w, out], slope)
-
-
-@wp.func
-def add_moment(m: Model, d: Data, w: int, first: int, nnz: int, slope: float):
-    """qDeriv += slope J^T J for one row of the moment; pairs of unrelated dofs are left out, as in MuJoCo."""
-    end = first + nnz
-    for r in range(first, end):
-        i = d.act.moment_colind[w, r]
-        value = slope * d.act.moment[w, r]
-        c = int(first)
-        for a in range(m.dof.D_rowadr[i], m.dof.D_rowadr[i] + m.dof.D_rownnz[i]):
-            while c < end and d.act.moment_colind[w, c] < m.dof.D_colind[a]:
-                c += 1
-            if c < end and d.act.moment_colind[w, c] == m.dof.D_colind[a]:
-                d.inertia.qDeriv[w, a] = d.inertia.qDeriv[w, a] + value * d.act.moment[w, c]
+            value = slope * d.act.moment[w, m.dof.momententry[k]]
+            c = d.act.moment_rowadr[w, m.dof.momentout[k]]
+            last = c + d.act.moment_rownnz[w, m.dof.momentout[k]]
+            for a in range(row, end):
+                while c < last and d.act.moment_colind[w, c] < m.dof.D_colind[a]:
+                    c += 1
+                if c < last and d.act.moment_colind[w, c] == m.dof.D_colind[a]:
+                    d.inertia.qDeriv[w, a] = d.inertia.qDeriv[w, a] + value * d.act.moment[w, c]

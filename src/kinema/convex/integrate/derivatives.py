@@ -119,21 +119,21 @@ def add_outer(
 
 
 @wp.func
-def clear_derivative(m: Model, d: Data, w: int):
-    """qDeriv = 0."""
-    for a in range(m.size.nD):
+def damper_derivative(m: Model, d: Data, w: int, i: int):
+    """Row i of qDeriv = the slope of the joint's damper, and 0."""
+    row = m.dof.D_rowadr[i]
+    for a in range(row, row + m.dof.D_rownnz[i]):
         d.inertia.qDeriv[w, a] = 0.0
+    if (m.opt.disableflags & DISABLE_DAMPER) == 0:
+        b = joint_damping(m, w, i)
+        slope = damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
+        d.inertia.qDeriv[w, row + m.dof.D_diag[i]] = -slope
 
 
 @wp.func
-def passive_derivative(m: Model, d: Data, w: int):
-    """qDeriv += the slopes of joint and tendon dampers."""
+def tendon_derivative(m: Model, d: Data, w: int):
+    """qDeriv += the slopes of tendons' dampers."""
     if (m.opt.disableflags & DISABLE_DAMPER) == 0:
-        for i in range(m.size.nv):
-            b = joint_damping(m, w, i)
-            a = m.dof.D_rowadr[i] + m.dof.D_diag[i]
-            slope = damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
-            d.inertia.qDeriv[w, a] = d.inertia.qDeriv[w, a] - slope
         for t in range(m.size.ntendon):
             b = tendon_damping(m, w, t)
             slope = damping_slope(b[0], wp.vec2(b[1], b[2]), d.ten.velocity[w, t])

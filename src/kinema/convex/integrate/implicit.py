@@ -116,38 +116,38 @@ def free_body_matrix(m: Model, d: Data, w: int, j: int) -> wp.spatial_matrix:
 
 
 @wp.func
-def implicitfast_matrix(m: Model, d: Data, w: int):
-    """qH = M - h qDeriv, not yet factored; rows of free bodies on their own are those of M."""
-    h = m.opt.timestep[w]
-    for i in range(m.size.nv):
-        scale = -h
-        if m.body.alone[m.dof.bodyid[i]] != 0:
-            scale = 0.0
-        for a in range(m.dof.M_rowadr[i], m.dof.M_rowadr[i] + m.dof.M_rownnz[i]):
-            d.inertia.qH[w, a] = d.inertia.M[w, a] + scale * d.inertia.qDeriv[w, m.dof.mapD2M[a]]
+def implicitfast_row(m: Model, d: Data, w: int, i: int):
+    """Row i of qH = M - h qDeriv, not yet factored, and the force; rows of free bodies on their own are those of M."""
+    scale = -m.opt.timestep[w]
+    if m.body.alone[m.dof.bodyid[i]] != 0:
+        scale = 0.0
+    for a in range(m.dof.M_rowadr[i], m.dof.M_rowadr[i] + m.dof.M_rownnz[i]):
+        d.inertia.qH[w, a] = d.inertia.M[w, a] + scale * d.inertia.qDeriv[w, m.dof.mapD2M[a]]
+    d.scratch.qacc_step[w, i] = d.frc.qfrc_smooth[w, i] + d.frc.qfrc_constraint[w, i]
 
 
 @wp.func
 def implicitfast(m: Model, d: Data, w: int):
     """qacc_step."""
-    implicitfast_matrix(m, d, w)
     factor_rows(
         d.inertia.qH, d.inertia.qHDiagInv, False, d.inertia.qH, d.inertia.qHDiagInv,
         m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
     )  # fmt: skip
-    for i in range(m.size.nv):
-        d.scratch.qacc_step[w, i] = d.frc.qfrc_smooth[w, i] + d.frc.qfrc_constraint[w, i]
     solve_rows(
         d.scratch.qacc_step, d.inertia.qH, d.inertia.qHDiagInv,
         m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
     )  # fmt: skip
-    for j in range(m.size.njnt):
-        if m.jnt.type[j] == FREE:
-            if m.body.alone[m.jnt.bodyid[j]] != 0:
-                first = m.jnt.dofadr[j]
-                force = wp.spatial_vector()
-                for c in range(6):
-                    force[c] = d.frc.qfrc_smooth[w, first + c] + d.frc.qfrc_constraint[w, first + c]
-                acc = solve6(free_body_matrix(m, d, w, j), force)
-                for c in range(6):
-                    d.scratch.qacc_step[w, first + c] = acc[c]
+
+
+@wp.func
+def free_body(m: Model, d: Data, w: int, j: int):
+    """qacc_step of a free body on its own, gyroscopic terms included."""
+    if m.jnt.type[j] == FREE:
+        if m.body.alone[m.jnt.bodyid[j]] != 0:
+            first = m.jnt.dofadr[j]
+            force = wp.spatial_vector()
+            for c in range(6):
+                force[c] = d.frc.qfrc_smooth[w, first + c] + d.frc.qfrc_constraint[w, first + c]
+            acc = solve6(free_body_matrix(m, d, w, j), force)
+            for c in range(6):
+                d.scratch.qacc_step[w, first + c] = acc[c]

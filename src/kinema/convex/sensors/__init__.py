@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import warp as wp
 
-from kinema.convex import loads, velocity
+from kinema.convex import loads
 from kinema.convex.data import Data
 from kinema.convex.extension import NONE, Extension
 from kinema.convex.model import Model
@@ -75,10 +75,8 @@ def stages(m, extension: Extension = NONE) -> list[Stage]:
             stacklevel=2,
         )
     recipe = []
-    if types & {36, 37}:
-        recipe.append(Stage(velocity.subtree_velocity))
     if types & {1, 4, 5, 33, 34} or extension.loads:
-        recipe.append(Stage(loads.body_acceleration))
+        recipe.append(Stage(loads.body_acceleration, sweep="down"))
     if types & {4, 5} or extension.loads:
         recipe += load_stages(m)
     readings = [func for func, served in FAMILIES.values() if types & served]
@@ -122,15 +120,15 @@ def unread(m) -> list[int]:
 
 def load_stages(m) -> list[Stage]:
     """The forces between bodies."""
-    recipe = [Stage(loads.applied_loads)]
+    recipe = [Stage(loads.applied_loads, over="nbody")]
     constrained = not m.opt.disableflags & 1
     if constrained:
-        recipe.append(Stage(loads.contact_loads))
+        recipe += [Stage(loads.contact_wrench, over="ncon", beside=True), Stage(loads.contact_loads, over="nbody")]
         if np.any(np.isin(m.eq_type, (0, 1))):
             recipe.append(Stage(loads.equality_loads))
     if np.any(np.asarray(m.tendon_type) == 1):
         recipe.append(Stage(loads.tendon_loads))
-    recipe.append(Stage(loads.joint_loads))
+    recipe.append(Stage(loads.joint_loads, sweep="up"))
     return recipe
 
 

@@ -2,8 +2,9 @@
 
 A thread that walks the sparse factor of its world alone is slow there; a warp with the matrix in its registers is not.
 
-    smooth   qacc_smooth = M^-1 qfrc_smooth
-    euler    qacc_step   = (M + h B)^-1 (qfrc_smooth + qfrc_constraint)
+    smooth    qacc_smooth = M^-1 qfrc_smooth
+    euler     qacc_step   = (M + h B)^-1 (qfrc_smooth + qfrc_constraint)
+    implicit  qacc_step   = qH^-1 (qfrc_smooth + qfrc_constraint)
 """
 
 from functools import cache
@@ -75,6 +76,20 @@ def _euler(columns: int) -> wp.Function:
     return euler_dense
 
 
+@cache
+def _implicit(columns: int) -> wp.Function:
+    solve = _solve(columns)
+
+    @wp.func
+    def implicit_dense(m: Model, d: Data, w: int, lane: int):
+        solve(
+            d.inertia.qH, d.scratch.qacc_step, False, d.scratch.qacc_step, d.scratch.qacc_step,
+            m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w, lane,
+        )  # fmt: skip
+
+    return implicit_dense
+
+
 def columns(nv: int) -> int:
     """nv rounded up, so that models share kernels."""
     return -(-nv // 4) * 4
@@ -82,9 +97,17 @@ def columns(nv: int) -> int:
 
 def smooth_stages(nv: int) -> list[Stage]:
     """qacc_smooth without a sparse factor."""
-    return [Stage(_smooth(columns(nv)), lanes=True, alone=True)]
+    return [Stage(_smooth(columns(nv)), lanes=True, alone=True, aside="qacc_smooth")]
 
 
 def euler_stages(nv: int) -> list[Stage]:
     """qacc_step of the Euler integrator without a sparse factor."""
-    return [Stage(euler_terms, over="nv"), Stage(_euler(columns(nv)), lanes=True, alone=True)]
+    return [
+        Stage(euler_terms, over="nv", follows=True),
+        Stage(_euler(columns(nv)), lanes=True, alone=True, aside="qacc_step"),
+    ]
+
+
+def implicit_stages(nv: int) -> list[Stage]:
+    """qacc_step of the implicitfast integrator without a sparse factor, once qH is there."""
+    return [Stage(_implicit(columns(nv)), lanes=True, alone=True, aside="qacc_step")]
