@@ -37,7 +37,7 @@ def replay(args: argparse.Namespace, device: str) -> int:
         again = sim.rerun(recording, steps)
         elapsed = time.perf_counter() - begin
     if args.record:
-        recorder.write(again, args.record, camera=args.camera, size=args.size)
+        recorder.write(again, args.record, sim.model, camera=args.camera, size=args.size)
     summary = report(sim, steps, elapsed)
     shared = min(len(again), len(recording))
     off = np.abs(again.qpos[:shared] - recording.qpos[:shared])

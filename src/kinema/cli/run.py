@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     begin = time.perf_counter()
     sim = Simulation(source, args.worlds or 1, device, args.threads)
     built = time.perf_counter()
-    with waiting("compiling kernels (once for a kind of model)"):
+    with waiting("preparing kernels (compiled once for a kind of model)"):
         sim.step()
     ready = time.perf_counter()
     start(sim, args)
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         recorder.begin(sim, args.record, args.fps)
     elapsed = advance(sim, args)
     if args.record:
-        recorder.write(sim.stop_recording(), args.record, camera=args.camera, size=args.size)
+        recorder.write(sim.stop_recording(), args.record, sim.model, camera=args.camera, size=args.size)
     summary = report(sim, args.steps or 1000, elapsed)
     summary |= {"build seconds": round(built - begin, 2), "kernel seconds": round(ready - built, 2)}
     show(summary, as_json=args.json)
