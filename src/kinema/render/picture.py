@@ -1,6 +1,7 @@
 """One picture at a time: `sim.render(...)`.
 
 Renderers are kept with the simulation, the last few of them, so that the next picture of the same kind costs no set-up.
+Colours, materials, lights and lenses of a model may be written between pictures: then a new renderer is made.
 """
 
 from __future__ import annotations
@@ -13,6 +14,13 @@ from kinema.render.items import GROUPS
 from kinema.render.renderer import Renderer
 
 KEPT = 4
+LOOKS = (
+    "geom_rgba", "geom_matid", "geom_group", "geom_size", "site_rgba", "site_matid", "site_group", "site_size",
+    "tendon_rgba", "tendon_matid", "tendon_width", "mat_rgba", "mat_emission", "mat_specular", "mat_shininess",
+    "mat_reflectance", "mat_texid", "mat_texrepeat", "light_active", "light_castshadow", "light_ambient",
+    "light_diffuse", "light_specular", "light_attenuation", "light_cutoff", "light_exponent", "cam_fovy",
+)  # fmt: skip
+"""What of a model is seen and may be written."""
 
 
 def render(
@@ -39,7 +47,8 @@ def render(
     """
     chosen = None if worlds is None else tuple(np.atleast_1d(np.asarray(worlds)).tolist())
     groups = tuple(tuple(sorted(g)) for g in (geom_groups, site_groups, tendon_groups))
-    key = (camera, width, height, chosen, kind, shadows, antialias, groups)
+    look = hash(tuple(np.asarray(getattr(sim.model, name)).tobytes() for name in LOOKS))
+    key = (camera, width, height, chosen, kind, shadows, antialias, groups, look)
     kept = vars(sim).setdefault("_renderers", {})
     renderer = kept.pop(key, None)
     if renderer is None:
@@ -51,5 +60,5 @@ def render(
     while len(kept) > KEPT:
         kept.pop(next(iter(kept)))
     renderer.render(refresh=refresh)
-    pictures = getattr(renderer, kind).numpy()[:, 0]
+    pictures = getattr(renderer, kind).numpy()[:, 0].copy()  # the next picture is drawn into the same memory
     return pictures[..., None] if kind == "depth" else pictures
