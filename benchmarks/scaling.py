@@ -5,7 +5,8 @@
     python -m benchmarks scaling --only contacts --contacts 4,8,16,32,64
 
 One thing grows at a time: worlds of a chain of 8 links; links of a chain in a fixed number of worlds, nothing touching;
-feet of a plate that stands on the ground, a contact a foot. Times are of a step of all worlds, the best of some turns. The table is printed and drawn into out/scaling.png.
+feet of a plate that stands on the ground, a contact a foot. Times are of a step of all worlds, the best of some turns.
+The table is printed and drawn into out/scaling.png.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ def replay(args: argparse.Namespace, device: str) -> int:
         recording = recording.of_worlds(0)
     note(f"{args.replay}: {recording!r}")
     sim = Simulation(recording.source, len(recording.worlds), device, args.threads)
-    steps = args.steps or (len(recording) - 1) * recording.every
+    beyond = recording.every if recording.reason else 0  # the step that went wrong
+    steps = args.steps or (len(recording) - 1) * recording.every + beyond
     if not steps:
         raise BuildError(f"{args.replay}: the recording has one frame only; say how far to run it with --steps N")
     with waiting(f"running {steps} steps again"):
