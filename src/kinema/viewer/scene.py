@@ -20,6 +20,9 @@ from kinema.viewer.surface import Surface
 from kinema.viewer.texture import Paint
 
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)
+UNIT = {SPHERE: "ball", ELLIPSOID: "ball", CYLINDER: "cylinder", BOX: "box"}
+"""Shapes that are a unit surface, scaled."""
+
 GREY = (0.5, 0.5, 0.5, 1.0)
 GROUPS = 6
 SHOWN_GROUPS = (0, 1, 2)
@@ -38,7 +41,7 @@ class Batch:
         kind: "geom" or "site".
         group: Visualization group.
         moving: Whether poses change while the simulation runs.
-        once: Drawn once for all worlds together: a plane without end.
+        once: Drawn once for all worlds together: a floor.
         surface: What each instance looks like at scale 1.
         paint: Texture and material; None for plain colours.
         ids: (k,) geoms or sites.
@@ -139,6 +142,8 @@ def _piece(m, kind: str, i: int) -> _Piece | None:
     if shape == PLANE:
         half = [side if side > 0 else ENDLESS * float(m.stat.extent) for side in size[:2]]
         key, scale = ("plane", bool((size[:2] <= 0).any())), np.array([*half, 1.0])
+        # a floor that reaches under the neighbours is drawn once for all worlds
+        key = (*key, bool(min(half) > float(m.stat.extent)))
     elif shape == HFIELD:
         key, scale = ("hfield", data), one
     elif shape in (MESH, SDF):
@@ -147,14 +152,8 @@ def _piece(m, kind: str, i: int) -> _Piece | None:
         key, scale = ("mesh", data), one
     elif shape == CAPSULE:
         key, scale = ("capsule", round(size[0], 9), round(size[1], 9)), one
-    elif shape == CYLINDER:
-        key, scale = ("cylinder",), np.array([size[0], size[0], size[1]])
-    elif shape == SPHERE:
-        key, scale = ("ball",), np.full(3, size[0])
-    elif shape == ELLIPSOID:
-        key, scale = ("ball",), size
-    elif shape == BOX:
-        key, scale = ("box",), size
+    elif shape in UNIT:
+        key, scale = (UNIT[shape],), render_size(shape, size)
     else:
         return None  # arrows, lines and such are decoration, never geoms of a model
     if texture < 0:
@@ -177,7 +176,7 @@ def _batch(m, key: tuple, members: list[tuple[int, _Piece]], number: int, detail
         kind=kind,
         group=group,
         moving=moving,
-        once=surface_key[:2] == ("plane", True) and not moving,
+        once=surface_key[0] == "plane" and surface_key[2] and not moving,
         surface=surface,
         paint=paint,
         ids=np.array([i for i, _ in members]),
@@ -201,9 +200,17 @@ def _surface(m, key: tuple, detail: int) -> Surface:
     return shapes.ball(detail) if name == "ball" else shapes.cylinder(detail)
 
 
+def render_size(shape: int, size) -> np.ndarray:
+    """Sizes along x, y and z, as MuJoCo's renderer has them."""
+    a, b, c = (float(v) for v in size)
+    if shape == SPHERE:
+        return np.array([a, a, a])
+    return np.array([a, a, b]) if shape in (CAPSULE, CYLINDER) else np.array([a, b, c])
+
+
 def _painted(m, kind: str, i: int, piece: _Piece, surface: Surface, key: tuple) -> tuple[Surface, Paint]:
     """A surface at its own size under the texture of its material."""
-    size = np.array(getattr(m, f"{kind}_size")[i], dtype=float)
+    size = render_size(int(getattr(m, f"{kind}_type")[i]), getattr(m, f"{kind}_size")[i])
     endless = key[:2] == ("plane", True)
     scale = np.array(key[-6:-3], dtype=float)
     surface = surface.scaled(scale)
