@@ -190,6 +190,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     def _vary(self) -> None:
         """Draw the parameters of the model that differ from world to world."""
+        self.sim.expand(*self.task.ranges)
         values = self.task.vary(self.worlds, Draws(self._np_random_seed, self._host_index, PARAMETERS))
         if not values:
             return
