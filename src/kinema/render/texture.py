@@ -212,15 +212,7 @@ def shape_coordinates(shape: int, x: wp.vec3, normal: wp.vec3, size: wp.vec3) ->
             uv = wp.vec2(around(x), 0.5 * (1.0 - x[2] / size[2]))
     elif shape == BOX:
         q = wp.cw_div(x, size)
-        a = q[1]  # faces +x and -x
-        b = q[2]
-        turn = normal[0]
-        if wp.abs(normal[1]) > 0.5:
-            a = q[0]
-            turn = -normal[1]
-        elif wp.abs(normal[2]) > 0.5:
-            a = q[0]
-            b = q[1] * normal[2]
-            turn = 1.0
-        uv = wp.vec2(0.5 * (1.0 + a * wp.sign(turn)), 0.5 * (1.0 - b))
+        a = wp.where(wp.abs(normal[0]) > 0.5, q[1], q[0])
+        b = wp.where(wp.abs(normal[2]) > 0.5, q[1], q[2])
+        uv = wp.vec2(0.5 * (1.0 + a), 0.5 * (1.0 - b))
     return uv
