@@ -51,21 +51,23 @@ class Simulation:
             much there is.
         capture_failures: Keep the last good state of every world for `last_failure`; costs a copy of the state a call
             of `step`.
+        solver: Who runs the worlds: "convex" (Kinema), "mujoco", or "mujoco-warp" (`kinema.bridge`, for comparison).
     """
 
     def __init__(
         self, source, worlds: int = 1, device=None, threads: int | None = None, *, on_overflow: str = "grow",
-        capture_failures: bool = True,
+        capture_failures: bool = True, solver: str = "convex",
     ):  # fmt: skip
         if worlds < 1:
             raise BuildError(f"worlds={worlds}: a simulation needs at least one world")
         self.model = load(source)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
         threads = cores if threads is None else threads
-        self.engine = Engine(self.model, worlds, device=device, threads=threads, on_overflow=on_overflow)
+        self.options = {"on_overflow": on_overflow, "solver": solver}
+        self.engine = _engine(solver, self.model, worlds, device, threads, on_overflow)
         self.document = document_of(source)
         self.recorder: Recorder | None = None
-        self.last_good = LastGood(self.engine) if capture_failures else None
+        self.last_good = LastGood(self.engine) if capture_failures and solver == "convex" else None
         self.m = ModelView(self)
         self.d = DataView(self)
 
@@ -141,7 +143,7 @@ class Simulation:
         arrays = self.engine.layout.arrays
         if name not in arrays:
             raise UnknownKey(f"no array named {name!r}{did_you_mean(name, arrays)}")
-        return arrays[name]
+        return self.engine.array(name)
 
     def torch(self, name: str):
         """The array of a field as a torch tensor of the same memory: what one writes, the other reads.
@@ -194,8 +196,7 @@ class Simulation:
         """A simulation of one world with the parameters that world has, at the initial state."""
         if not 0 <= world < self.worlds:
             raise BuildError(f"world {world}: the simulation has {self.worlds}")
-        one = Simulation(self.model, 1, self.engine.device, 1, on_overflow=self.engine.guard.on_overflow,
-                         capture_failures=False)  # fmt: skip
+        one = Simulation(self.model, 1, self.engine.device, 1, **self.options, capture_failures=False)
         expanded = set(self.engine.layout.expanded)
         values = changed_parameters(self.engine)
         put_parameters(one.engine, {n: v[world] if n in expanded else v for n, v in values.items()}, ())
@@ -234,6 +235,8 @@ class Simulation:
 
     def memory(self) -> Memory:
         """Bytes of all arrays on the device, by what they hold."""
+        if self.options["solver"] != "convex":
+            raise BuildError("memory is told of Kinema's own arrays: it needs solver='convex'")
         return measure(self)
 
     @classmethod
@@ -350,6 +353,20 @@ class Simulation:
         if not 0 <= keyframe < self.model.nkey:
             raise UnknownKey(f"keyframe {keyframe}: the model has {self.model.nkey}")
         return keyframe
+
+
+SOLVERS = {"convex": None, "mujoco": "c", "mujoco-warp": "warp"}
+"""Who can run worlds, and the backend of the bridge that does."""
+
+
+def _engine(solver: str, model: Any, worlds: int, device: Any, threads: int, on_overflow: str) -> Engine:
+    if solver not in SOLVERS:
+        raise BuildError(f"solver={solver!r}{did_you_mean(str(solver), SOLVERS)}: known are {', '.join(SOLVERS)}")
+    if solver == "convex":
+        return Engine(model, worlds, device=device, threads=threads, on_overflow=on_overflow)
+    from kinema.bridge.solver import bridge_engine  # an extra, imported on use
+
+    return bridge_engine(SOLVERS[solver], model, worlds, device=device, threads=threads)
 
 
 for _kind in KINDS:  # sim.body("torso"), sim.joint("knee"), ...
