@@ -243,7 +243,7 @@ class Renderer:
         canvas.depth = made("depth" in self.kinds, float)
         canvas.segmentation = made("segmentation" in self.kinds, wp.vec2i)
         canvas.t, canvas.item = made(colours, float), made(colours, int)
-        surfaces = colours and self.setting.has_surfaces
+        surfaces = colours and (self.setting.has_surfaces or not self.device.is_cuda)
         canvas.face, canvas.uv = made(surfaces, int), made(surfaces, wp.vec2)
         return canvas
 
@@ -297,17 +297,23 @@ class Renderer:
         else:
             self.setting.tree.refit()
 
+    def _features(self) -> Features:
+        setting = self.setting
+        has_tree = setting.tree is not None
+        if not self.device.is_cuda:
+            return Features(True, has_tree, textures=True, clear=True, mirror=True, shadows=True)
+        return Features(
+            setting.has_surfaces, has_tree, textures=setting.has_textures, clear=setting.is_clear,
+            mirror=setting.scene.sky.mirror >= 0, shadows=setting.casts_shadows,
+        )  # fmt: skip
+
     def _record(self) -> list[list[wp.Launch]]:
         """Launches of the drawing kernels, each split into ranges of pixels."""
         setting, colours = self.setting, "rgb" in self.kinds
-        seeing = Features(surfaces=setting.has_surfaces, tree=setting.tree is not None)
-        kernels = [look_kernel(seeing, colours)]
+        features = self._features()
+        kernels = [look_kernel(Features(surfaces=features.surfaces, tree=features.tree), colours)]
         if colours:
-            painting = Features(
-                surfaces=seeing.surfaces, tree=seeing.tree, textures=setting.has_textures, clear=setting.is_clear,
-                mirror=setting.scene.sky.mirror >= 0, shadows=setting.casts_shadows,
-            )  # fmt: skip
-            kernels.append(paint_kernel(painting))
+            kernels.append(paint_kernel(features))
         canvas = self.canvas
         total = len(self.worlds) * canvas.cameras * canvas.across * canvas.down * TILE_WIDTH * TILE_HEIGHT
         parts = 1

@@ -34,8 +34,9 @@ from kinema.render.texture import Textures, upload_textures
 from kinema.render.triangles import Surfaces, upload_surfaces
 
 SKYBOX = 2  # mjtTexture
-TREE_ITEMS = 48
-"""From so many items on a tree is walked; below, going through the list of balls is faster."""
+TREE_FROM = {"cpu": 1, "cuda": 40}
+"""From so many items on a tree is walked; below, going through the list of balls is faster. On a CPU the tree wins from
+about ten items on and never loses much, so there it is always taken and one kernel serves all scenes."""
 
 
 @wp.struct
@@ -143,7 +144,9 @@ def build(m, items: Items, worlds: np.ndarray, device, *, shadows: bool = True, 
     """Upload everything; `worlds` are the worlds drawn, one a slot."""
     items = _ordered(items)
     surfaces = upload_surfaces(m, items, device)
-    placed, bvh = _placed(items, worlds, device, TREE_ITEMS < len(items) if tree is None else tree)
+    if tree is None:
+        tree = np.sum(items.shape != PLANE) >= TREE_FROM["cuda" if device.is_cuda else "cpu"]
+    placed = _placed(items, worlds, device, tree)
     scene = Scene()
     scene.look = _look(items, surfaces, len(worlds), device)
     scene.placed = placed
@@ -152,7 +155,7 @@ def build(m, items: Items, worlds: np.ndarray, device, *, shadows: bool = True, 
     scene.textures = upload_textures(m, device)
     textured = bool(np.any(items.texture >= 0)) or scene.sky.texture >= 0
     return Setting(
-        scene, items, surfaces, bvh, has_surfaces=bool(surfaces.kept), has_textures=textured,
+        scene, items, surfaces, None, has_surfaces=bool(surfaces.kept), has_textures=textured,
         is_clear=bool(np.any(items.rgba[:, 3] < 0.995)) or bool(np.any(items.shape == PLANE)),
         casts_shadows=shadows and bool(np.any(scene.lights.castshadow.numpy())),
     )  # fmt: skip
@@ -202,7 +205,7 @@ def shared_rows(values: np.ndarray, dtype, slots: int, device) -> wp.array:
     return view
 
 
-def _placed(items: Items, worlds: np.ndarray, device, tree: bool) -> tuple[Placed, wp.Bvh | None]:
+def _placed(items: Items, worlds: np.ndarray, device, tree: bool) -> Placed:
     slots, count = len(worlds), len(items)
     listed = int(np.sum(items.shape == PLANE)) if tree else count
     placed = Placed()
@@ -216,7 +219,7 @@ def _placed(items: Items, worlds: np.ndarray, device, tree: bool) -> tuple[Place
     placed.upper = wp.zeros(max(slots * in_tree, 1), dtype=wp.vec3, device=device)
     placed.root = wp.zeros(slots, dtype=int, device=device)
     placed.listed, placed.count = listed, count
-    return placed, None
+    return placed
 
 
 def plant(setting: Setting) -> None:

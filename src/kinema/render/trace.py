@@ -2,7 +2,8 @@
 
 Items are passed over quickly by the ball around each; with many items a tree is walked instead of the list. Of hits at
 one distance the item that comes first in the table wins, whatever the order of the search, so pictures are repeatable.
-Functions are made for a scene's `Features`: what a scene has not, its kernels do not contain.
+Functions are made for a scene's `Features`: on CUDA, where registers are dear, kernels do not contain what a scene has
+not; on the CPU, where compiling is, one kernel has everything.
 """
 
 from __future__ import annotations
