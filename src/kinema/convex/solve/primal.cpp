@@ -180,7 +180,10 @@ auto start_at = [&]() -> float {  // residuals, forces and states at a; returns 
 #if KN_LANES == 1
 for (int t = 0; t < ntree; ++t)  // trees without rows
     if (first_row[root_of[t]] < 0)
-        for (int i = tree_adr[t]; i < tree_adr[t] + tree_num[t]; ++i) a[i] = KN_AT(d.frc.qacc_smooth, i);
+        for (int i = tree_adr[t]; i < tree_adr[t] + tree_num[t]; ++i) {
+            KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i);
+            KN_AT(d.frc.qfrc_constraint, i) = 0.0f;
+        }
 #endif
 
 // trees coupled in H: by a row, or by eliminating a tree that couples both
@@ -487,15 +490,24 @@ for (;; ++iter) {
     if ((KN_NEWTON && !changed && fabsf(alpha - 1.0f) < 1e-3f) || -scale * gain < tolerance) { ++iter; break; }
 }
 iterations = wp::max(iterations, iter);
-}
 
-KN_EACH(i, nv) x[i] = 0.0f;
+// J' f, unless rounding of stiff rows has spoilt it: where no descent is left, M (a - a_s) is the same force
+KN_DOFS(i) x[i] = 0.0f;
 KN_SYNC();
-for (int k = 0; k < nefc; ++k) add_row(k, x, 1.0f);
-KN_SYNC();
-KN_EACH(i, nv) {
-    KN_AT(d.frc.qfrc_constraint, i) = x[i];
+KN_ALL_ROWS(k) add_row(k, x, 1.0f);
+float rest = 0.0f, size = 0.0f;
+KN_DOFS(i) {
+    g[i] = Ma[i] - KN_AT(d.frc.qfrc_smooth, i);
+    rest += (g[i] - x[i]) * (g[i] - x[i]);
+    size += g[i] * g[i];
+}
+KN_SUM(rest); KN_SUM(size);
+const bool spoilt = KN_NEWTON && iter < maxiter && rest > 1e-6f * size && scale * sqrtf(rest) > 10.0f * tolerance;
+KN_DOFS(i) {
+    KN_AT(d.frc.qfrc_constraint, i) = spoilt ? g[i] : x[i];
     KN_AT(d.frc.qacc, i) = a[i];
 }
+}
+
 if (lane == 0) KN_ROW(int, d.solver.niter)[0] = iterations;
 KN_SYNC();
