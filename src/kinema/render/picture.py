@@ -25,8 +25,9 @@ LOOKS = (
 
 def render(
     sim, camera=None, width: int = 320, height: int = 240, *, worlds: int | Sequence[int] | None = None,
-    kind: str = "rgb", shadows: bool = True, antialias: bool = True, geom_groups: Collection[int] = GROUPS,
-    site_groups: Collection[int] = GROUPS, tendon_groups: Collection[int] = GROUPS, refresh: bool = True,
+    kind: str = "rgb", shadows: bool = True, reflections: bool = True, antialias: bool = True,
+    geom_groups: Collection[int] = GROUPS, site_groups: Collection[int] = GROUPS,
+    tendon_groups: Collection[int] = GROUPS, refresh: bool = True,
 ) -> np.ndarray:  # fmt: skip
     """Pictures of worlds in their present state.
 
@@ -37,6 +38,7 @@ def render(
         worlds: Which worlds: an index, indices or booleans; None: all.
         kind: "rgb", "depth" or "segmentation".
         shadows: Whether lights cast shadows.
+        reflections: Whether a material with reflectance mirrors.
         antialias: Smooth the outlines of things.
         geom_groups, site_groups, tendon_groups: Groups that are drawn.
         refresh: Compute poses from the state first; False draws them as the last step or forward left them.
@@ -48,13 +50,13 @@ def render(
     chosen = None if worlds is None else tuple(np.atleast_1d(np.asarray(worlds)).tolist())
     groups = tuple(tuple(sorted(g)) for g in (geom_groups, site_groups, tendon_groups))
     look = hash(tuple(np.asarray(getattr(sim.model, name)).tobytes() for name in LOOKS))
-    key = (camera, width, height, chosen, kind, shadows, antialias, groups, look)
+    key = (camera, width, height, chosen, kind, shadows, reflections, antialias, groups, look)
     kept = vars(sim).setdefault("_renderers", {})
     renderer = kept.pop(key, None)
     if renderer is None:
         renderer = Renderer(
-            sim, camera, width, height, kinds=(kind,), worlds=worlds, shadows=shadows, antialias=antialias,
-            geom_groups=geom_groups, site_groups=site_groups, tendon_groups=tendon_groups,
+            sim, camera, width, height, kinds=(kind,), worlds=worlds, shadows=shadows, reflections=reflections,
+            antialias=antialias, geom_groups=geom_groups, site_groups=site_groups, tendon_groups=tendon_groups,
         )  # fmt: skip
     kept[key] = renderer  # the newest last
     while len(kept) > KEPT:

@@ -32,6 +32,7 @@ from kinema.render.trace import Features, Hit, nearest_of
 
 KINDS = ("rgb", "depth", "segmentation")
 TILE_WIDTH, TILE_HEIGHT = 8, 4
+BLOCK = 128  # CUDA threads of a block: four tiles
 PARTS = 8  # ranges of pixels a thread: some parts of a picture are slower than others
 SMALL = 4096  # pixels that are not worth sharing out
 pass_by_reference(Scene, Views)
@@ -84,7 +85,7 @@ def look_kernel(features: Features, colours: bool) -> wp.Kernel:
     """First hit of every pixel's ray: depth and object, and the hit itself for colours."""
     nearest = nearest_of(features)
 
-    @wp.kernel(enable_backward=False, module="unique")
+    @wp.kernel(enable_backward=False, module="unique", grid_stride=False)
     def look(scene: Scene, views: Views, canvas: Canvas, first: int):
         p = pixel_of(canvas, first + wp.tid())
         if p.x >= canvas.width or p.y >= canvas.height:
@@ -133,7 +134,7 @@ def paint_kernel(features: Features) -> wp.Kernel:
     nearest = nearest_of(features)
     radiance = radiance_of(features)
 
-    @wp.kernel(enable_backward=False, module="unique")
+    @wp.kernel(enable_backward=False, module="unique", grid_stride=False, module_options={"fast_math": True})
     def paint(scene: Scene, views: Views, canvas: Canvas, first: int):
         p = pixel_of(canvas, first + wp.tid())
         if p.x >= canvas.width or p.y >= canvas.height:
@@ -190,6 +191,7 @@ class Renderer:
         kinds: Which pictures to draw: "rgb", "depth", "segmentation".
         worlds: Which worlds are drawn: indices; None: all.
         shadows: Whether lights cast shadows (where the model says so).
+        reflections: Whether a material with reflectance mirrors.
         antialias: Smooth the outlines of things.
         geom_groups, site_groups, tendon_groups: Groups that are drawn.
         threads: CPU threads; None: one a core.
@@ -202,7 +204,7 @@ class Renderer:
 
     def __init__(
         self, sim, cameras=None, width: int = 320, height: int = 240, *, kinds: Collection[str] = ("rgb",),
-        worlds: Sequence[int] | None = None, shadows: bool = True, antialias: bool = False,
+        worlds: Sequence[int] | None = None, shadows: bool = True, reflections: bool = True, antialias: bool = False,
         geom_groups: Collection[int] = GROUPS, site_groups: Collection[int] = GROUPS,
         tendon_groups: Collection[int] = GROUPS, threads: int | None = None,
     ):  # fmt: skip
@@ -221,7 +223,7 @@ class Renderer:
             [view_of(model, camera, width, height) for camera in cameras], len(self.worlds), self.device
         )
         items = items_of(model, geom_groups=geom_groups, site_groups=site_groups, tendon_groups=tendon_groups)
-        self.setting = scenes.build(model, items, self.worlds, self.device, shadows=shadows)
+        self.setting = scenes.build(model, items, self.worlds, self.device, shadows=shadows, reflections=reflections)
         self.canvas = self._canvas(len(cameras), antialias)
         self.rgb, self.depth, self.segmentation = self.canvas.rgb, self.canvas.depth, self.canvas.segmentation
         self._threads = threads or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
@@ -324,7 +326,7 @@ class Renderer:
             [
                 wp.launch(
                     kernel, dim=last - first, inputs=[setting.scene, self.views, canvas, first], device=self.device,
-                    record_cmd=True,
+                    record_cmd=True, block_dim=BLOCK,
                 )
                 for first, last in zip(bounds[:-1], bounds[1:], strict=True)
             ]

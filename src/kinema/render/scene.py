@@ -140,7 +140,8 @@ class Setting:
     casts_shadows: bool
 
 
-def build(m, items: Items, worlds: np.ndarray, device, *, shadows: bool = True, tree: bool | None = None) -> Setting:
+def build(m, items: Items, worlds: np.ndarray, device, *, shadows: bool = True, reflections: bool = True,
+          tree: bool | None = None) -> Setting:  # fmt: skip
     """Upload everything; `worlds` are the worlds drawn, one a slot."""
     items = _ordered(items)
     surfaces = upload_surfaces(m, items, device)
@@ -151,7 +152,7 @@ def build(m, items: Items, worlds: np.ndarray, device, *, shadows: bool = True, 
     scene.look = _look(items, surfaces, len(worlds), device)
     scene.placed = placed
     scene.lights = _lights(m, len(worlds), device, shadows)
-    scene.sky = _sky(m, items, scene.lights)
+    scene.sky = _sky(m, items, scene.lights, reflections)
     scene.textures = upload_textures(m, device)
     textured = bool(np.any(items.texture >= 0)) or scene.sky.texture >= 0
     return Setting(
@@ -271,7 +272,7 @@ def _lights(m, slots: int, device, shadows: bool) -> Lights:
     return lights
 
 
-def _sky(m, items: Items, lights: Lights) -> Sky:
+def _sky(m, items: Items, lights: Lights, reflections: bool) -> Sky:
     sky, head, extent = Sky(), m.vis.headlight, float(m.stat.extent)
     boxes = [i for i in range(m.ntex) if int(m.tex_type[i]) == SKYBOX]
     sky.texture = boxes[0] if boxes else -1
@@ -291,7 +292,7 @@ def _sky(m, items: Items, lights: Lights) -> Sky:
     flat = np.isin(items.shape, (PLANE, BOX)) & (items.look[:, 3] > 0) & (items.rgba[:, 3] >= 0.995)
     order = np.lexsort((items.owner, items.objtype))  # MuJoCo's order, before planes were put first
     mirrors = [int(i) for i in order if flat[i]]
-    sky.mirror = mirrors[0] if mirrors else -1
+    sky.mirror = mirrors[0] if mirrors and reflections else -1
     return sky
 
 
