@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+DEMO   := $(VENV)/.demo
 
 # Packages that only carry models or peers for side-by-side tests; their own dependencies are not needed.
 CARRIERS := brax mujoco-mjx newton==1.7.0
 
 .PHONY: demo test lint bench clean
-demo: $(STAMP)
+demo: $(DEMO)
 	$(BIN)/python examples/demo.py
 
 test: $(STAMP)
@@ -25,6 +26,12 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --editable ".[dev]"
 	$(BIN)/pip install --quiet --no-deps $(CARRIERS)
+	touch $@ $(DEMO)
+
+# What the demo needs, which is much less than what the tests need.
+$(DEMO): pyproject.toml
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable ".[mujoco,plot,video,view]"
 	touch $@
 
 clean:

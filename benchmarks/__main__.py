@@ -9,6 +9,8 @@ here = pathlib.Path(__file__).parent
 names = list(itertools.takewhile(lambda word: not word.startswith("-"), sys.argv[1:]))
 options = sys.argv[1 + len(names) :]
 for name in names or sorted(path.stem for path in here.glob("*.py") if not path.stem.startswith("_")):
-    print(f"== {name}", flush=True)
-    sys.argv = [f"benchmarks {name}", *options]
-    importlib.import_module(f"benchmarks.{name}").main()
+    module = importlib.import_module(f"benchmarks.{name}")
+    if hasattr(module, "main"):  # others help to write benchmarks
+        print(f"== {name}", flush=True)
+        sys.argv = [f"benchmarks {name}", *options]
+        module.main()

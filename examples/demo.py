@@ -1,87 +1,183 @@
-"""The main job, run by `make demo`: compose a model, build it into many worlds, simulate it, check it with MuJoCo.
+"""The main job, run by `make demo`: a humanoid in many worlds, each pushed another way. Which of them stay upright?
 
-    python examples/demo.py [worlds] [steps]
+    python examples/demo.py [--worlds 256] [--steps 600] [--device cpu] [--out out]
+
+The model is composed (a humanoid from a file, a backpack attached to it), compiled, compared with MuJoCo where that is
+installed, and simulated. A picture of the outcome is left in out/, and, where the extras for them are installed, a
+strip of frames and a page that plays the motion.
 """
 
-import sys
+from __future__ import annotations
+
+import argparse
 import time
+from pathlib import Path
 
 import numpy as np
+import warp as wp
 
 from kinema import Simulation, mjcf
+from kinema.errors import MissingExtra, need
+from kinema.recording import Recording
+
+HUMANOID = Path(__file__).parent / "models" / "humanoid.xml"
+FASTEST_PUSH = 0.5  # m/s
+UPRIGHT = 0.7  # m, height of the pelvis; standing it is 0.96
 
 
-def leg(name: str) -> mjcf.RootElement:
-    """A hip and a knee, each with its servo."""
-    model = mjcf.RootElement(model=name)
-    model.default.joint.damping = 1
-    model.default.geom.set_attributes(type="capsule", size=[0.03])
-    thigh = model.worldbody.add("body", name="thigh")
-    hip = thigh.add("joint", name="hip", axis=[0, 1, 0], range=[-60, 60])
-    thigh.add("geom", fromto=[0, 0, 0, 0.1, 0, -0.1])
-    shin = thigh.add("body", name="shin", pos=[0.1, 0, -0.1])
-    knee = shin.add("joint", name="knee", axis=[0, 1, 0], range=[-90, 30])
-    shin.add("geom", fromto=[0, 0, 0, 0, 0, -0.2])
-    for joint in (hip, knee):
-        model.actuator.add("position", name=joint.name, joint=joint, kp=20, ctrlrange=[-1, 1])
-    return model
+def compose() -> mjcf.RootElement:
+    """A humanoid with a backpack."""
+    humanoid = mjcf.from_path(HUMANOID)
+    pack = mjcf.RootElement(model="backpack")
+    pack.worldbody.add("geom", name="bag", type="box", size=[0.05, 0.12, 0.16], pos=[-0.05, 0, 0], mass=3)
+    humanoid.find("site", "back").attach(pack)  # its names become backpack/bag, ...
+    return humanoid
 
 
-def walker(legs: int = 4) -> mjcf.RootElement:
-    """A torso on the ground plane with legs attached around it."""
-    model = mjcf.RootElement(model="walker")
-    model.worldbody.add("geom", type="plane", size=[10, 10, 0.1])
-    torso = model.worldbody.add("body", name="torso", pos=[0, 0, 0.45])
-    torso.add("freejoint")
-    torso.add("geom", type="ellipsoid", size=[0.2, 0.2, 0.08], mass=4)
-    for i in range(legs):
-        angle = 360 * i / legs
-        at = [0.18 * np.cos(np.radians(angle)), 0.18 * np.sin(np.radians(angle)), 0]
-        torso.add("site", name=f"hip{i}", pos=at, euler=[0, 0, angle]).attach(leg(f"leg{i}"))
-    return model
+def pushes(worlds: int, seed: int = 0) -> np.ndarray:
+    """A horizontal velocity for every world [m/s]: evenly over a disc."""
+    rng = np.random.default_rng(seed)
+    angle, speed = rng.uniform(0, 2 * np.pi, worlds), FASTEST_PUSH * np.sqrt(rng.uniform(0, 1, worlds))
+    return speed[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
-def agreement(model: mjcf.RootElement, sim: Simulation, ctrl: np.ndarray, steps: int) -> str:
-    """How far world 0 is from MuJoCo after a few steps of the same motion."""
+def start(sim: Simulation, push: np.ndarray) -> None:
+    """Everybody stands, and is pushed."""
+    sim.reset(keyframe="stand")
+    velocity = np.zeros((sim.worlds, sim.model.nv))
+    velocity[:, :2] = push
+    sim.set_state(qvel=velocity)
+
+
+def agreement(model: mjcf.RootElement, sim: Simulation, push: np.ndarray, steps: int = 50) -> str:
+    """How far world 0 is from MuJoCo after the same push."""
     try:
-        import mujoco
-    except ImportError:
-        return "MuJoCo is not installed: not compared"
+        mujoco = need("mujoco", "mujoco", "Comparisons")
+    except MissingExtra as error:
+        return f"not compared with MuJoCo: {error}"
     m = mujoco.MjModel.from_xml_string(model.to_xml_string(), model.get_assets())
     d = mujoco.MjData(m)
-    d.ctrl[:] = ctrl[0]
+    mujoco.mj_resetDataKeyframe(m, d, 0)
+    d.qvel[:2] = push[0]
     mujoco.mj_step(m, d, steps)
-    sim.reset()
-    sim.set_state(ctrl=ctrl)
+    start(sim, push)
     sim.step(steps)
-    return f"largest difference to MuJoCo's qpos after {steps} steps: {np.abs(sim.d.qpos[0] - d.qpos).max():.1e}"
+    off = np.abs(sim.d.qpos[0] - d.qpos).max()
+    return f"largest difference to MuJoCo's qpos after {steps} steps: {off:.1e} (float32 against float64)"
 
 
-def main(worlds: int = 256, steps: int = 500) -> None:
-    model = walker()
-    print(model.find("body", "torso").to_xml_string(self_only=True).strip())
-    print("joints:   ", ", ".join(joint.full_identifier for joint in model.find_all("joint")))
+def simulate(sim: Simulation, push: np.ndarray, steps: int) -> tuple[Recording, float]:
+    """Run all worlds with a progress bar; frames of every 30th of a second, and the seconds it took."""
+    from rich.progress import track
+
+    start(sim, push)
+    every = max(1, round(1 / (30 * float(sim.model.opt.timestep))))
+    sim.record(every)
+    begin = time.perf_counter()
+    for done in track(range(0, steps, every), description=f"{sim.worlds} worlds"):
+        sim.step(min(every, steps - done))
+    sim.array("qpos").numpy()  # on a GPU: wait
+    return sim.stop_recording(), time.perf_counter() - begin
+
+
+def report(sim: Simulation, recording: Recording, steps: int, seconds: float) -> None:
+    """The table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    rate = sim.worlds * steps / seconds
+    standing = recording.qpos[-1, :, 2] > UPRIGHT
+    table = Table(show_header=False)
+    for row in (
+        ("device", str(sim.engine.device)),
+        ("worlds x steps", f"{sim.worlds} x {steps}"),
+        ("steps/s", f"{rate:,.0f}"),
+        ("x real time", f"{rate * recording.timestep:,.0f}"),
+        ("contacts a world", f"{sim.d.ncon.mean():.1f}"),
+        ("still standing", f"{standing.sum()} of {sim.worlds}"),
+        ("worlds gone bad", str(len(sim.trouble()))),
+    ):
+        table.add_row(*row)
+    Console().print(table)
+
+
+def draw(recording: Recording, push: np.ndarray, path: Path) -> None:
+    """Who stood and who fell: by push, and over time."""
+    need("matplotlib", "plot", "Plots").use("Agg")
+    pyplot = need("matplotlib.pyplot", "plot", "Plots")
+    heights = recording.qpos[:, :, 2]
+    fig, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    dots = left.scatter(*push.T, c=heights[-1], cmap="viridis", vmin=0, vmax=1, s=22)
+    left.set(title="Every world a push", xlabel="forward [m/s]", ylabel="to the left [m/s]", aspect="equal")
+    fig.colorbar(dots, ax=left, label="height of the pelvis at the end [m]")
+    colors = pyplot.get_cmap("plasma")(np.linalg.norm(push, axis=1) / FASTEST_PUSH)
+    for world, color in enumerate(colors):
+        right.plot(recording.time[:, world], heights[:, world], color=color, linewidth=0.7, alpha=0.7)
+    right.set(title="Height of the pelvis", xlabel="time [s]", ylabel="[m]", ylim=(0, None))
+    fig.savefig(path, dpi=120)
+    pyplot.close(fig)
+
+
+def film(model, recording: Recording, push: np.ndarray, path: Path, frames: int = 8) -> None:
+    """The world that was pushed least and the one that was pushed most, as two strips."""
+    need("PIL", "video", "Pictures")
+    from kinema.render import filmstrip, write_png
+
+    speed = np.linalg.norm(push, axis=1)
+    two = recording.of_worlds([speed.argmin(), speed.argmax()])
+    sim = Simulation(model, 2, "cpu")
+    pictures = []
+    for k in np.linspace(0, len(two) - 1, frames).astype(int):
+        sim.set_state(**two.frame(k))
+        pictures.append(sim.render("side", 240, 240))
+    write_png(path, filmstrip([frame[world] for world in range(2) for frame in pictures], columns=frames))
+
+
+def page(model, recording: Recording, path: Path, worlds: int = 9) -> None:
+    """Some worlds as a page that plays in any browser, offline."""
+    need("viser", "view", "Pages")
+    from kinema.viewer import write_html
+
+    some = recording.of_worlds(range(min(worlds, len(recording.worlds))))
+    write_html(some, path, sim=Simulation(model, len(some.worlds), "cpu"))
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--worlds", type=int, default=256)
+    parser.add_argument("--steps", type=int, default=600)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for pictures")
+    args = parser.parse_args(argv)
+
+    wp.config.log_level = wp.LOG_WARNING  # no line a kernel
+    model = compose()
+    bodies, bag = model.find_all("body"), model.find("geom", "backpack/bag")
+    print(f"composed: a humanoid of {len(bodies)} bodies, with {bag.full_identifier} at the site 'back'")
 
     begin = time.perf_counter()
-    sim = Simulation(model, worlds=worlds)
+    sim = Simulation(model, worlds=args.worlds, device=args.device)
+    print("compiling kernels, once for a kind of model (half a minute on two cores) ...", flush=True)
     sim.forward()
-    print(f"{sim!r}, ready in {time.perf_counter() - begin:.1f} s (kernels are compiled on first use)")
+    print(f"{sim!r}, ready after {time.perf_counter() - begin:.1f} s")
 
-    ctrl = np.random.default_rng(0).uniform(-0.5, 0.5, (worlds, sim.model.nu))  # every world its own pose to hold
-    print(agreement(model, sim, ctrl, 50))
+    push = pushes(args.worlds)
+    print(agreement(model, sim, push))
+    recording, seconds = simulate(sim, push, args.steps)
+    report(sim, recording, args.steps, seconds)
 
-    sim.reset()
-    sim.set_state(ctrl=ctrl)
-    begin = time.perf_counter()
-    sim.step(steps)
-    elapsed = time.perf_counter() - begin
-    sim.check()
-    heights = sim.d.qpos[:, 2]
-    rate = worlds * steps / elapsed
-    print(f"{worlds} worlds x {steps} steps: {rate:,.0f} steps/s, {rate * sim.m.timestep:.0f} x real time")
-    print(f"height of the torso: {heights.min():.3f} to {heights.max():.3f} m")
-    print(f"contacts a world: {sim.d.ncon.mean():.1f}")
+    args.out.mkdir(parents=True, exist_ok=True)
+    for name, write in (
+        ("demo.png", lambda path: draw(recording, push, path)),
+        ("demo_strip.png", lambda path: film(sim.model, recording, push, path)),
+        ("demo.html", lambda path: page(sim.model, recording, path)),
+    ):
+        try:
+            write(args.out / name)
+            print(f"wrote {args.out / name}")
+        except MissingExtra as error:
+            print(f"no {name}: {error}")
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()

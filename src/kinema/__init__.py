@@ -15,6 +15,7 @@ _PUBLIC = {
     ),
     "Simulation": "kinema.simulation",
     "SolverConvex": "kinema.solvers",
+    "SolverMuJoCo": "kinema.solvers",
 }  # fmt: skip
 
 

@@ -56,3 +56,34 @@ LIMBS = """
   </keyframe>
 </mujoco>
 """
+
+REMEMBERING = """
+<mujoco>
+  <option timestep="0.01"/>
+  <extension>
+    <plugin plugin="mujoco.pid">
+      <instance name="hold">
+        <config key="kp" value="20"/><config key="ki" value="8"/><config key="kd" value="1"/>
+        <config key="slewmax" value="3"/>
+      </instance>
+    </plugin>
+  </extension>
+  <worldbody>
+    <geom type="plane" size="2 2 .1"/>
+    <body name="ball" pos="0 0 .3"><freejoint/><geom size=".1" mass="1"/></body>
+    <body name="arm" pos="0 1 1">
+      <joint name="a" axis="0 1 0" damping="0.1"/>
+      <geom type="capsule" fromto="0 0 0 0.4 0 0" size=".04" contype="0" conaffinity="0"/>
+    </body>
+  </worldbody>
+  <actuator>
+    <plugin joint="a" plugin="mujoco.pid" instance="hold" actdim="2"/>
+    <motor joint="a" delay=".03" nsample="5"/>
+  </actuator>
+  <sensor>
+    <jointpos joint="a" delay=".025" nsample="5" interp="linear"/>
+    <jointvel joint="a" interval=".03" nsample="3"/>
+  </sensor>
+</mujoco>
+"""
+"""A state of every sort: warm start of contacts, plugin's activations, past controls and readings."""

@@ -18,6 +18,7 @@ CHUNK = STEPS // 10
 ALLOWED = 0.035  # depth at which a body that lands at 4 m/s stops, by the default stiffness (MuJoCo: 28 mm) [m]
 
 WALL = '<geom type="box" size="{0} {1} .5" pos="{2} {3} .5"/>'
+LID = '<geom type="box" size=".6 .6 .05" pos="0 0 1.05"/>'
 SHAPES = (
     '<geom type="sphere" size=".08"/>',
     '<geom type="capsule" size=".05 .08"/>',
@@ -29,16 +30,20 @@ SHAPES = (
 
 
 def scene() -> mujoco.MjModel:
-    """A pen with one body of each shape, stirred by shaking gravity's direction through `xfrc_applied`."""
+    """A closed pen with one body of each shape, stirred by shaking gravity's direction through `xfrc_applied`.
+
+    The integrator treats gyroscopic forces implicitly: with explicit ones a body that spins fast gains energy in the
+    air until it is lost, in MuJoCo as here.
+    """
     sides = ((0.5, 0.05, 0, 0.5), (0.5, 0.05, 0, -0.5), (0.05, 0.5, 0.5, 0), (0.05, 0.5, -0.5, 0))
-    walls = "".join(WALL.format(*side) for side in sides)
+    walls = "".join(WALL.format(*side) for side in sides) + LID
     bodies = "".join(
         f'<body pos="{0.2 * (i % 3) - 0.2} {0.25 * (i // 3) - 0.12} {0.2 + 0.05 * i}"><freejoint/>{shape}</body>'
         for i, shape in enumerate(SHAPES)
     )
     return mujoco.MjModel.from_xml_string(f"""
         <mujoco>
-          <option timestep=".004"/>
+          <option timestep=".004" integrator="implicit"/>
           <asset><mesh name="wedge" vertex="-.07 -.07 -.05 .07 -.07 -.05 -.07 .07 -.05 .07 .07 -.05 0 0 .08"/></asset>
           <worldbody><geom type="plane" size="2 2 1"/>{walls}{bodies}</worldbody>
         </mujoco>""")
@@ -73,7 +78,7 @@ def test_tumbling_shapes():
         assert np.isfinite(qpos).all() and not engine.read("status").any()
         place = qpos.reshape(WORLDS, -1, 7)[:, :, :3]
         assert (place[:, :, 2] > 0.0).all(), "a body fell through the floor"
-        assert (np.abs(place[:, :, :2]) < 0.75).all() or (place[:, :, 2] > 0.9).any(), "a body went through a wall"
+        assert (place[:, :, 2] < 1.0).all() and (np.abs(place[:, :, :2]) < 0.45).all(), "a body left the pen"
         dist = engine.read("contact_dist")
         used = np.arange(dist.shape[1]) < count[:, None]
         deepest = min(deepest, float(dist[used].min(initial=0.0)))

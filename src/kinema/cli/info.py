@@ -9,13 +9,14 @@ import argparse
 import json
 from collections import Counter
 
-from kinema.cli.arguments import add_device, add_model
+from kinema.cli.arguments import add_device, add_model, count
 
 SUMMARY = "Show what is in a model."
 EXAMPLES = """\
 examples:
   kinema info robot.xml
   kinema info robot.xml --depth 3          only the first three levels of the tree
+  kinema info robot.xml --worlds 8192      how much memory they take
   kinema info robot.xml --json
 """
 
@@ -36,6 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--depth", type=int, default=None, metavar="N", help="levels of the tree to show (default: all)"
     )
+    parser.add_argument("--worlds", type=count(), default=1024, metavar="N", help="worlds to tell the memory of")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     add_device(parser)
 
@@ -55,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         "plugins": plugins(compilation),
         "warnings": list(model.warnings),
     }
-    told |= cost(model, device)
+    told |= cost(model, args.worlds, device)
     if args.json:
         told["tree"] = [line.strip() for line in tree(model, None)]
         print(json.dumps(told, indent=2))
@@ -161,21 +163,17 @@ def plugins(compilation) -> list[str]:
     return [f"{name} x {number}" if number > 1 else name for name, number in found.items()]
 
 
-def cost(model, device: str) -> dict[str, object]:
-    """Bytes a world takes, and what of the model cannot be simulated."""
+def cost(model, worlds: int, device: str) -> dict[str, object]:
+    """Bytes on the device, and what of the model cannot be simulated."""
     from kinema.errors import KinemaError
     from kinema.simulation import Simulation
 
     try:
-        one, two = (Simulation(model, worlds, device) for worlds in (1, 2))
+        memory = Simulation.estimate(model, worlds, device)
     except KinemaError as error:
-        return {"bytes a world": None, "unsupported": [str(error)]}
-    return {"bytes a world": _bytes(two) - _bytes(one), "unsupported": []}
-
-
-def _bytes(sim) -> int:
-    arrays = sim.engine.layout.arrays.values()
-    return sum(getattr(array, "stored", array).capacity for array in arrays)
+        return {"memory": None, "unsupported": [str(error)]}
+    each, once = sum(memory.per_world.values()), sum(memory.shared.values())
+    return {"memory": {"a world": each, "shared": once, "worlds": worlds, "total": memory.total}, "unsupported": []}
 
 
 def show(told: dict, lines: list[str]) -> None:
@@ -190,8 +188,9 @@ def show(told: dict, lines: list[str]) -> None:
     rows = [*told["features"].items(), ("mass", f"{told['mass']:g} kg")]
     if told["plugins"]:
         rows.append(("plugins", ", ".join(told["plugins"])))
-    if told["bytes a world"] is not None:
-        rows.append(("memory a world", size(told["bytes a world"])))
+    if told["memory"]:
+        each, total = size(told["memory"]["a world"]), size(told["memory"]["total"])
+        rows.append(("memory", f"{each} a world; {told['memory']['worlds']} worlds and the model: {total}"))
     rows += [("warning", text) for text in told["warnings"]]
     rows += [("cannot be simulated", text) for text in told["unsupported"]]
     table(("", ""), rows, title="features")

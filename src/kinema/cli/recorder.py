@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kinema.errors import BuildError, ResourceError, did_you_mean, need
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from kinema.recording import Recording
     from kinema.simulation import Simulation
 
@@ -53,9 +56,10 @@ def begin(sim: Simulation, path: str, fps: float | None) -> None:
     sim.record(every, worlds=range(min(shown, sim.worlds)))
 
 
-def write(recording: Recording, path: str, *, camera: str | None, size: str) -> None:
-    """Write what was recorded."""
+def write(recording: Recording, path: str, model, *, camera: str | None, size: str) -> None:
+    """Write what was recorded of a model."""
     from kinema.cli.terminal import note, waiting
+    from kinema.simulation import Simulation
 
     ending = Path(path).suffix.lower()
     with waiting(f"writing {path} ({len(recording)} frames)"):
@@ -64,40 +68,24 @@ def write(recording: Recording, path: str, *, camera: str | None, size: str) -> 
         elif ending == ".html":
             from kinema.viewer import write_html
 
-            write_html(recording, path)
+            write_html(recording, path, sim=Simulation(model, len(recording.worlds), "cpu"))
         else:
-            write_film(recording, path, camera=camera, size=picture_size(size))
+            write_film(recording, path, model, camera=camera, size=picture_size(size))
     note(f"wrote {path}")
 
 
-def write_film(recording: Recording, path: str, *, camera: str | None, size: tuple[int, int]) -> None:
+def write_film(recording: Recording, path: str, model, *, camera: str | None, size: tuple[int, int]) -> None:
     """Draw the first world of a recording frame by frame into a video or an animated picture."""
+    from kinema.render import write_video
     from kinema.simulation import Simulation
 
     first = recording.of_worlds(0)
-    sim = Simulation(recording.source, 1, "cpu")
+    sim = Simulation(model, 1, "cpu")
     chosen = int(camera) if camera is not None and camera.isdigit() else camera
-    width, height = size
-    pictures = (sim.render(camera=chosen, width=width, height=height)[0] for _ in sim.replay(first))
-    seconds = recording.every * recording.timestep
-    if path.lower().endswith(".mp4"):
-        _write_video(pictures, path, size, 1 / seconds)
-    else:
-        _write_gif(pictures, path, seconds)
 
+    def pictures() -> Iterator[np.ndarray]:
+        for k in range(len(first)):
+            sim.set_state(**first.frame(k))
+            yield sim.render(chosen, *size)[0]
 
-def _write_video(pictures, path: str, size: tuple[int, int], fps: float) -> None:
-    ffmpeg = need("imageio_ffmpeg", "video", "Videos")
-    writer = ffmpeg.write_frames(path, size, fps=fps, macro_block_size=2)
-    writer.send(None)  # starts the encoder
-    try:
-        for picture in pictures:
-            writer.send(picture.tobytes())
-    finally:
-        writer.close()
-
-
-def _write_gif(pictures, path: str, seconds: float) -> None:
-    image = need("PIL.Image", "video", "Animated pictures")
-    frames = [image.fromarray(picture) for picture in pictures]
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=max(20, round(1000 * seconds)), loop=0)
+    write_video(path, pictures(), 1 / (recording.every * recording.timestep))

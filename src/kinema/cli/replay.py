@@ -28,7 +28,8 @@ def replay(args: argparse.Namespace, device: str) -> int:
         recording = recording.of_worlds(0)
     note(f"{args.replay}: {recording!r}")
     sim = Simulation(recording.source, len(recording.worlds), device, args.threads)
-    steps = args.steps or (len(recording) - 1) * recording.every
+    beyond = recording.every if recording.reason else 0  # the step that went wrong
+    steps = args.steps or (len(recording) - 1) * recording.every + beyond
     if not steps:
         raise BuildError(f"{args.replay}: the recording has one frame only; say how far to run it with --steps N")
     with waiting(f"running {steps} steps again"):
@@ -37,7 +38,7 @@ def replay(args: argparse.Namespace, device: str) -> int:
         again = sim.rerun(recording, steps)
         elapsed = time.perf_counter() - begin
     if args.record:
-        recorder.write(again, args.record, camera=args.camera, size=args.size)
+        recorder.write(again, args.record, sim.model, camera=args.camera, size=args.size)
     summary = report(sim, steps, elapsed)
     shared = min(len(again), len(recording))
     off = np.abs(again.qpos[:shared] - recording.qpos[:shared])

@@ -24,6 +24,7 @@ examples:
   kinema run robot.xml --record run.mp4 --camera front      a video (also .gif; needs kinema[video])
   kinema run robot.xml --record run.html                    a page that plays the motion (needs kinema[view])
   kinema run --replay run.npz                               run a recording's start and controls again
+  kinema run robot.xml --save-failure bad.npz               keep what led to a failure, for --replay
 """
 
 
@@ -42,6 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--camera", metavar="NAME|ID", help="camera of a video (default: the free one)")
     parser.add_argument("--size", default="640x480", metavar="WxH", help="size of a video (default 640x480)")
     parser.add_argument("--replay", metavar="FILE", help="start from a recording or a saved failure and its controls")
+    parser.add_argument("--save-failure", metavar="FILE.npz", help="when a world goes bad, keep what led to it")
     parser.add_argument("--json", action="store_true", help="print the closing table as JSON")
 
 
@@ -65,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     begin = time.perf_counter()
     sim = Simulation(source, args.worlds or 1, device, args.threads)
     built = time.perf_counter()
-    with waiting("compiling kernels (once for a kind of model)"):
+    with waiting("preparing kernels (compiled once for a kind of model)"):
         sim.step()
     ready = time.perf_counter()
     start(sim, args)
@@ -73,11 +75,26 @@ def run(args: argparse.Namespace) -> int:
         recorder.begin(sim, args.record, args.fps)
     elapsed = advance(sim, args)
     if args.record:
-        recorder.write(sim.stop_recording(), args.record, camera=args.camera, size=args.size)
+        recorder.write(sim.stop_recording(), args.record, sim.model, camera=args.camera, size=args.size)
     summary = report(sim, args.steps or 1000, elapsed)
     summary |= {"build seconds": round(built - begin, 2), "kernel seconds": round(ready - built, 2)}
     show(summary, as_json=args.json)
+    if summary["bad worlds"]:
+        keep_failure(sim, args.save_failure)
     return 1 if summary["bad worlds"] else 0
+
+
+def keep_failure(sim, path: str | None) -> None:
+    """Save what led to the first failure, where asked for."""
+    from kinema.cli.terminal import note
+
+    failure = sim.last_failure
+    if failure is None:
+        return
+    if path is None:
+        note("--save-failure FILE.npz keeps what led to it, for kinema run --replay FILE.npz")
+    else:
+        note(f"wrote {failure.save(path)}: the last {len(failure)} good states of world {failure.worlds[0]}")
 
 
 def start(sim, args: argparse.Namespace) -> None:

@@ -27,4 +27,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    raise NotImplementedError
+    from kinema.cli.models import device_of, source_of
+    from kinema.errors import need
+
+    need("viser", "view", "Viewers")
+    from kinema.viewer import view
+
+    source = args.model if args.model.endswith(".npz") else source_of(args.model)
+    view(source, worlds=args.worlds, port=args.port, device=device_of(args.device), open_browser=args.open, block=True)
+    return 0

@@ -5,6 +5,8 @@ The table has two slots per object; a name goes to the first free one from  h % 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from kinema.compile.asset import asset_path
@@ -20,15 +22,21 @@ _MASK = (1 << 64) - 1
 
 def fill_names(c: Compilation) -> None:
     """Set names, name_*adr, names_map, and paths with *_pathadr."""
-    a = c.arrays
     title = c.root.attributes.get("model", "") or "MuJoCo Model"
+    c.arrays |= name_arrays(title, {kind: c.names(kind) for kind in KINDS})
+    c.sizes["nnames"], c.sizes["nnames_map"] = len(c.arrays["names"]), len(c.arrays["names_map"])
+    _fill_paths(c)
+
+
+def name_arrays(title: str, names: Mapping[str, Sequence[str]]) -> dict[str, np.ndarray]:
+    """names, name_*adr and names_map of a model, from the names of every kind."""
+    arrays: dict[str, np.ndarray] = {}
     text = bytearray(title.encode() + b"\0")
     table: list[int] = []
     for kind in KINDS:
-        names = [name.encode() for name in c.names(kind)]
-        slots = [-1] * (LOAD * len(names))
+        slots = [-1] * (LOAD * len(names[kind]))
         addresses = []
-        for index, name in enumerate(names):
+        for index, name in enumerate(entry.encode() for entry in names[kind]):
             addresses.append(len(text))
             text += name + b"\0"
             if name:
@@ -36,12 +44,11 @@ def fill_names(c: Compilation) -> None:
                 while slots[slot] != -1:
                     slot = (slot + 1) % len(slots)
                 slots[slot] = index
-        a[f"name_{ADDRESS.get(kind, kind)}adr"] = np.array(addresses, dtype=np.int32)
+        arrays[f"name_{ADDRESS.get(kind, kind)}adr"] = np.array(addresses, dtype=np.int32)
         table += slots
-    a["names"] = np.frombuffer(bytes(text), dtype="S1")
-    a["names_map"] = np.array(table, dtype=np.int32)
-    c.sizes["nnames"], c.sizes["nnames_map"] = len(text), len(table)
-    _fill_paths(c)
+    arrays["names"] = np.frombuffer(bytes(text), dtype="S1")
+    arrays["names_map"] = np.array(table, dtype=np.int32)
+    return arrays
 
 
 def _hash(name: bytes) -> int:

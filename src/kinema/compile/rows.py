@@ -268,13 +268,15 @@ def host_model(template: Mapping[str, np.ndarray]) -> HostModel:
         key = f"{NAMESPACE}:{field.name}"
         count = plain["sizes"][str(field.shape[0])]
         if count:
-            arrays[field.name] = np.asarray(template[key]).astype(field.numpy_dtype).reshape(count, *field.shape[1:])
+            rows = np.asarray(template[key])[:count]  # what users added by hand follows
+            arrays[field.name] = rows.astype(field.numpy_dtype).reshape(count, *field.shape[1:])
         else:
             arrays[field.name] = np.zeros((0, *field.shape[1:]), dtype=field.numpy_dtype)
     names = {}
     for kind, symbol in KINDS.items():
         labelled = symbol in FREQUENCIES and plain["sizes"][symbol]
-        names[kind] = list(template[f"{NAMESPACE}:{FREQUENCIES[symbol]}_label"]) if labelled else []
+        labels = template[f"{NAMESPACE}:{FREQUENCIES[symbol]}_label"] if labelled else []
+        names[kind] = list(labels)[: plain["sizes"][symbol]]
     option, statistic = (SimpleNamespace(**_arrays(plain[part])) for part in ("opt", "stat"))
     visual = SimpleNamespace(**{name: SimpleNamespace(**_arrays(group)) for name, group in plain["vis"].items()})
     return HostModel(arrays, plain["sizes"], option, statistic, visual, plain["modelname"], [], names)

@@ -181,6 +181,11 @@ class Search:
     H: data("nv", "nv", rows=True)
     cone: data(6, "nv", rows=True)
     pattern: data("ntree", "ntreeword", dtype=int, rows=True)  # bit u of row t: trees t and u are coupled in H
+    root: data("ntree", dtype=int, rows=True)  # islands, see solve/islands.cpp: first tree of the island of each
+    next_tree: data("ntree", dtype=int, rows=True)
+    last_tree: data("ntree", dtype=int, rows=True)
+    first_row: data("ntree", dtype=int, rows=True)
+    next_row: data("nefcmax", dtype=int, rows=True)
     acc: data("nv", rows=True)
     Ma: data("nv", rows=True)
     Mv: data("nv", rows=True)

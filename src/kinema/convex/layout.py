@@ -137,7 +137,7 @@ class Layout:
         declared = fields_of(struct)
         for name, var in struct.vars.items():
             if name in declared:
-                value = self._array(declared[name])
+                value = self.array(declared[name])
             elif isinstance(var.type, wp.array):  # a struct of another layer's: whoever runs that layer fills it
                 continue
             elif hasattr(var.type, "vars"):  # a nested struct
@@ -176,7 +176,8 @@ class Layout:
             return self.size(name)
         return int(getattr(self.source.opt, name))
 
-    def _array(self, what: Field) -> wp.array:
+    def array(self, what: Field) -> wp.array:
+        """The array of a declared field, made when first asked for."""
         if what.name not in self.arrays:
             make = {"index": self._index, "param": self._param, "data": self._data, "shared": self._shared}[what.kind]
             self.arrays[what.name] = make(what)

@@ -85,7 +85,10 @@ class SolverConvex:
         self._options = {name: _choice(name, value, known) for name, value, known in choices if value is not None}
         numbers = (("iterations", iterations), ("tolerance", tolerance), ("impratio", impratio))
         self._options |= {name: value for name, value in numbers if value is not None}
-        self.batches = [Batch(model, worlds, self._options, threads) for worlds in model.world_classes]
+        self.batches = [self._batch(worlds, threads) for worlds in model.world_classes]
+
+    def _batch(self, worlds: WorldClass, threads: int) -> Batch:
+        return Batch(self.model, worlds, self._options, threads)
 
     @staticmethod
     def register_custom_attributes(builder: ModelBuilder) -> None:
@@ -176,12 +179,15 @@ class Batch:
         host = self.source.host
         for name, value in self.options.items():
             setattr(host.opt, name, value)
-        self.engine = Engine(host, len(self.worlds), device=self.device, threads=self.threads)
+        self.engine = self._engine(host)
         self.timestep = float(host.opt.timestep)
         self._commands.clear()
         self._tables()
         self._place_shared()
         self.set_gravity()
+
+    def _engine(self, host: Any) -> Engine:
+        return Engine(host, len(self.worlds), device=self.device, threads=self.threads)
 
     # ---- tables
 

@@ -27,6 +27,7 @@ from kinema.compile.world_rows import (
     shared_shapes,
 )
 from kinema.convex.lower import Lowered, Parts, lower
+from kinema.convex.pairs import add_pairs
 from kinema.errors import BuildError
 from kinema.model import Model, WorldClass
 from kinema.model.enums import JointType
@@ -108,7 +109,9 @@ def view(model: Model, worlds: WorldClass, rows: Mapping[str, np.ndarray] | None
     by_hand = _lowered(model, own, whole, bodies, shapes, empty=not sources)
     if by_hand is not None:
         sources.append(by_hand)
-    return _together(sources, documents)
+    found = _together(sources, documents)
+    add_pairs(found, model, rows)
+    return found
 
 
 def _starts(documents: list[HostModel]) -> list[dict[str, int]]:

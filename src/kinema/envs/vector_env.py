@@ -1,11 +1,11 @@
 """VectorEnv: a task in many worlds as one Gymnasium environment.
 
 One action: controls are set, every world makes `decimation` time steps, reward and end are looked at, and a world whose
-episode is over starts the next one at once (same-step autoreset): the observation returned is already the new episode's,
-the last one of the old episode is in `info["final_obs"]`.
+episode is over starts the next one at once (same-step autoreset): the observation returned is already the new
+episode's, the last one of the old episode is in `info["final_obs"]`.
 
-Every random number is a hash of the seed, the world's index and its episode (kinema.draws), so a seed fixes all rollouts,
-and what a world goes through does not depend on how many run beside it, nor on the array library.
+Every random number is a hash of the seed, the world's index and its episode (kinema.draws), so a seed fixes all
+rollouts, and what a world goes through does not depend on how many run beside it, nor on the array library.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self._episode = self.worlds.full(-1, "int64")
         self.episode_length = self.worlds.full(0, "int64")
         self.episode_return = self.worlds.full(0)
-        # whether any episode ended is not asked where the answer would have to be waited for, nor where what is computed
-        # for a new episode leaves traces (the solver's warm start) in worlds that are in the middle of theirs
+        # whether any episode ended is not asked where the answer would have to be waited for, nor where what is
+        # computed for a new episode leaves traces (the solver's warm start) in worlds in the middle of theirs
         self._always = self.sim.engine.device.is_cuda or self.task.refresh == "forward"
         self.task.bind(self.worlds)
         self._vary()
@@ -190,6 +190,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     def _vary(self) -> None:
         """Draw the parameters of the model that differ from world to world."""
+        self.sim.expand(*self.task.ranges)
         values = self.task.vary(self.worlds, Draws(self._np_random_seed, self._host_index, PARAMETERS))
         if not values:
             return

@@ -40,7 +40,7 @@ class Worlds:
             raise BuildError(f"backend={backend!r}: expected numpy or torch{did_you_mean(str(backend), BACKENDS)}")
         self.sim = sim
         self.backend = backend
-        self.xp: ModuleType = np if backend == "numpy" else need("torch", "rl", 'Environments with backend="torch"')
+        self.xp: ModuleType = np if backend == "numpy" else need("torch", "torch", 'Environments with backend="torch"')
         self.count = sim.worlds
         self.model = sim.model
         self.device = None if backend == "numpy" else wp.device_to_torch(sim.engine.device)
@@ -64,7 +64,11 @@ class Worlds:
         return held[1]
 
     def _hand_over(self, array: wp.array, name: str) -> Any:
-        shared = array.numpy() if self.backend == "numpy" else wp.to_torch(array)
+        if self.backend == "numpy":
+            shared = array.numpy()
+        else:
+            with self.xp.inference_mode(False):  # it may be written outside the mode it is first asked for in
+                shared = wp.to_torch(array)
         shape = self.sim.engine._shape(name)
         return shared if shape is None or tuple(shared.shape) == shape else shared.reshape(shape)
 

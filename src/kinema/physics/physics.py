@@ -17,7 +17,7 @@ import contextlib
 import logging
 import os
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,6 @@ from kinema.physics.views import DataView, ModelView
 
 BAD = {4: "state is not finite", 32: "a plugin gave a number that is not finite"}
 """Bits of the status of a world in which its state is lost, and what they mean."""
-
-NO_RENDERER = "Physics.render: no renderer is installed; read poses from physics.data (geom_xpos, geom_xmat) instead"
 
 logger = logging.getLogger(__name__)
 
@@ -332,14 +330,44 @@ class Physics:
 
     # ------------------------------------------------------------------------------------------ pictures
 
-    def render(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        """A picture; there is no renderer yet."""
-        raise NotImplementedError(NO_RENDERER)
+    def render(
+        self, height: int = 240, width: int = 320, camera_id: int | str = -1, overlays: Sequence = (),
+        depth: bool = False, segmentation: bool = False, scene_option: Any = None,
+        render_flag_overrides: Mapping | None = None, scene_callback: Any = None,
+    ) -> np.ndarray:  # fmt: skip
+        """A picture, as dm_control gives it; with many worlds there is a leading axis of worlds.
+
+        Args:
+            height, width: Size in pixels.
+            camera_id: Name or id of a camera; -1: the free camera.
+            depth: Give metres along the gaze, (height, width).
+            segmentation: Give object ids and types, (height, width, 2), (-1, -1) where nothing is.
+            scene_option: Anything with `geomgroup`, `sitegroup` and `tendongroup`: six switches each.
+            overlays, render_flag_overrides, scene_callback: Of OpenGL's scenes; there is none here.
+        """
+        given = {"overlays": overlays, "render_flag_overrides": render_flag_overrides, "scene_callback": scene_callback}
+        for name, value in given.items():
+            if value is not None and len(np.atleast_1d(value)):
+                raise BuildError(f"render: {name} belongs to OpenGL's scenes; this picture is traced by rays")
+        if depth and segmentation:
+            raise BuildError("render: depth and segmentation are two pictures: ask for one at a time")
+        from kinema.render import render
+
+        groups = {
+            f"{kind}_groups": tuple(np.flatnonzero(getattr(scene_option, f"{kind}group")).tolist())
+            for kind in ("geom", "site", "tendon")
+            if scene_option is not None
+        }
+        self._run.mirror("geom_xpos")  # does what is due
+        kind = "depth" if depth else "segmentation" if segmentation else "rgb"
+        found = render(self._run.simulation, camera_id, width, height, kind=kind, refresh=False, **groups)
+        found = found[..., 0] if depth else found
+        return found[0] if self.worlds == 1 else found
 
     @property
     def contexts(self) -> Any:
-        """Rendering contexts; there is no renderer yet."""
-        raise NotImplementedError(NO_RENDERER)
+        """Contexts of OpenGL, which draws nothing here."""
+        raise NotImplementedError("Physics.contexts: pictures are made without OpenGL; see Physics.render")
 
 
 def _compile(xml: str, assets: Mapping[str, bytes] | None) -> Any:

@@ -72,7 +72,7 @@ class Run:
 
     def _build(self) -> None:
         """Make an engine of the model as it is now, at its initial state."""
-        self.simulation = Simulation(self.model, **self.options)
+        self.simulation = Simulation(self.model, **self.options, capture_failures=False)
         for name, mirror in self.model.mirrors.items():
             mirror.mark_sent()
             if mirror.per_world:

@@ -21,6 +21,7 @@ from kinema.convex.extension import INDICES, LISTS, Extension, no_arrays
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
 from kinema.errors import PluginError
+from kinema.plugins.fuse import fused
 from kinema.plugins.generate import stage_of
 from kinema.plugins.instance import Instance
 from kinema.plugins.protocol import ACTUATOR, PASSIVE, SDF, SENSOR, Plugin
@@ -135,13 +136,22 @@ def host_stage(instances: list[Instance], name: str, capability: str = "") -> St
     return Stage(None, launch=launch)
 
 
+def needed(plugin: Plugin, entry: str, instances: list[Instance]) -> bool:
+    """Whether a small function has anything to compute: not where no instance has the variables it would write."""
+    if entry == "advance":
+        return any(instance.statenum for instance in instances)
+    if entry in ("act_dot", "advance_act"):
+        return any(slot >= 0 for instance in instances for slot in instance.slots[len(plugin.states) :])
+    return True
+
+
 def stages_of(source, instances: list[Instance], kinds: list[Plugin]) -> dict[str, tuple[Stage, ...]]:
-    """The stages of all plugins of a model by place."""
-    places: dict[str, list[Stage]] = {
+    """The stages of all plugins of a model by place, each with whether it treats elements one by one."""
+    places: dict[str, list[tuple[Stage, bool]]] = {
         place: [] for place in ("position", "passive", "velocity", "rate", "force", "acceleration", "advance")
     }
     if source.na:
-        places["rate"].append(Stage(dyntype_rates, over="nactuator"))
+        places["rate"].append((Stage(dyntype_rates, over="nactuator"), True))
     for kind, plugin in enumerate(kinds):
         mine = [instance for instance in instances if instance.plugin is plugin]
         present = sum(
@@ -156,17 +166,19 @@ def stages_of(source, instances: list[Instance], kinds: list[Plugin]) -> dict[st
         for entry, place, bit in entries:
             if bit and not present & bit:
                 continue
-            for name in (entry, f"compute_{entry}"):
-                if name in plugin.functions:
-                    places[place].append(stage_of(plugin, name, kind))
-                    if name.startswith("compute_") and entry in WATCHED:
-                        places[place].append(watch_stage(plugin, entry, kind))
+            if entry in plugin.functions and needed(plugin, entry, mine):
+                places[place].append((stage_of(plugin, entry, kind), True))
+            if f"compute_{entry}" in plugin.functions:
+                places[place].append((stage_of(plugin, f"compute_{entry}", kind), False))
+                if entry in WATCHED:
+                    places[place].append((watch_stage(plugin, entry, kind), False))
             if entry in ("advance", "act_dot") and entry in plugin.host:
-                places[place].append(host_stage(mine, entry))
+                places[place].append((host_stage(mine, entry), False))
             if entry in WATCHED and "compute" in plugin.host:
-                places[place] += [host_stage(mine, "compute", entry), watch_stage(plugin, entry, kind)]
-    rate, force = places.pop("rate"), places.pop("force")
-    return {**{place: tuple(stages) for place, stages in places.items()}, "actuation": (*rate, *force)}
+                places[place].append((host_stage(mine, "compute", entry), False))
+                places[place].append((watch_stage(plugin, entry, kind), False))
+    places["actuation"] = places.pop("rate") + places.pop("force")
+    return {place: tuple(fused(stages)) for place, stages in places.items()}
 
 
 def bind(source, device: wp.Device, nworld: int) -> Extension:

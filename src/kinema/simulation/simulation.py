@@ -14,7 +14,9 @@ A world whose state stops being finite is frozen and flagged, and the others go 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -22,9 +24,13 @@ import warp as wp
 from kinema.compile.host_model import KINDS
 from kinema.convex.engine import Engine
 from kinema.convex.status import BAD_PLUGIN, MEANING, PLUGIN_SHIFT
-from kinema.errors import BuildError, PluginError, SimulationError, UnknownKey, WrongMoment, did_you_mean
+from kinema.errors import BuildError, MissingExtra, PluginError, SimulationError, UnknownKey, WrongMoment, did_you_mean
 from kinema.recording import Recording
+from kinema.simulation import checkpoint
+from kinema.simulation.failure import LastGood, last_failure
+from kinema.simulation.memory import Memory, extrapolate, measure
 from kinema.simulation.named import accessor, ids_of
+from kinema.simulation.parameters import changed_parameters, put_parameters
 from kinema.simulation.recompute import recompute
 from kinema.simulation.recorder import Recorder, replay, rerun
 from kinema.simulation.source import document_of, load
@@ -43,19 +49,25 @@ class Simulation:
         threads: CPU threads to spread worlds over; None: one a core, where there are worlds enough.
         on_overflow: What to do when contacts find no room: "grow", "warn" or "raise"; `sim.engine.capacity` tells how
             much there is.
+        capture_failures: Keep the last good state of every world for `last_failure`; costs a copy of the state a call
+            of `step`.
+        solver: Who runs the worlds: "convex" (Kinema), "mujoco", or "mujoco-warp" (`kinema.bridge`, for comparison).
     """
 
     def __init__(
-        self, source, worlds: int = 1, device=None, threads: int | None = None, *, on_overflow: str = "grow"
+        self, source, worlds: int = 1, device=None, threads: int | None = None, *, on_overflow: str = "grow",
+        capture_failures: bool = True, solver: str = "convex",
     ):  # fmt: skip
         if worlds < 1:
             raise BuildError(f"worlds={worlds}: a simulation needs at least one world")
         self.model = load(source)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
         threads = cores if threads is None else threads
-        self.engine = Engine(self.model, worlds, device=device, threads=threads, on_overflow=on_overflow)
+        self.options = {"on_overflow": on_overflow, "solver": solver}
+        self.engine = _engine(solver, self.model, worlds, device, threads, on_overflow)
         self.document = document_of(source)
         self.recorder: Recorder | None = None
+        self.last_good = LastGood(self.engine) if capture_failures and solver == "convex" else None
         self.m = ModelView(self)
         self.d = DataView(self)
 
@@ -82,6 +94,8 @@ class Simulation:
             self.recorder.step(nstep)
 
     def _advance(self, nstep: int) -> None:
+        if self.last_good is not None:
+            self.last_good.keep(nstep)
         self.engine.step(nstep)
 
     def inverse(self) -> None:
@@ -129,7 +143,20 @@ class Simulation:
         arrays = self.engine.layout.arrays
         if name not in arrays:
             raise UnknownKey(f"no array named {name!r}{did_you_mean(name, arrays)}")
-        return arrays[name]
+        return self.engine.array(name)
+
+    def torch(self, name: str):
+        """The array of a field as a torch tensor of the same memory: what one writes, the other reads.
+
+        State and computed fields stay where they are; contacts and constraint rows move when their lists grow, and a
+        parameter when it is expanded. Other libraries take `array(name)` by DLPack, such as
+        `jax.dlpack.from_dlpack(sim.array("qpos"))`.
+        """
+        try:
+            import torch  # noqa: F401  (Warp finds it, and says nothing useful where it is missing)
+        except ImportError:
+            raise MissingExtra("torch is not installed: pip install torch") from None
+        return wp.to_torch(self.array(name), requires_grad=False)
 
     def trouble(self) -> dict[int, list[str]]:
         """Worlds in which something went wrong since they were reset, and what."""
@@ -155,6 +182,68 @@ class Simulation:
             broken = np.any(self.engine.read("status") & BAD_PLUGIN)
             error = PluginError if broken else SimulationError
             raise error(f"{first}{more}. reset(mask) revives worlds; smaller time steps often help")
+
+    @property
+    def last_failure(self) -> Recording | None:
+        """The run of the first world that has gone bad, up to its last good state; None where all are well.
+
+        Save it with `last_failure.save(path)`, and run it again with `sim.rerun(recording, steps)`. It is there until
+        the world is reset. Needs `capture_failures`.
+        """
+        return last_failure(self)
+
+    def copy_of_world(self, world: int) -> Simulation:
+        """A simulation of one world with the parameters that world has, at the initial state."""
+        if not 0 <= world < self.worlds:
+            raise BuildError(f"world {world}: the simulation has {self.worlds}")
+        one = Simulation(self.model, 1, self.engine.device, 1, **self.options, capture_failures=False)
+        expanded = set(self.engine.layout.expanded)
+        values = changed_parameters(self.engine)
+        put_parameters(one.engine, {n: v[world] if n in expanded else v for n, v in values.items()}, ())
+        return one
+
+    # ------------------------------------------------------------------------------------------ files
+
+    def save(self, path: str | os.PathLike, *, more: Mapping[str, Any] | None = None) -> Path:
+        """Write all that decides the next steps to one file; `load` or `restore` take it up, equal to the bit.
+
+        Args:
+            path: Where to.
+            more: Anything JSON can hold, to be kept with it, such as the state of a random number generator.
+        """
+        return checkpoint.save(self, path, more)
+
+    def load(self, path: str | os.PathLike) -> dict[str, Any]:
+        """Go on from what `save` wrote, with the same model and number of worlds; gives what was kept as `more`."""
+        return checkpoint.load(self, path)
+
+    @classmethod
+    def restore(cls, path: str | os.PathLike, source=None, **options) -> Simulation:
+        """A new simulation that goes on from what `save` wrote.
+
+        Args:
+            path: The file.
+            source: The model; None: the document it was made of.
+            options: Device, threads, ... as for a new simulation.
+        """
+        document, worlds = (source, checkpoint.worlds_in(path)) if source else checkpoint.document_in(path)
+        sim = cls(document, worlds, **options)
+        sim.load(path)
+        return sim
+
+    # ------------------------------------------------------------------------------------------ memory
+
+    def memory(self) -> Memory:
+        """Bytes of all arrays on the device, by what they hold."""
+        if self.options["solver"] != "convex":
+            raise BuildError("memory is told of Kinema's own arrays: it needs solver='convex'")
+        return measure(self)
+
+    @classmethod
+    def estimate(cls, source, worlds: int, device=None, **options) -> Memory:
+        """Bytes that a simulation would take, before it is made: measured on simulations of one and of two worlds."""
+        one, two = (cls(source, n, device, 1, **options).memory() for n in (1, 2))
+        return extrapolate(one, two, worlds)
 
     # ------------------------------------------------------------------------------------------ recordings
 
@@ -264,6 +353,20 @@ class Simulation:
         if not 0 <= keyframe < self.model.nkey:
             raise UnknownKey(f"keyframe {keyframe}: the model has {self.model.nkey}")
         return keyframe
+
+
+SOLVERS = {"convex": None, "mujoco": "c", "mujoco-warp": "warp"}
+"""Who can run worlds, and the backend of the bridge that does."""
+
+
+def _engine(solver: str, model: Any, worlds: int, device: Any, threads: int, on_overflow: str) -> Engine:
+    if solver not in SOLVERS:
+        raise BuildError(f"solver={solver!r}{did_you_mean(str(solver), SOLVERS)}: known are {', '.join(SOLVERS)}")
+    if solver == "convex":
+        return Engine(model, worlds, device=device, threads=threads, on_overflow=on_overflow)
+    from kinema.bridge.solver import bridge_engine  # an extra, imported on use
+
+    return bridge_engine(SOLVERS[solver], model, worlds, device=device, threads=threads)
 
 
 for _kind in KINDS:  # sim.body("torso"), sim.joint("knee"), ...

@@ -89,6 +89,16 @@ def test_every_kind_of_row(cone, condim, random_state):
     compare(m, d)
 
 
+def test_rows_of_bodies_that_spin(random_state):
+    """The velocity product of welds, which fast rotation makes large."""
+    m = mujoco.MjModel.from_xml_string(SCENE.format(cone="pyramidal", condim=3, impratio=1))
+    d = mujoco.MjData(m)
+    random_state(m, d, scale=0.3)
+    d.qvel[:] *= 40
+    mujoco.mj_forward(m, d)
+    compare(m, d)
+
+
 @pytest.mark.parametrize("model", ["suite/humanoid.xml", "suite/quadruped.xml", "suite/finger.xml"])
 def test_rows_of_real_models(model, dm_control_assets, random_state):
     m = mujoco.MjModel.from_xml_path(str(dm_control_assets / model))

@@ -241,19 +241,12 @@ def linear_part(v: wp.spatial_vector) -> wp.vec3:
 
 
 @wp.func
-def quat_rate(q: wp.vec4, omega: wp.vec3) -> wp.vec4:
-    """MuJoCo's derivative of a quaternion, 1/2 q omega (mju_derivQuat)."""
-    return 0.5 * mul_quat_axis(q, omega)
-
-
-@wp.func
 def weld_drift(negq2: wp.vec4, q1: wp.vec4, w1: wp.vec3, w2: wp.vec3, alpha: wp.vec3) -> wp.vec3:
-    """Velocity product of the rotational rows: d/dt of 1/2 q2* (w1 - w2) q1 at zero acceleration."""
-    diff = w1 - w2
-    rate1 = quat_rate(q1, w1)
-    rate2 = conjugate(quat_rate(conjugate(negq2), w2))
-    a = mul_quat(mul_quat_axis(rate2, diff), q1)
-    b = mul_quat(mul_quat_axis(negq2, alpha), q1)
-    c = mul_quat(mul_quat_axis(negq2, diff), rate1)
-    total = a + b + c
+    """Velocity product of the rotational rows: d/dt of 1/2 Im(q2* (w1 - w2) q1) at zero acceleration.
+
+    With dq/dt = 1/2 w q it is 1/2 Im(q2* p q1), where p = (-1/2 |w1 - w2|^2, alpha + w1 x w2).
+    """
+    u = alpha + wp.cross(w1, w2)
+    p = wp.vec4(-0.5 * wp.length_sq(w1 - w2), u[0], u[1], u[2])
+    total = mul_quat(mul_quat(negq2, p), q1)
     return 0.5 * wp.vec3(total[1], total[2], total[3])

@@ -11,7 +11,8 @@
 //
 // Matrices are row-major; U is upper triangular, so that every inner loop runs along a row. Trees are the blocks of
 // sparsity: a row of J lives in the columns of one or two trees, M couples dofs of one tree, H those of trees that some
-// row couples, and those that elimination couples through them. What lies outside is neither cleared nor read.
+// row couples, and those that elimination couples through them. What lies outside is neither cleared nor read. Trees
+// that no row couples are minimized apart, one island after the other (islands.cpp).
 
 #include "lanes.cpp"
 
@@ -58,33 +59,27 @@ const int ntree = m.size.ntree, nword = (ntree + 31) / 32;
 const int* tree_of = m.dof.treeid.data;
 unsigned* pattern = (unsigned*)KN_ROW(int, d.solver.pattern);
 
-auto rows_times = [&](const float* p, float* out) {  // out = J p
-    KN_EACH(k, nefc) {
+#include "islands.cpp"
+
+auto row_times = [&](int k, const float* p) -> float {  // (J p)_k
+    int from[2], to[2];
+    const float* row = J + (size_t)k * nv;
+    float s = 0.0f;
+    for (int q = 0, n = ranges(k, from, to); q < n; ++q) s += dot(row + from[q], p + from[q], to[q] - from[q]);
+    return s;
+};
+auto mass_times = [&](int i, const float* p) -> float {  // (M p)_i
+    const int t = tree_of[i], from = tree_adr[t];
+    return dot(M + (size_t)i * nv + from, p + from, tree_num[t]);
+};
+auto add_row = [&](int k, float* out, float sign) {  // out += sign J' force, of one row
+    const float f = sign * force[k];
+    if (f != 0.0f) {
         int from[2], to[2];
         const float* row = J + (size_t)k * nv;
-        float s = 0.0f;
-        for (int q = 0, n = ranges(k, from, to); q < n; ++q) s += dot(row + from[q], p + from[q], to[q] - from[q]);
-        out[k] = s;
-    }
-    KN_SYNC();
-};
-auto mass_times = [&](const float* p, float* out) {  // out = M p
-    KN_EACH(i, nv) {
-        const int t = tree_of[i], from = tree_adr[t];
-        out[i] = dot(M + (size_t)i * nv + from, p + from, tree_num[t]);
-    }
-    KN_SYNC();
-};
-auto add_rows = [&](float* out, float sign) {  // out += sign J' force
-    for (int k = 0; k < nefc; ++k) {
-        const float f = sign * force[k];
-        if (f != 0.0f) {
-            int from[2], to[2];
-            const float* row = J + (size_t)k * nv;
-            for (int q = 0, n = ranges(k, from, to); q < n; ++q)
-                for (int i = from[q] + lane; i < to[q]; i += KN_LANES) out[i] += f * row[i];
-            KN_SYNC();
-        }
+        for (int q = 0, n = ranges(k, from, to); q < n; ++q)
+            for (int i = from[q] + lane; i < to[q]; i += KN_LANES) out[i] += f * row[i];
+        KN_SYNC();
     }
 };
 
@@ -105,96 +100,131 @@ KN_EACH(i, nv) {
 }
 KN_SYNC();
 
-// forces and states at residual r; returns the cost of the rows
-auto update = [&]() -> float {
+// force and state of row i at residual r, and its cost; all rows of an elliptic contact are done with the first
+auto update = [&](int i) -> float {
     float cost = 0.0f;
-    KN_EACH(i, nefc) {
-        const float ri = r[i], Di = D[i];
-        if (i < ne) {
-            force[i] = -Di * ri; state[i] = QUADRATIC; cost += 0.5f * Di * ri * ri;
-        } else if (i < nef) {
-            const float f = loss[i], bound = R[i] * f;
-            if (ri <= -bound) { force[i] = f; state[i] = LINEARNEG; cost += -f * (0.5f * bound + ri); }
-            else if (ri >= bound) { force[i] = -f; state[i] = LINEARPOS; cost += f * (ri - 0.5f * bound); }
-            else { force[i] = -Di * ri; state[i] = QUADRATIC; cost += 0.5f * Di * ri * ri; }
-        } else if (type[i] != ELLIPTIC) {
-            if (ri >= 0.0f) { force[i] = 0.0f; state[i] = SATISFIED; }
-            else { force[i] = -Di * ri; state[i] = QUADRATIC; cost += 0.5f * Di * ri * ri; }
-        } else if (i == 0 || type[i - 1] != ELLIPTIC || id[i - 1] != id[i]) {  // first row of the contact
-            const int c = id[i], dim = dim_of(c);
-            const float mu = mu_of(c), *fri = friction_of(c);
-            float U[6], T = 0.0f;
-            U[0] = ri * mu;
-            for (int k = 1; k < dim; ++k) { U[k] = r[i + k] * fri[k - 1]; T += U[k] * U[k]; }
-            const float N = U[0];
-            T = sqrtf(T);
-            int zone;
-            if (N >= mu * T || (T <= 0.0f && N >= 0.0f)) {
-                zone = SATISFIED;
-                for (int k = 0; k < dim; ++k) force[i + k] = 0.0f;
-            } else if (mu * N + T <= 0.0f || (T <= 0.0f && N < 0.0f)) {
-                zone = QUADRATIC;
-                for (int k = 0; k < dim; ++k) {
-                    force[i + k] = -D[i + k] * r[i + k];
-                    cost += 0.5f * D[i + k] * r[i + k] * r[i + k];
-                }
-            } else {
-                zone = CONE;
-                const float Dm = Di / (mu * mu * (1.0f + mu * mu)), NmT = N - mu * T;
-                cost += 0.5f * Dm * NmT * NmT;
-                force[i] = -Dm * NmT * mu;
-                for (int k = 1; k < dim; ++k) force[i + k] = -force[i] / T * U[k] * fri[k - 1];
+    const float ri = r[i], Di = D[i];
+    if (i < ne) {
+        force[i] = -Di * ri; state[i] = QUADRATIC; cost += 0.5f * Di * ri * ri;
+    } else if (i < nef) {
+        const float f = loss[i], bound = R[i] * f;
+        if (ri <= -bound) { force[i] = f; state[i] = LINEARNEG; cost += -f * (0.5f * bound + ri); }
+        else if (ri >= bound) { force[i] = -f; state[i] = LINEARPOS; cost += f * (ri - 0.5f * bound); }
+        else { force[i] = -Di * ri; state[i] = QUADRATIC; cost += 0.5f * Di * ri * ri; }
+    } else if (type[i] != ELLIPTIC) {
+        if (ri >= 0.0f) { force[i] = 0.0f; state[i] = SATISFIED; }
+        else { force[i] = -Di * ri; state[i] = QUADRATIC; cost += 0.5f * Di * ri * ri; }
+    } else if (i == 0 || type[i - 1] != ELLIPTIC || id[i - 1] != id[i]) {  // first row of the contact
+        const int c = id[i], dim = dim_of(c);
+        const float mu = mu_of(c), *fri = friction_of(c);
+        float U[6], T = 0.0f;
+        U[0] = ri * mu;
+        for (int k = 1; k < dim; ++k) { U[k] = r[i + k] * fri[k - 1]; T += U[k] * U[k]; }
+        const float N = U[0];
+        T = sqrtf(T);
+        int zone;
+        if (N >= mu * T || (T <= 0.0f && N >= 0.0f)) {
+            zone = SATISFIED;
+            for (int k = 0; k < dim; ++k) force[i + k] = 0.0f;
+        } else if (mu * N + T <= 0.0f || (T <= 0.0f && N < 0.0f)) {
+            zone = QUADRATIC;
+            for (int k = 0; k < dim; ++k) {
+                force[i + k] = -D[i + k] * r[i + k];
+                cost += 0.5f * D[i + k] * r[i + k] * r[i + k];
             }
-            for (int k = 0; k < dim; ++k) state[i + k] = zone;
+        } else {
+            zone = CONE;
+            const float Dm = Di / (mu * mu * (1.0f + mu * mu)), NmT = N - mu * T;
+            cost += 0.5f * Dm * NmT * NmT;
+            force[i] = -Dm * NmT * mu;
+            for (int k = 1; k < dim; ++k) force[i + k] = -force[i] / T * U[k] * fri[k - 1];
         }
+        for (int k = 0; k < dim; ++k) state[i + k] = zone;
     }
+    return cost;
+};
+auto start_at = [&]() -> float {  // residuals, forces and states at a; returns the cost of all rows
+    KN_SYNC();
+    KN_EACH(i, nefc) r[i] = row_times(i, a) - aref[i];
+    KN_SYNC();
+    float cost = 0.0f;
+    KN_EACH(i, nefc) cost += update(i);
     KN_SUM(cost);
     KN_SYNC();
     return cost;
 };
 
 // choose the better start: last acceleration, or the unconstrained one
-float cost;
 {
     KN_EACH(i, nv) a[i] = KN_AT(d.frc.qacc_smooth, i);
-    KN_SYNC();
-    rows_times(a, r);
-    KN_EACH(i, nefc) r[i] -= aref[i];
-    KN_SYNC();
-    const float smooth = update();
+    const float smooth = start_at();
     const bool warm = (m.opt.disableflags & 512) == 0;
     bool keep = false;
     if (warm) {
         KN_EACH(i, nv) a[i] = KN_AT(d.state.qacc_warmstart, i);
         KN_SYNC();
-        mass_times(a, Ma);
         float gauss = 0.0f;
-        KN_EACH(i, nv) gauss += 0.5f * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
+        KN_EACH(i, nv) {
+            Ma[i] = mass_times(i, a);
+            gauss += 0.5f * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
+        }
         KN_SUM(gauss);
-        rows_times(a, r);
-        KN_EACH(i, nefc) r[i] -= aref[i];
-        KN_SYNC();
-        cost = update() + gauss;
-        keep = cost < smooth;
+        keep = start_at() + gauss < smooth;
     }
     if (!keep) {
         KN_EACH(i, nv) { a[i] = KN_AT(d.frc.qacc_smooth, i); Ma[i] = KN_AT(d.frc.qfrc_smooth, i); }
-        KN_SYNC();
-        rows_times(a, r);
-        KN_EACH(i, nefc) r[i] -= aref[i];
-        KN_SYNC();
-        update();
+        start_at();
     }
 }
 
-const float scale = 1.0f / (KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1));
+#if KN_LANES == 1
+for (int t = 0; t < ntree; ++t)  // trees without rows
+    if (first_row[root_of[t]] < 0)
+        for (int i = tree_adr[t]; i < tree_adr[t] + tree_num[t]; ++i) {
+            KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i);
+            KN_AT(d.frc.qfrc_constraint, i) = 0.0f;
+        }
+#endif
+
+// trees coupled in H: by a row, or by eliminating a tree that couples both
+if (lane == 0) {
+    for (int t = 0; t < ntree * nword; ++t) pattern[t] = 0u;
+#if KN_NEWTON
+    auto couple = [&](int t, int u) { pattern[t * nword + (u >> 5)] |= 1u << (u & 31); };
+    bool any = false;
+    for (int k = 0; k < nefc; ++k) {
+        const int t = trees[2 * k], u = trees[2 * k + 1];
+        if (t < 0) any = true;
+        else if (u >= 0) couple(t < u ? t : u, t < u ? u : t);
+    }
+    for (int t = 0; t < ntree; ++t) {
+        if (any) for (int u = t + 1; u < ntree; ++u) if (KN_TOGETHER(t, u)) couple(t, u);
+        for (int u = t + 1; u < ntree; ++u)
+            if (pattern[t * nword + (u >> 5)] >> (u & 31) & 1u)
+                for (int q = u >> 5; q < nword; ++q)
+                    pattern[u * nword + q] |= pattern[t * nword + q] & (q == u >> 5 ? ~1u << (u & 31) : ~0u);
+    }
+#endif
+}
+KN_SYNC();
+
 const float tolerance = wp::max(KN_ROW(float, m.opt.tolerance)[0], 1e-6f);
-const float gtol_factor = tolerance * KN_ROW(float, m.opt.ls_tolerance)[0] / scale;
+int iterations = 0;
+KN_EACH(i, nv) x[i] = 0.0f;
+KN_SYNC();
+
+KN_ISLANDS(root) {
+
+float scale = KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1);
+#if KN_LANES == 1
+if (split) { scale = 0.0f; KN_DOFS(i) scale += M[(size_t)i * nv + i]; }
+#endif
+scale = 1.0f / scale;
 
 // cost change, slope and curvature at a + alpha x
 auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve) -> float {
     float dc = 0.0f, d1 = 0.0f, d2 = 0.0f;
-    KN_EACH(i, nefc) {
+    KN_ROWS(i) {
         const float ri = r[i], vi = v[i], Di = D[i], y = ri + alpha * vi;
         if (i < ne) {
             d1 += Di * y * vi; d2 += Di * vi * vi; dc += Di * alpha * vi * (ri + 0.5f * alpha * vi);
@@ -253,28 +283,6 @@ auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve)
     return dc + alpha * (c1 + 0.5f * alpha * c2);
 };
 
-// trees coupled in H: by a row, or by eliminating a tree that couples both
-if (lane == 0) {
-    for (int t = 0; t < ntree * nword; ++t) pattern[t] = 0u;
-#if KN_NEWTON
-    auto couple = [&](int t, int u) { pattern[t * nword + (u >> 5)] |= 1u << (u & 31); };
-    bool any = false;
-    for (int k = 0; k < nefc; ++k) {
-        const int t = trees[2 * k], u = trees[2 * k + 1];
-        if (t < 0) any = true;
-        else if (u >= 0) couple(t < u ? t : u, t < u ? u : t);
-    }
-    for (int t = 0; t < ntree; ++t) {
-        if (any) for (int u = t + 1; u < ntree; ++u) couple(t, u);
-        for (int u = t + 1; u < ntree; ++u)
-            if (pattern[t * nword + (u >> 5)] >> (u & 31) & 1u)
-                for (int q = u >> 5; q < nword; ++q)
-                    pattern[u * nword + q] |= pattern[t * nword + q] & (q == u >> 5 ? ~1u << (u & 31) : ~0u);
-    }
-#endif
-}
-KN_SYNC();
-
 // the columns of the rows of tree t in H and U: ascending ranges; many of them are bridged over zeros
 const int SEGMENTS = 32;
 auto segments = [&](int t, int from[SEGMENTS], int to[SEGMENTS]) -> int {
@@ -293,7 +301,7 @@ auto segments = [&](int t, int from[SEGMENTS], int to[SEGMENTS]) -> int {
 
 auto factor = [&]() {  // H = U'U in place
     int from[SEGMENTS], to[SEGMENTS];
-    for (int t = 0; t < ntree; ++t) {
+    KN_TREES(t) {
         const int n = segments(t, from, to);
         for (int k = tree_adr[t]; k < tree_adr[t] + tree_num[t]; ++k) {
             float* row = H + (size_t)k * nv;
@@ -317,7 +325,7 @@ auto factor = [&]() {  // H = U'U in place
 };
 auto solve = [&](float* y) {  // y = (U'U)^-1 y
     int from[SEGMENTS], to[SEGMENTS];
-    for (int t = 0; t < ntree; ++t) {
+    KN_TREES(t) {
         const int n = segments(t, from, to);
         for (int k = tree_adr[t]; k < tree_adr[t] + tree_num[t]; ++k) {
             const float* row = H + (size_t)k * nv;
@@ -329,7 +337,7 @@ auto solve = [&](float* y) {  // y = (U'U)^-1 y
             KN_SYNC();
         }
     }
-    for (int t = ntree - 1; t >= 0; --t) {
+    KN_TREES_BACK(t) {
         const int n = segments(t, from, to);
         for (int k = tree_adr[t] + tree_num[t] - 1; k >= tree_adr[t]; --k) {
             const float* row = H + (size_t)k * nv;
@@ -344,7 +352,7 @@ auto solve = [&](float* y) {  // y = (U'U)^-1 y
 };
 auto start_hessian = [&]() {  // H = M, with room for what rows and elimination add
     int from[SEGMENTS], to[SEGMENTS];
-    KN_EACH(k, nv) {
+    KN_DOFS(k) {
         const int t = tree_of[k], n = segments(t, from, to);
         for (int q = 0; q < n; ++q)
             for (int j = q ? from[q] : k; j < to[q]; ++j)
@@ -365,11 +373,11 @@ int iter = 0;
 const int maxiter = m.opt.iterations;
 for (;; ++iter) {
     // gradient
-    KN_EACH(i, nv) g[i] = Ma[i] - KN_AT(d.frc.qfrc_smooth, i);
+    KN_DOFS(i) g[i] = Ma[i] - KN_AT(d.frc.qfrc_smooth, i);
     KN_SYNC();
-    add_rows(g, -1.0f);
+    KN_ALL_ROWS(k) add_row(k, g, -1.0f);
     float gg = 0.0f;
-    KN_EACH(i, nv) gg += g[i] * g[i];
+    KN_DOFS(i) gg += g[i] * g[i];
     KN_SUM(gg);
     KN_SYNC();
     if (iter >= maxiter || scale * sqrtf(gg) < tolerance) break;
@@ -389,7 +397,7 @@ for (;; ++iter) {
             }
         KN_SYNC();
     };
-    for (int k = 0; k < nefc; ++k) {
+    KN_ALL_ROWS(k) {
         int from[2], to[2];
         const float* row = J + (size_t)k * nv;
         if (state[k] == QUADRATIC) {
@@ -422,18 +430,18 @@ for (;; ++iter) {
         }
     }
     KN_SYNC();
-    KN_EACH(i, nv) x[i] = -g[i];
+    KN_DOFS(i) x[i] = -g[i];
     KN_SYNC();
     factor();
     solve(x);
 #else
-    KN_EACH(i, nv) { z_last[i] = z[i]; z[i] = g[i]; }
+    KN_DOFS(i) { z_last[i] = z[i]; z[i] = g[i]; }
     KN_SYNC();
     solve(z);
     float beta = 0.0f;
     if (iter > 0) {
         float xy = 0.0f, yMy = 0.0f, yz = 0.0f, xg = 0.0f, xx = 0.0f;
-        KN_EACH(i, nv) {
+        KN_DOFS(i) {
             const float y = g[i] - g_last[i];
             xy += x[i] * y; yMy += y * (z[i] - z_last[i]); yz += y * z[i]; xg += x[i] * g[i]; xx += x[i] * x[i];
         }
@@ -442,54 +450,64 @@ for (;; ++iter) {
             beta = wp::max((yz - 2.0f * yMy / xy * xg) / xy,
                            -1.0f / wp::max(1e-15f, sqrtf(xx) * wp::min(0.01f, sqrtf(gg))));
     }
-    KN_EACH(i, nv) { x[i] = -z[i] + beta * x[i]; g_last[i] = g[i]; }
+    KN_DOFS(i) { x[i] = -z[i] + beta * x[i]; g_last[i] = g[i]; }
     KN_SYNC();
 #endif
 
-    // exact line search: Newton on the slope, kept inside a bracket
-    mass_times(x, Mv);
-    rows_times(x, v);
+    // exact line search
     float c1 = 0.0f, c2 = 0.0f, xx = 0.0f;
-    KN_EACH(i, nv) {
+    KN_ROWS(i) v[i] = row_times(i, x);
+    KN_DOFS(i) {
+        Mv[i] = mass_times(i, x);
         c1 += x[i] * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)); c2 += x[i] * Mv[i]; xx += x[i] * x[i];
     }
     KN_SUM(c1); KN_SUM(c2); KN_SUM(xx);
-    float slope, curve, gain;
+    float slope, curve;
     evaluate(0.0f, c1, c2, slope, curve);
-    const float gtol = wp::max(gtol_factor * sqrtf(xx), 1e-5f * fabsf(slope));
-    float lo = 0.0f, hi = -1.0f, alpha = -slope / curve;
-    if (!(alpha > 0.0f)) break;  // no descent left at this precision
-    for (int ls = 0; ls < m.opt.ls_iterations; ++ls) {
-        gain = evaluate(alpha, c1, c2, slope, curve);
-        if (fabsf(slope) < gtol) break;
-        if (slope < 0.0f) lo = alpha; else hi = alpha;
-        float next = alpha - slope / curve;
-        if (next <= lo || (hi >= 0.0f && next >= hi)) next = hi >= 0.0f ? 0.5f * (lo + hi) : 2.0f * alpha;
-        if (next == alpha) break;
-        alpha = next;
+    const float ls_tolerance = KN_ROW(float, m.opt.ls_tolerance)[0];
+    const float gtol = wp::max(tolerance * ls_tolerance / scale * sqrtf(xx), 1e-5f * fabsf(slope));
+    if (!(slope < 0.0f)) break;  // no descent left at this precision
+    float alpha, gain;
+    {
+#include "line_search.cpp"
+        alpha = best.alpha;
+        gain = best.gain;
     }
+    if (!(alpha > 0.0f)) break;
 
     // move
     int changed = 0;
-    KN_EACH(i, nv) { a[i] += alpha * x[i]; Ma[i] += alpha * Mv[i]; }
-    KN_EACH(i, nefc) { r[i] += alpha * v[i]; v[i] = (float)state[i]; }
+    KN_DOFS(i) { a[i] += alpha * x[i]; Ma[i] += alpha * Mv[i]; }
+    KN_ROWS(i) { r[i] += alpha * v[i]; v[i] = (float)state[i]; }
     KN_SYNC();
-    update();
+    KN_ROWS(i) update(i);
+    KN_SYNC();
     float moved = 0.0f;
-    KN_EACH(i, nefc) moved += (state[i] != (int)v[i] || state[i] == CONE) ? 1.0f : 0.0f;
+    KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == CONE) ? 1.0f : 0.0f;
     KN_SUM(moved);
     changed = moved > 0.0f;
     // a full step that changed no zone has landed on the minimum of a quadratic
     if ((KN_NEWTON && !changed && fabsf(alpha - 1.0f) < 1e-3f) || -scale * gain < tolerance) { ++iter; break; }
 }
+iterations = wp::max(iterations, iter);
 
-KN_EACH(i, nv) x[i] = 0.0f;
+// J' f, unless rounding of stiff rows has spoilt it: where no descent is left, M (a - a_s) is the same force
+KN_DOFS(i) x[i] = 0.0f;
 KN_SYNC();
-add_rows(x, 1.0f);
-KN_SYNC();
-KN_EACH(i, nv) {
-    KN_AT(d.frc.qfrc_constraint, i) = x[i];
+KN_ALL_ROWS(k) add_row(k, x, 1.0f);
+float rest = 0.0f, size = 0.0f;
+KN_DOFS(i) {
+    g[i] = Ma[i] - KN_AT(d.frc.qfrc_smooth, i);
+    rest += (g[i] - x[i]) * (g[i] - x[i]);
+    size += g[i] * g[i];
+}
+KN_SUM(rest); KN_SUM(size);
+const bool spoilt = KN_NEWTON && iter < maxiter && rest > 1e-6f * size && scale * sqrtf(rest) > 10.0f * tolerance;
+KN_DOFS(i) {
+    KN_AT(d.frc.qfrc_constraint, i) = spoilt ? g[i] : x[i];
     KN_AT(d.frc.qacc, i) = a[i];
 }
-if (lane == 0) KN_ROW(int, d.solver.niter)[0] = iter;
+}
+
+if (lane == 0) KN_ROW(int, d.solver.niter)[0] = iterations;
 KN_SYNC();

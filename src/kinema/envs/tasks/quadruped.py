@@ -1,5 +1,8 @@
-"""Quadruped: walk at the velocity one is asked for. The command (forward, sideways, turning) is drawn for each episode and
-kept in the world's userdata. Actions are offsets of the servos' targets from the standing pose."""
+"""Quadruped: walk at the velocity one is asked for.
+
+The command (forward, sideways, turning) is drawn for each episode and kept in the world's userdata. Actions are offsets
+of the servos' targets from the standing pose.
+"""
 
 from kinema.envs.attitude import to_body, up_in_body
 from kinema.envs.task import Task, model_path

@@ -1,4 +1,7 @@
-"""Reacher: bring the tip of a two-link arm to a target on the table. The target is a mocap body, so part of the state."""
+"""Reacher: bring the tip of a two-link arm to a target on the table.
+
+The target is a mocap body, and so part of the state.
+"""
 
 import math
 

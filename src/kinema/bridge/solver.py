@@ -1,0 +1,69 @@
+"""SolverMuJoCo: the same Model run by MuJoCo, or by MuJoCo Warp, behind the same door.
+
+    solver = SolverMuJoCo(model)                       # one word away from SolverConvex(model)
+    solver.step(state, state, control, None, dt)
+
+What a model means is decided in one place for all solvers (`convex/view.py`: documents as compiled, the rest lowered,
+contact pairs given as custom attributes); here each class of worlds becomes an MjModel and MuJoCo runs it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinema.bridge.engine import BridgeEngine
+from kinema.convex.solver import Batch, SolverConvex
+from kinema.errors import BuildError, did_you_mean
+from kinema.model import Model, WorldClass
+
+BACKENDS = ("c", "warp")
+
+
+def bridge_engine(backend: str, source: Any, nworld: int, **options) -> BridgeEngine:
+    """An engine of one of the backends: "c" (MuJoCo) or "warp" (MuJoCo Warp)."""
+    if backend == "c":
+        from kinema.bridge.mjc import MuJoCoEngine
+
+        return MuJoCoEngine(source, nworld, **options)
+    if backend == "warp":
+        from kinema.bridge.mjwarp import MuJoCoWarpEngine
+
+        return MuJoCoWarpEngine(source, nworld, **options)
+    hint = did_you_mean(str(backend), BACKENDS)
+    raise BuildError(f"backend={backend!r}{hint}: known are {', '.join(BACKENDS)}")
+
+
+class SolverMuJoCo(SolverConvex):
+    """Runs a model with the mujoco package (extra `mujoco`).
+
+    Args:
+        model: The model.
+        backend: "c": MuJoCo itself, worlds spread over threads; "warp": MuJoCo Warp on the model's device.
+        integrator, solver, cone, iterations, tolerance, impratio: As for SolverConvex; None: what the document says.
+        threads: CPU threads to spread worlds over.
+    """
+
+    def __init__(
+        self, model: Model, *, backend: str = "c", integrator: str | None = None, solver: str | None = None,
+        cone: str | None = None, iterations: int | None = None, tolerance: float | None = None,
+        impratio: float | None = None, threads: int = 1,
+    ):  # fmt: skip
+        self.backend = backend
+        super().__init__(
+            model, integrator=integrator, solver=solver, cone=cone, iterations=iterations, tolerance=tolerance,
+            impratio=impratio, threads=threads,
+        )  # fmt: skip
+
+    def _batch(self, worlds: WorldClass, threads: int) -> Batch:
+        return _BridgeBatch(self.model, worlds, self._options, threads, self.backend)
+
+
+class _BridgeBatch(Batch):
+    """One class of worlds, run by MuJoCo."""
+
+    def __init__(self, model: Model, worlds: WorldClass, options: dict[str, Any], threads: int, backend: str):
+        self.backend = backend
+        super().__init__(model, worlds, options, threads)
+
+    def _engine(self, host: Any) -> BridgeEngine:
+        return bridge_engine(self.backend, host, len(self.worlds), device=self.device, threads=self.threads)

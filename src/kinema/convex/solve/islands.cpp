@@ -1,0 +1,70 @@
+// Islands: trees that rows couple, directly or through others, are minimized apart, as MuJoCo does. This shows when
+// iterations are few: every island has its own line search and its own end. Trees without rows move freely.
+//
+// An island is named by its first tree, its root; lists run through its trees and rows in ascending order. On CUDA,
+// where lanes share out the rows, all trees are one island.
+#undef KN_ISLANDS
+#undef KN_ROWS
+#undef KN_TREES
+#undef KN_TREES_BACK
+#undef KN_DOFS
+#undef KN_ALL_ROWS
+#undef KN_TOGETHER
+#if KN_LANES == 1
+#define KN_ISLANDS(root) for (int root = 0; root < ntree; ++root) if (first_row[root] >= 0)
+#define KN_ROWS(i) for (int i = first_row[root]; i >= 0; i = next_row[i])
+#define KN_ALL_ROWS(i) KN_ROWS(i)
+#define KN_TOGETHER(t, u) (root_of[t] == root_of[u])
+#define KN_TREES(t) for (int t = root; t >= 0; t = next_tree[t])
+#define KN_TREES_BACK(t) for (int t = last_tree[root]; t >= 0; t = t == root ? -1 : last_tree[t])
+#define KN_DOFS(i) KN_TREES(t_##i) for (int i = tree_adr[t_##i]; i < tree_adr[t_##i] + tree_num[t_##i]; ++i)
+
+int* root_of = KN_ROW(int, d.solver.root);
+int* next_tree = KN_ROW(int, d.solver.next_tree);
+int* last_tree = KN_ROW(int, d.solver.last_tree);
+int* first_row = KN_ROW(int, d.solver.first_row);
+int* next_row = KN_ROW(int, d.solver.next_row);
+const bool split = (m.opt.disableflags & (1 << 18)) == 0;
+
+auto find = [&](int t) -> int { while (root_of[t] != t) t = root_of[t]; return t; };
+auto unite = [&](int t, int u) {
+    t = find(t); u = find(u);
+    if (t < u) root_of[u] = t; else root_of[t] = u;
+};
+for (int t = 0; t < ntree; ++t) { root_of[t] = split ? t : 0; first_row[t] = -1; }
+for (int k = 0; k < nefc; ++k) {
+    int t = trees[2 * k];
+    if (t >= 0) {
+        if (trees[2 * k + 1] >= 0) unite(t, trees[2 * k + 1]);
+    } else {
+        const float* row = J + (size_t)k * nv;
+        for (int u = 0; u < ntree; ++u)
+            for (int i = tree_adr[u]; i < tree_adr[u] + tree_num[u]; ++i)
+                if (row[i] != 0.0f) { if (t < 0) t = u; else unite(t, u); break; }
+    }
+    next_row[k] = t < 0 ? 0 : t;  // a tree of the row, for now
+}
+for (int k = nefc - 1; k >= 0; --k) {
+    const int t = find(next_row[k]);
+    next_row[k] = first_row[t];
+    first_row[t] = k;
+}
+for (int t = 0; t < ntree; ++t) {  // last_tree: of a root the last tree of its island, of others the one before
+    const int first = root_of[t] = find(t);
+    next_tree[t] = -1;
+    last_tree[t] = t;
+    if (first != t) {
+        last_tree[t] = last_tree[first];
+        last_tree[first] = t;
+        next_tree[last_tree[t]] = t;
+    }
+}
+#else
+#define KN_ISLANDS(root)
+#define KN_ROWS(i) KN_EACH(i, nefc)
+#define KN_TOGETHER(t, u) true
+#define KN_ALL_ROWS(i) for (int i = 0; i < nefc; ++i)
+#define KN_TREES(t) for (int t = 0; t < ntree; ++t)
+#define KN_TREES_BACK(t) for (int t = ntree - 1; t >= 0; --t)
+#define KN_DOFS(i) KN_EACH(i, nv)
+#endif

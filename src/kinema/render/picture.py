@@ -1,0 +1,66 @@
+"""One picture at a time: `sim.render(...)`.
+
+Renderers are kept with the simulation, the last few of them, so that the next picture of the same kind costs no set-up.
+Colours, materials, lights and lenses of a model may be written between pictures: then a new renderer is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from kinema.render.items import GROUPS
+from kinema.render.renderer import Renderer
+
+KEPT = 4
+LOOKS = (
+    "geom_rgba", "geom_matid", "geom_group", "geom_size", "site_rgba", "site_matid", "site_group", "site_size",
+    "tendon_rgba", "tendon_matid", "tendon_width", "mat_rgba", "mat_emission", "mat_specular", "mat_shininess",
+    "mat_reflectance", "mat_texid", "mat_texrepeat", "light_active", "light_castshadow", "light_ambient",
+    "light_diffuse", "light_specular", "light_attenuation", "light_cutoff", "light_exponent", "cam_fovy",
+)  # fmt: skip
+"""What of a model is seen and may be written."""
+
+
+def render(
+    sim, camera=None, width: int = 320, height: int = 240, *, worlds: int | Sequence[int] | None = None,
+    kind: str = "rgb", shadows: bool = True, reflections: bool = True, antialias: bool = True,
+    geom_groups: Collection[int] = GROUPS, site_groups: Collection[int] = GROUPS,
+    tendon_groups: Collection[int] = GROUPS, refresh: bool = True,
+) -> np.ndarray:  # fmt: skip
+    """Pictures of worlds in their present state.
+
+    Args:
+        sim: The simulation.
+        camera: Name or id of a camera of the model, a `FreeCamera`, or None (or -1) for the model's free camera.
+        width, height: Size in pixels.
+        worlds: Which worlds: an index, indices or booleans; None: all.
+        kind: "rgb", "depth" or "segmentation".
+        shadows: Whether lights cast shadows.
+        reflections: Whether a material with reflectance mirrors.
+        antialias: Smooth the outlines of things.
+        geom_groups, site_groups, tendon_groups: Groups that are drawn.
+        refresh: Compute poses from the state first; False draws them as the last step or forward left them.
+
+    Returns:
+        (worlds, height, width, channels): three bytes; metres along the gaze, as one float (the far plane where nothing
+        is); or object id and mjtObj, as two integers (-1, -1 where nothing is).
+    """
+    chosen = None if worlds is None else tuple(np.atleast_1d(np.asarray(worlds)).tolist())
+    groups = tuple(tuple(sorted(g)) for g in (geom_groups, site_groups, tendon_groups))
+    look = hash(tuple(np.asarray(getattr(sim.model, name)).tobytes() for name in LOOKS))
+    key = (camera, width, height, chosen, kind, shadows, reflections, antialias, groups, look)
+    kept = vars(sim).setdefault("_renderers", {})
+    renderer = kept.pop(key, None)
+    if renderer is None:
+        renderer = Renderer(
+            sim, camera, width, height, kinds=(kind,), worlds=worlds, shadows=shadows, reflections=reflections,
+            antialias=antialias, geom_groups=geom_groups, site_groups=site_groups, tendon_groups=tendon_groups,
+        )  # fmt: skip
+    kept[key] = renderer  # the newest last
+    while len(kept) > KEPT:
+        kept.pop(next(iter(kept)))
+    renderer.render(refresh=refresh)
+    pictures = getattr(renderer, kind).numpy()[:, 0].copy()  # the next picture is drawn into the same memory
+    return pictures[..., None] if kind == "depth" else pictures

@@ -1,0 +1,419 @@
+"""The scene on the device: what never changes, and what is placed anew before every picture.
+
+A slot is a world that is drawn. The engine keeps worlds interleaved, which suits physics; a picture wants all items of
+one world side by side, so `place` copies poses into [slot, item] rows and bounds each item by a ball. Where there are
+many items, a bounding volume hierarchy over the boxes of those balls, one tree a slot, is refitted as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import warp as wp
+
+from kinema.convex.data import Inertia, Poses, TendonPaths
+from kinema.render.camera import Views
+from kinema.render.items import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    ELLIPSOID,
+    HFIELD,
+    MESH,
+    OBJ_GEOM,
+    OBJ_SITE,
+    OBJ_TENDON,
+    PLANE,
+    SDF,
+    SPHERE,
+    VERTEX,
+    Items,
+)
+from kinema.render.texture import Textures, upload_textures
+from kinema.render.triangles import Surfaces, upload_surfaces
+
+SKYBOX = 2  # mjtTexture
+TREE_FROM = {"cpu": 1, "cuda": 40}
+"""From so many items on a tree is walked; below, going through the list of balls is faster. On a CPU the tree wins from
+about ten items on and never loses much, so there it is always taken and one kernel serves all scenes."""
+
+
+@wp.struct
+class Look:
+    """What items look like, by item; colours may differ per slot."""
+
+    shape: wp.array(dtype=int)
+    objtype: wp.array(dtype=int)
+    owner: wp.array(dtype=int)
+    segment: wp.array(dtype=int)
+    surface: wp.array(dtype=wp.uint64)
+    corner: wp.array(dtype=int)
+    rgba: wp.array2d(dtype=wp.vec4)  # [slot, item]
+    material: wp.array(dtype=wp.vec4)  # emission, specular, shininess exponent, reflectance
+    texture: wp.array(dtype=int)
+    mapping: wp.array(dtype=int)
+    scale: wp.array(dtype=wp.vec3)  # of texture coordinates
+    density: wp.array(dtype=wp.vec2)  # textures a unit of length
+    normal: wp.array(dtype=wp.vec3)  # by corner
+    texcoord: wp.array(dtype=wp.vec2)  # by corner
+    ball: wp.array(dtype=wp.vec4)  # around a surface of triangles, in its frame
+    half: wp.array(dtype=wp.vec3)  # half sizes of the box about the ball's centre
+    width: wp.array(dtype=float)  # radius of a tendon
+
+
+@wp.struct
+class Placed:
+    """Where items are now, [slot, item]."""
+
+    world: wp.array(dtype=int)  # (slot,) the world drawn
+    ball: wp.array2d(dtype=wp.vec4)  # centre and radius; a negative radius hides the item
+    pos: wp.array2d(dtype=wp.vec3)
+    mat: wp.array2d(dtype=wp.mat33)
+    size: wp.array2d(dtype=wp.vec3)
+    lower: wp.array(dtype=wp.vec3)  # boxes of the tree, slot by slot
+    upper: wp.array(dtype=wp.vec3)
+    tree: wp.uint64
+    root: wp.array(dtype=int)  # (slot,) where a slot's tree begins
+    listed: int  # items [0, listed) are gone through one by one; the others are in the tree
+    count: int
+
+
+@wp.struct
+class Lights:
+    """Lights of the model that are on, by light; poses are [slot, light]."""
+
+    count: int
+    id: wp.array(dtype=int)
+    kind: wp.array(dtype=int)  # mjtLightType
+    castshadow: wp.array(dtype=int)
+    ambient: wp.array(dtype=wp.vec3)
+    diffuse: wp.array(dtype=wp.vec3)
+    specular: wp.array(dtype=wp.vec3)
+    attenuation: wp.array(dtype=wp.vec3)
+    spot: wp.array(dtype=wp.vec2)  # cosine of the cutoff, exponent
+    pos: wp.array2d(dtype=wp.vec3)
+    dir: wp.array2d(dtype=wp.vec3)
+
+
+@wp.struct
+class Sky:
+    """What is far away, and the light at the camera."""
+
+    texture: int  # of the sky; -1: black
+    haze: wp.vec4  # colour, and how steep its cone is
+    haze_peak: float  # where on the cone it is thickest
+    floor: int  # the infinite plane that haze lies on; -1: none
+    far: float
+    near: float
+    epsilon: float  # how far a shadow ray begins above a surface
+    global_ambient: float
+    head_on: int
+    head_ambient: wp.vec3
+    head_diffuse: wp.vec3
+    head_specular: wp.vec3
+    mirror: int  # the item that reflects; -1: none
+
+
+@wp.struct
+class Scene:
+    """All that kernels need to draw."""
+
+    look: Look
+    placed: Placed
+    lights: Lights
+    sky: Sky
+    textures: Textures
+
+
+@dataclass
+class Setting:
+    """A scene with what keeps it alive, and what it holds that kernels may leave out."""
+
+    scene: Scene
+    items: Items
+    surfaces: Surfaces
+    tree: wp.Bvh | None
+    has_surfaces: bool
+    has_textures: bool
+    is_clear: bool
+    casts_shadows: bool
+
+
+def build(m, items: Items, worlds: np.ndarray, device, *, shadows: bool = True, reflections: bool = True,
+          tree: bool | None = None) -> Setting:  # fmt: skip
+    """Upload everything; `worlds` are the worlds drawn, one a slot."""
+    items = _ordered(items)
+    surfaces = upload_surfaces(m, items, device)
+    if tree is None:
+        tree = np.sum(items.shape != PLANE) >= TREE_FROM["cuda" if device.is_cuda else "cpu"]
+    placed = _placed(items, worlds, device, tree)
+    scene = Scene()
+    scene.look = _look(items, surfaces, len(worlds), device)
+    scene.placed = placed
+    scene.lights = _lights(m, len(worlds), device, shadows)
+    scene.sky = _sky(m, items, scene.lights, reflections)
+    scene.textures = upload_textures(m, device)
+    textured = bool(np.any(items.texture >= 0)) or scene.sky.texture >= 0
+    return Setting(
+        scene, items, surfaces, None, has_surfaces=bool(surfaces.kept), has_textures=textured,
+        is_clear=bool(np.any(items.rgba[:, 3] < 0.995)) or bool(np.any(items.shape == PLANE)),
+        casts_shadows=shadows and bool(np.any(scene.lights.castshadow.numpy())),
+    )  # fmt: skip
+
+
+def _ordered(items: Items) -> Items:
+    """Planes first: they have no bounding ball and stay out of the tree."""
+    order = np.argsort(items.shape != PLANE, kind="stable")
+    return Items(**{name: getattr(items, name)[order] for name in Items.__dataclass_fields__})
+
+
+def _look(items: Items, surfaces: Surfaces, slots: int, device) -> Look:
+    look = Look()
+    for name in ("shape", "objtype", "owner", "segment", "texture", "mapping"):
+        setattr(look, name, wp.array(getattr(items, name), dtype=int, device=device))
+    look.surface, look.corner = surfaces.id, surfaces.corner
+    look.normal, look.texcoord = surfaces.normal, surfaces.texcoord
+    look.rgba = shared_rows(items.rgba, wp.vec4, slots, device)
+    look.ball = wp.array(surfaces.ball, dtype=wp.vec4, device=device)
+    look.half = wp.array(surfaces.half, dtype=wp.vec3, device=device)
+    look.width = wp.array(np.ascontiguousarray(items.size[:, 0]), dtype=float, device=device)
+    material = items.look * np.array([1.0, 1.0, 128.0, 1.0], np.float32)
+    look.material = wp.array(material, dtype=wp.vec4, device=device)
+    look.scale = wp.array(items.scale, dtype=wp.vec3, device=device)
+    look.density = wp.array(_densities(items, surfaces), dtype=wp.vec2, device=device)
+    return look
+
+
+def _densities(items: Items, surfaces: Surfaces) -> np.ndarray:
+    """Textures a unit of length, along u and v: decides how blurred a texture is read."""
+    size = items.size[:, :2]
+    own = np.where(items.shape[:, None] == PLANE, 0.5, 1.0) / np.where(size > 0, 2 * size, 1.0)
+    own = np.where((items.shape[:, None] == PLANE) & (size > 0), 0.5 / np.maximum(size, 1e-9), own)
+    round_ = np.isin(items.shape, (SPHERE, CAPSULE, CYLINDER))
+    own[round_, 0] = 1.0 / (2 * np.pi * np.maximum(size[round_, 0], 1e-9))
+    surface = surfaces.ball[:, 3] > 0
+    own[surface] = np.where(items.mapping[surface, None] == VERTEX, surfaces.density[surface, None], 0.5)
+    return (own * items.scale[:, :2]).astype(np.float32)
+
+
+def shared_rows(values: np.ndarray, dtype, slots: int, device) -> wp.array:
+    """One row that all slots read, through a stride of 0."""
+    one = wp.array(np.ascontiguousarray(values[None], np.float32), dtype=dtype, device=device)
+    view = wp.array(ptr=one.ptr, dtype=dtype, shape=(slots, *one.shape[1:]), strides=(0, *one.strides[1:]),
+                    device=device)  # fmt: skip
+    view.stored = one  # the view does not own its memory
+    return view
+
+
+def _placed(items: Items, worlds: np.ndarray, device, tree: bool) -> Placed:
+    slots, count = len(worlds), len(items)
+    listed = int(np.sum(items.shape == PLANE)) if tree else count
+    placed = Placed()
+    placed.world = wp.array(worlds.astype(np.int32), dtype=int, device=device)
+    placed.ball = wp.zeros((slots, count), dtype=wp.vec4, device=device)
+    placed.pos = wp.zeros((slots, count), dtype=wp.vec3, device=device)
+    placed.mat = wp.zeros((slots, count), dtype=wp.mat33, device=device)
+    placed.size = wp.array(np.broadcast_to(items.size, (slots, count, 3)).copy(), dtype=wp.vec3, device=device)
+    in_tree = count - listed
+    placed.lower = wp.zeros(max(slots * in_tree, 1), dtype=wp.vec3, device=device)
+    placed.upper = wp.zeros(max(slots * in_tree, 1), dtype=wp.vec3, device=device)
+    placed.root = wp.zeros(slots, dtype=int, device=device)
+    placed.listed, placed.count = listed, count
+    return placed
+
+
+def plant(setting: Setting) -> None:
+    """Build the tree over items that have been placed once; afterwards it is only refitted."""
+    placed = setting.scene.placed
+    in_tree = placed.count - placed.listed
+    if not in_tree or setting.tree is not None:
+        return
+    device = placed.lower.device
+    slots = placed.ball.shape[0]
+    groups = wp.array(np.repeat(np.arange(slots, dtype=np.int32), in_tree), dtype=int, device=device)
+    setting.tree = wp.Bvh(placed.lower, placed.upper, groups=groups)
+    placed.tree = setting.tree.id
+    wp.launch(_roots, dim=slots, inputs=[setting.tree.id], outputs=[placed.root], device=device)
+    setting.scene.placed = placed
+
+
+@wp.kernel(enable_backward=False)
+def _roots(tree: wp.uint64, root: wp.array(dtype=int)):
+    slot = wp.tid()
+    root[slot] = wp.bvh_get_group_root(tree, slot)
+
+
+def _lights(m, slots: int, device, shadows: bool) -> Lights:
+    on = [i for i in range(m.nlight) if m.light_active[i] and int(m.light_type[i]) != 3]  # not of images
+    chosen = np.array(on, dtype=int)
+
+    def rows(name: str, width: int) -> wp.array:
+        values = np.asarray(getattr(m, name), np.float32).reshape(-1, width)[chosen]
+        return wp.array(values, dtype=wp.vec3, device=device)
+
+    def integers(name: str) -> wp.array:
+        return wp.array(np.asarray(getattr(m, name)).astype(np.int32)[chosen], dtype=int, device=device)
+
+    lights = Lights()
+    lights.count = len(on)
+    lights.id = wp.array(chosen.astype(np.int32), dtype=int, device=device)
+    lights.kind = integers("light_type")
+    lights.castshadow = integers("light_castshadow")
+    if not shadows:
+        lights.castshadow.zero_()
+    for name in ("ambient", "diffuse", "specular", "attenuation"):
+        setattr(lights, name, rows(f"light_{name}", 3))
+    cutoff = np.asarray(m.light_cutoff, float)[chosen]
+    spot = np.stack([np.cos(np.deg2rad(np.minimum(cutoff, 180.0))), np.asarray(m.light_exponent)[chosen]], axis=1)
+    lights.spot = wp.array(spot.astype(np.float32).reshape(-1, 2), dtype=wp.vec2, device=device)
+    lights.pos = wp.zeros((slots, len(on)), dtype=wp.vec3, device=device)
+    lights.dir = wp.zeros((slots, len(on)), dtype=wp.vec3, device=device)
+    return lights
+
+
+def _sky(m, items: Items, lights: Lights, reflections: bool) -> Sky:
+    sky, head, extent = Sky(), m.vis.headlight, float(m.stat.extent)
+    boxes = [i for i in range(m.ntex) if int(m.tex_type[i]) == SKYBOX]
+    sky.texture = boxes[0] if boxes else -1
+    steep = float(m.vis.map.haze)
+    sky.haze = wp.vec4(*(float(c) for c in m.vis.rgba.haze[:3]), steep)
+    # the thickest haze is where the cone meets the diagonal of the rim
+    angle = np.arctan2(1.0, steep)
+    sky.haze_peak = float(np.sqrt(0.5) * steep * np.sin(angle) / np.sin(0.75 * np.pi - angle))
+    endless = np.flatnonzero((items.shape == PLANE) & (items.size[:, 0] == 0) & (items.size[:, 1] == 0))
+    sky.floor = int(endless[0]) if len(endless) and boxes and steep > 0 else -1
+    sky.near, sky.far = float(m.vis.map.znear) * extent, float(m.vis.map.zfar) * extent
+    sky.epsilon = 1e-4 * extent
+    sky.head_on = int(bool(head.active))
+    sky.global_ambient = 0.0 if sky.head_on or lights.count else 0.3
+    for name in ("ambient", "diffuse", "specular"):
+        setattr(sky, f"head_{name}", wp.vec3(*(float(c) for c in getattr(head, name)[:3])))
+    flat = np.isin(items.shape, (PLANE, BOX)) & (items.look[:, 3] > 0) & (items.rgba[:, 3] >= 0.995)
+    order = np.lexsort((items.owner, items.objtype))  # MuJoCo's order, before planes were put first
+    mirrors = [int(i) for i in order if flat[i]]
+    sky.mirror = mirrors[0] if mirrors and reflections else -1
+    return sky
+
+
+# ---------------------------------------------------------------------------------------------- before every picture
+
+
+@wp.func
+def ball_of(shape: int, size: wp.vec3, radius: float) -> float:
+    """Radius of the ball about an item's centre."""
+    if shape == PLANE:
+        return 1.0e30
+    if shape == SPHERE:
+        return size[0]
+    if shape == CAPSULE:
+        return size[0] + size[2]
+    if shape == CYLINDER:
+        return wp.sqrt(size[0] * size[0] + size[2] * size[2])
+    if shape == MESH or shape == SDF or shape == HFIELD:
+        return radius
+    return wp.length(size)
+
+
+@wp.func
+def upright(axis: wp.vec3) -> wp.mat33:
+    """A frame whose z is the given unit vector."""
+    x = wp.vec3(1.0, 0.0, 0.0)
+    if wp.abs(axis[0]) > 0.9:
+        x = wp.vec3(0.0, 1.0, 0.0)
+    y = wp.normalize(wp.cross(axis, x))
+    return wp.matrix_from_cols(wp.cross(y, axis), y, axis)
+
+
+@wp.kernel(enable_backward=False)
+def place_items(look: Look, poses: Poses, ten: TendonPaths, placed: Placed):
+    """Copy an item's pose; a segment of a tendon is a capsule between two points of its path."""
+    slot, i = wp.tid()
+    w = placed.world[slot]
+    owner = look.owner[i]
+    kind = look.objtype[i]
+    shape = look.shape[i]
+    size = placed.size[slot, i]
+    pos = wp.vec3()
+    mat = wp.identity(n=3, dtype=float)
+    surface = look.ball[i]
+    bound = ball_of(shape, size, surface[3])
+    if kind == OBJ_GEOM:
+        pos = poses.geom_xpos[w, owner]
+        mat = poses.geom_xmat[w, owner]
+    elif kind == OBJ_SITE:
+        pos = poses.site_xpos[w, owner]
+        mat = poses.site_xmat[w, owner]
+    elif kind == OBJ_TENDON:
+        bound = -1.0
+        if look.segment[i] + 1 < ten.wrapnum[w, owner]:
+            a = ten.wrapadr[w, owner] + look.segment[i]
+            from_ = ten.wrap_xpos[w, a // 2, a % 2]
+            to = ten.wrap_xpos[w, (a + 1) // 2, (a + 1) % 2]
+            at = ten.wrap_obj[w, a // 2, a % 2]
+            next = ten.wrap_obj[w, (a + 1) // 2, (a + 1) % 2]
+            length = wp.length(to - from_)
+            pos = 0.5 * (from_ + to)
+            if at != -2 and next != -2 and length > 0.0:  # -2: a pulley, where the path is cut
+                mat = upright((to - from_) / length)
+                thick = look.width[i]
+                if at >= 0 and next >= 0:  # inside what it wraps around
+                    thick = 0.5 * thick
+                size = wp.vec3(thick, thick, 0.5 * length)
+                placed.size[slot, i] = size
+                bound = thick + 0.5 * length
+    placed.pos[slot, i] = pos
+    placed.mat[slot, i] = mat
+    centre = pos + mat @ wp.vec3(surface[0], surface[1], surface[2])
+    placed.ball[slot, i] = wp.vec4(centre[0], centre[1], centre[2], bound)
+    if i >= placed.listed:
+        k = slot * (placed.count - placed.listed) + i - placed.listed
+        if shape == MESH or shape == SDF or shape == HFIELD:
+            size = look.half[i]
+        half = wp.vec3()
+        if bound > 0.0:
+            half = box_of(shape, size, mat)
+        placed.lower[k] = centre - half
+        placed.upper[k] = centre + half
+
+
+@wp.func
+def box_of(shape: int, size: wp.vec3, mat: wp.mat33) -> wp.vec3:
+    """Half sizes of the box around a shape that has been turned."""
+    half = wp.vec3()
+    for k in range(3):
+        row = wp.vec3(mat[k, 0], mat[k, 1], mat[k, 2])
+        scaled = wp.cw_mul(row, size)
+        if shape == CAPSULE:
+            half[k] = size[0] + wp.abs(scaled[2])
+        elif shape == CYLINDER:
+            half[k] = size[0] * wp.sqrt(row[0] * row[0] + row[1] * row[1]) + wp.abs(scaled[2])
+        elif shape == SPHERE or shape == ELLIPSOID:
+            half[k] = wp.length(scaled)
+        else:
+            half[k] = wp.abs(scaled[0]) + wp.abs(scaled[1]) + wp.abs(scaled[2])
+    return half
+
+
+@wp.kernel(enable_backward=False)
+def place_views(placed: Placed, poses: Poses, inertia: Inertia, views: Views):
+    slot, c = wp.tid()
+    w = placed.world[slot]
+    camera = views.camera[c]
+    if camera >= 0:
+        views.pos[slot, c] = poses.cam_xpos[w, camera]
+        views.mat[slot, c] = poses.cam_xmat[w, camera]
+    else:
+        pos = views.free_pos[c]
+        if views.body[c] >= 0:
+            pos += inertia.subtree_com[w, views.body[c]]
+        views.pos[slot, c] = pos
+        views.mat[slot, c] = views.free_mat[c]
+
+
+@wp.kernel(enable_backward=False)
+def place_lights(placed: Placed, poses: Poses, lights: Lights):
+    slot, i = wp.tid()
+    w = placed.world[slot]
+    lights.pos[slot, i] = poses.light_xpos[w, lights.id[i]]
+    lights.dir[slot, i] = poses.light_xdir[w, lights.id[i]]

@@ -1,0 +1,14 @@
+"""The viewer: models, simulations and recordings in the browser.
+
+    kinema.viewer.view("robot.xml")                      a page that runs the model, until Ctrl-C
+    viewer = sim.view()                                  a page that runs a simulation, while you go on
+    kinema.viewer.write_html(recording, "run.html")      a page in one file that plays offline
+
+Nothing is loaded from the network, and the page is served to this machine only unless `host` says otherwise. It needs
+the extra `view`; nothing else in Kinema imports this package.
+"""
+
+from kinema.viewer.html import write_html
+from kinema.viewer.viewer import Viewer, view
+
+__all__ = ["Viewer", "view", "write_html"]

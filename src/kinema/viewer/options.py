@@ -1,0 +1,33 @@
+"""What is shown and how: the choices a user makes in the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kinema.viewer.scene import SHOWN_GROUPS
+
+
+@dataclass
+class Options:
+    """Choices of what is drawn.
+
+    Attributes:
+        groups: Visible groups of geoms, sites, tendons and skins.
+        contacts, forces, inertia, skins: Whether these are drawn.
+        frames: "none", "body", "geom" or "site".
+        grid: Draw all worlds beside each other rather than the picked one.
+        spacing: Distance between worlds of the grid [m]; None: from the model's extent.
+        world: The picked world.
+    """
+
+    groups: dict[str, set[int]] = field(
+        default_factory=lambda: {kind: set(SHOWN_GROUPS) for kind in ("geom", "site", "tendon", "skin")}
+    )
+    contacts: bool = False
+    forces: bool = False
+    inertia: bool = False
+    skins: bool = True
+    frames: str = "none"
+    grid: bool = True
+    spacing: float | None = None
+    world: int = 0

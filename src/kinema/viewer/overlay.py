@@ -1,0 +1,199 @@
+"""What is drawn on top of geoms and sites: tendons, contacts and their forces, frames, boxes of inertia, skins.
+
+Sizes and colours are those of `<visual>`, scaled by the model's mean size as MuJoCo does. All functions take the arrays
+of several worlds and the place each world stands at, and give plain arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinema.viewer import texture as textures
+from kinema.viewer.scene import GROUPS, color_of, quaternions
+
+AT_PULLEY = -2
+
+
+@dataclass(frozen=True, eq=False)
+class Instances:
+    """Poses, scales and colours of instances of one unit surface."""
+
+    positions: np.ndarray
+    wxyzs: np.ndarray
+    scales: np.ndarray
+    rgb: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+
+def turn_z_to(directions: np.ndarray) -> np.ndarray:
+    """Quaternions (n, 4) of the shortest turns that take the z axis to unit vectors (n, 3)."""
+    x, y, z = directions.T
+    q = np.stack([1 + z, -y, x, np.zeros_like(z)], axis=1)
+    q[z < -1 + 1e-9] = (0, 1, 0, 0)
+    return q / np.linalg.norm(q, axis=1, keepdims=True)
+
+
+def rods(a: np.ndarray, b: np.ndarray, radius: np.ndarray, rgb: np.ndarray) -> Instances:
+    """Unit cylinders stretched from points a to points b."""
+    along = b - a
+    length = np.linalg.norm(along, axis=1)
+    directions = np.where(length[:, None] > 0, along / np.maximum(length, 1e-12)[:, None], [0.0, 0.0, 1.0])
+    scales = np.stack([radius, radius, 0.5 * length], axis=1)
+    return Instances(
+        (0.5 * (a + b)).astype(np.float32), turn_z_to(directions).astype(np.float32), scales.astype(np.float32), rgb
+    )
+
+
+# ------------------------------------------------------------------------------------------------ tendons
+
+
+def tendon_colors(m) -> np.ndarray:
+    """Colours (ntendon, 4) of tendons; a texture counts with its average."""
+    colors = np.ones((int(m.ntendon), 4))
+    for i in range(len(colors)):
+        material = int(m.tendon_matid[i])
+        colors[i] = color_of(m, m.tendon_rgba[i], material)
+        texture = textures.texture_of(m, material)
+        if texture >= 0:
+            colors[i, :3] *= textures.mean_color(textures.picture(m, texture))
+    return colors
+
+
+def tendons(m, path: dict[str, np.ndarray], offsets: np.ndarray, groups, colors: np.ndarray) -> Instances:
+    """Tendons as rods along their paths, thinner where they wrap around something.
+
+    Args:
+        m: The model.
+        path: ten_wrapadr and ten_wrapnum (worlds, ntendon), wrap_obj (worlds, 2 nwrap), wrap_xpos (worlds, 2 nwrap, 3).
+        offsets: (worlds, 3).
+        groups: Groups that are shown.
+        colors: Of `tendon_colors`.
+    """
+    shown = np.isin(np.clip(m.tendon_group, 0, GROUPS - 1), list(groups)) & (colors[:, 3] > 0)
+    counts = np.where(shown, np.maximum(path["ten_wrapnum"] - 1, 0), 0)  # (worlds, ntendon) segments
+    worlds, ntendon = counts.shape
+    flat = counts.reshape(-1)
+    owner = np.repeat(np.arange(flat.size), flat)
+    step = np.arange(flat.sum()) - np.repeat(np.cumsum(flat) - flat, flat)
+    world, tendon = owner // max(ntendon, 1), owner % max(ntendon, 1)
+    at = path["ten_wrapadr"].reshape(-1)[owner] + step
+    objects, points = path["wrap_obj"], path["wrap_xpos"]
+    first, second = objects[world, at], objects[world, at + 1]
+    drawn = (first != AT_PULLEY) & (second != AT_PULLEY)
+    world, tendon, at, inside = world[drawn], tendon[drawn], at[drawn], ((first >= 0) & (second >= 0))[drawn]
+    a, b = points[world, at] + offsets[world], points[world, at + 1] + offsets[world]
+    radius = np.asarray(m.tendon_width, dtype=float)[tendon] * np.where(inside, 0.5, 1.0)
+    return rods(a, b, radius, colors[tendon, :3])
+
+
+# ------------------------------------------------------------------------------------------------ contacts
+
+
+def contact_discs(m, count: np.ndarray, pos: np.ndarray, frame: np.ndarray, offsets: np.ndarray) -> Instances:
+    """Contacts as flat discs across their normals: count (worlds,), pos (worlds, n, 3), frame (worlds, n, 3, 3)."""
+    world, contact = np.nonzero(np.arange(pos.shape[1]) < count[:, None])
+    size = float(m.stat.meansize)
+    width, height = float(m.vis.scale.contactwidth) * size, float(m.vis.scale.contactheight) * size
+    scales = np.tile(np.float32([width, width, height]), (len(world), 1))
+    rgb = np.tile(np.asarray(m.vis.rgba.contactpoint, dtype=float)[:3], (len(world), 1))
+    positions = pos[world, contact] + offsets[world]
+    turned = turn_z_to(frame[world, contact, 0].astype(float))
+    return Instances(positions.astype(np.float32), turned.astype(np.float32), scales, rgb)
+
+
+def contact_arrows(
+    m, count: np.ndarray, pos: np.ndarray, frame: np.ndarray, force: np.ndarray, offsets: np.ndarray
+) -> np.ndarray:
+    """Contact forces as arrows (n, 2, 3), in the world's frame, as long as `<visual><map force>` says."""
+    world, contact = np.nonzero(np.arange(pos.shape[1]) < count[:, None])
+    start = pos[world, contact] + offsets[world]
+    vector = np.einsum("nji,nj->ni", frame[world, contact], force[world, contact, :3])
+    scale = float(m.vis.map.force) / max(float(m.stat.meanmass), 1e-12)
+    arrows = np.stack([start, start + scale * vector], axis=1)
+    return arrows[np.linalg.norm(vector, axis=1) > 1e-9].astype(np.float32)
+
+
+# ------------------------------------------------------------------------------------------------ bodies
+
+
+def inertia_boxes(m) -> np.ndarray:
+    """Half sizes (nbody, 3) of boxes of even density with the bodies' masses and inertias."""
+    mass = np.maximum(np.asarray(m.body_mass, dtype=float), 1e-12)
+    inertia = np.asarray(m.body_inertia, dtype=float)
+    squares = inertia.sum(axis=1, keepdims=True) - 2 * inertia
+    return 0.5 * np.sqrt(np.maximum(6 * squares / mass[:, None], 0.0))
+
+
+def inertias(m, xipos: np.ndarray, ximat: np.ndarray, offsets: np.ndarray) -> Instances:
+    """Boxes of inertia of the bodies that have mass, in some worlds."""
+    bodies = np.flatnonzero(np.asarray(m.body_mass) > 0)
+    worlds = len(xipos)
+    rgb = np.asarray(m.vis.rgba.inertia, dtype=float)[:3]
+    return Instances(
+        (xipos[:, bodies] + offsets[:, None]).reshape(-1, 3).astype(np.float32),
+        quaternions(ximat[:, bodies].reshape(-1, 9)).astype(np.float32),
+        np.tile(inertia_boxes(m)[bodies].astype(np.float32), (worlds, 1)),
+        np.tile(rgb, (worlds * len(bodies), 1)),
+    )
+
+
+FRAMES = {"body": ("xpos", "xmat"), "geom": ("geom_xpos", "geom_xmat"), "site": ("site_xpos", "site_xmat")}
+"""What frames can be drawn of, and the arrays that hold them."""
+
+
+def frames(xpos: np.ndarray, xmat: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (n, 3) and quaternions (n, 4) of coordinate frames of some worlds."""
+    positions = (xpos + offsets[:, None]).reshape(-1, 3)
+    return positions.astype(np.float32), quaternions(xmat.reshape(-1, 9)).astype(np.float32)
+
+
+# ------------------------------------------------------------------------------------------------ skins
+
+
+class Skin:
+    """A skin: vertices that follow several bones each, by weight.
+
+    v = sum over bones of w (R v0 + x - R c), where R turns the bone from its bind pose, at c, to its pose now, at x.
+    """
+
+    def __init__(self, m, index: int):
+        first, count = int(m.skin_vertadr[index]), int(m.skin_vertnum[index])
+        self.rest = np.asarray(m.skin_vert[first : first + count], dtype=float)
+        face, faces = int(m.skin_faceadr[index]), int(m.skin_facenum[index])
+        self.faces = np.asarray(m.skin_face[face : face + faces]).reshape(-1, 3)
+        self.group = int(np.clip(m.skin_group[index], 0, GROUPS - 1))
+        material = int(m.skin_matid[index])
+        self.rgba = np.array(color_of(m, m.skin_rgba[index], material))
+        texture = textures.texture_of(m, material)
+        if texture >= 0:
+            self.rgba[:3] *= textures.mean_color(textures.picture(m, texture))
+        self.bones = []
+        for bone in range(int(m.skin_boneadr[index]), int(m.skin_boneadr[index]) + int(m.skin_bonenum[index])):
+            rows = slice(int(m.skin_bonevertadr[bone]), int(m.skin_bonevertadr[bone]) + int(m.skin_bonevertnum[bone]))
+            bind = _matrix(np.asarray(m.skin_bonebindquat[bone], dtype=float))
+            self.bones.append((
+                int(m.skin_bonebodyid[bone]), np.asarray(m.skin_bonevertid[rows]),
+                np.asarray(m.skin_bonevertweight[rows], dtype=float)[:, None],
+                np.asarray(m.skin_bonebindpos[bone], dtype=float), bind,
+            ))  # fmt: skip
+
+    def vertices(self, xpos: np.ndarray, xmat: np.ndarray) -> np.ndarray:
+        """Positions (V, 3) for poses of all bodies of one world: xpos (nbody, 3), xmat (nbody, 9)."""
+        out = np.zeros_like(self.rest)
+        for body, ids, weights, at, bind in self.bones:
+            turn = xmat[body].reshape(3, 3) @ bind.T
+            np.add.at(out, ids, weights * ((self.rest[ids] - at) @ turn.T + xpos[body]))
+        return out.astype(np.float32)
+
+
+def _matrix(q: np.ndarray) -> np.ndarray:
+    w, x, y, z = q / np.linalg.norm(q)
+    return np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip

@@ -1,0 +1,313 @@
+"""The stage: a model's scene as nodes of a page, moved as a simulation moves.
+
+Each batch of the scene is one node of instances. Nodes whose poses did not change since they were last sent are left
+alone, so a page that shows nothing new costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinema.viewer import overlay
+from kinema.viewer import surface as shapes
+from kinema.viewer import texture as textures
+from kinema.viewer.glb import linear, to_glb
+from kinema.viewer.options import Options
+from kinema.viewer.scene import Batch, Scene, grid_offsets, placed, scene_of
+
+FINE, COARSE = 24, 12
+"""Points around round things: of a few worlds, of many."""
+
+MANY = 16
+"""Worlds from which on round things are drawn coarser, and shadows are left out."""
+
+SKYBOX = 2
+
+
+@dataclass(frozen=True)
+class Touched:
+    """What a pointer met: a body of a world."""
+
+    world: int
+    body: int
+
+
+class Stage:
+    """Draws a simulation.
+
+    Args:
+        scene_api: `server.scene` of a viser server.
+        sim: The simulation.
+        options: What is shown; read at every `show`.
+        on_node: Called with every node that stands for geoms, to make it clickable.
+    """
+
+    def __init__(self, scene_api, sim, options: Options, on_node: Callable[[object, Batch], None] | None = None):
+        self.api, self.sim, self.m, self.options = scene_api, sim, sim.model, options
+        self.on_node = on_node
+        self.nodes: dict[str, object] = {}
+        self.batches: dict[str, Batch] = {}
+        self.sent: dict[str, tuple[np.ndarray, ...]] = {}
+        self.skins: list[overlay.Skin] = []
+        self.scene: Scene | None = None
+        self.worlds = np.zeros(1, int)
+        self.offsets = np.zeros((1, 3))
+        self._pull: tuple[np.ndarray, np.ndarray] | None = None
+        self.build()
+
+    # ------------------------------------------------------------------------------------------ what stands there
+
+    @property
+    def spacing(self) -> float:
+        """Distance between worlds of the grid [m]."""
+        return self.options.spacing or max(1.25 * float(self.m.stat.extent), 1e-3)
+
+    def build(self) -> None:
+        """Make all nodes anew, for the worlds the options ask for."""
+        self.clear()
+        options, count = self.options, self.sim.worlds
+        options.world = int(np.clip(options.world, 0, count - 1))
+        self.worlds = np.arange(count) if options.grid else np.array([options.world])
+        self.offsets = grid_offsets(len(self.worlds), self.spacing)
+        self.scene = scene_of(self.m, detail=COARSE if len(self.worlds) >= MANY else FINE)
+        self.tendon_colors = overlay.tendon_colors(self.m)
+        self.skins = [overlay.Skin(self.m, k) for k in self.scene.skins]
+        poses = self._poses(("geom", "site"))
+        for batch in self.scene.batches:
+            self._add(batch, *placed(batch, *poses[batch.kind], self.offsets))
+        self.show_background()
+        self.show(everything=True)
+
+    def clear(self) -> None:
+        """Remove all nodes."""
+        for node in self.nodes.values():
+            node.remove()
+        self.nodes.clear()
+        self.batches.clear()
+        self.sent.clear()
+
+    def _add(self, batch: Batch, positions: np.ndarray, wxyzs: np.ndarray) -> None:
+        worlds = len(positions) // len(batch.ids)
+        name = f"/{batch.name}"
+        common = {
+            "batched_wxyzs": wxyzs, "batched_positions": positions, "lod": "off",
+            "cast_shadow": len(self.worlds) < MANY and batch.moving, "visible": self._visible(batch),
+            "batched_scales": np.tile(batch.scales, (worlds, 1)),
+        }  # fmt: skip
+        if batch.paint is not None:
+            node = self.api.add_batched_glb(name, to_glb(batch.surface, batch.paint), **common)
+        else:
+            alpha = np.tile(batch.rgba[:, 3], worlds)
+            node = self.api.add_batched_meshes_simple(
+                name, batch.surface.vertices, batch.surface.faces, **common,
+                batched_colors=np.tile(_bytes(batch.rgba[:, :3]), (worlds, 1)),
+                batched_opacities=alpha if (alpha < 1).any() else None,
+                opacity=1.0 if (alpha < 1).any() else None,
+            )  # fmt: skip
+        self.nodes[name], self.batches[name] = node, batch
+        self.sent[name] = (positions, wxyzs)
+        if self.on_node is not None and batch.kind == "geom":
+            self.on_node(node, batch)
+
+    def touched(self, batch: Batch, instance: int | None) -> Touched:
+        """The body an instance of a batch belongs to."""
+        world, member = divmod(instance or 0, len(batch.ids))
+        body = int(getattr(self.m, f"{batch.kind}_bodyid")[batch.ids[member]])
+        return Touched(int(self.worlds[0] if batch.once else self.worlds[world]), body)
+
+    def place_of(self, world: int) -> np.ndarray:
+        """Where a world stands on the stage (3,)."""
+        at = np.flatnonzero(self.worlds == world)
+        return self.offsets[at[0]] if len(at) else np.zeros(3)
+
+    def show_background(self) -> None:
+        """One side of the model's sky as the background."""
+        skies = np.flatnonzero(np.asarray(self.m.tex_type) == SKYBOX) if int(self.m.ntex) else []
+        if len(skies):
+            picture = textures.picture(self.m, int(skies[0]))
+            side = picture.shape[1]
+            face = picture[-side:] if picture.shape[0] > side else picture  # the last face is a side of the sky
+            step = max(1, side // 128)
+            self.api.set_background_image(np.ascontiguousarray(face[::step, ::step, :3]), format="png")
+
+    # ------------------------------------------------------------------------------------------ what moves
+
+    def show(self, *, everything: bool = False) -> None:
+        """Put every node where the simulation has it now."""
+        kinds = {b.kind for b in self.batches.values() if b.moving or everything}
+        poses = self._poses(kinds)
+        for name, batch in self.batches.items():
+            if (batch.moving or everything) and self._visible(batch):
+                positions, wxyzs = placed(batch, *poses[batch.kind], self.offsets)
+                self._send(name, batched_positions=positions, batched_wxyzs=wxyzs)
+        self._show_tendons()
+        self._show_contacts()
+        self._show_inertia()
+        self._show_frames()
+        self._show_skins()
+        self._show_pull()
+
+    def show_groups(self) -> None:
+        """Show and hide nodes as the options say."""
+        for name, batch in self.batches.items():
+            if self.nodes[name].visible != self._visible(batch):
+                self.nodes[name].visible = self._visible(batch)
+        self.show(everything=True)
+
+    def point(self, grabbed: np.ndarray | None, target: np.ndarray | None = None) -> None:
+        """Draw the pull of the mouse from one point to another; None: no more."""
+        self._pull = None if grabbed is None else (np.asarray(grabbed), np.asarray(target))
+        self._show_pull()
+
+    def _visible(self, batch: Batch) -> bool:
+        return batch.group in self.options.groups[batch.kind]
+
+    def _read(self, name: str) -> np.ndarray:
+        return np.asarray(self.sim.engine.read(name))[self.worlds]
+
+    def _poses(self, kinds) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        return {kind: (self._read(f"{kind}_xpos"), self._read(f"{kind}_xmat")) for kind in kinds}
+
+    def _send(self, name: str, **arrays: np.ndarray) -> None:
+        """Assign arrays of a node, unless they are what was sent last."""
+        values = tuple(arrays.values())
+        before = self.sent.get(name)
+        same = before is not None and all(np.array_equal(a, b) for a, b in zip(before, values, strict=True))
+        if not same:
+            self.sent[name] = values
+            for key, value in arrays.items():
+                setattr(self.nodes[name], key, value)
+
+    def _drop(self, name: str) -> None:
+        if name in self.nodes:
+            self.nodes.pop(name).remove()
+            self.sent.pop(name, None)
+
+    def _show_instances(self, name: str, unit: str, found: overlay.Instances, opacity: float | None = None) -> None:
+        """Instances whose number changes: there is room for more, and those without use have no size."""
+        before = self.sent.get(name)
+        room = 0 if before is None else len(before[0])
+        if len(found) > room:
+            self._drop(name)
+            room = max(8, 1 << (len(found) - 1).bit_length())
+        elif room == 0:
+            return
+        spare = room - len(found)
+        arrays = {
+            "batched_positions": np.pad(found.positions, ((0, spare), (0, 0))),
+            "batched_wxyzs": np.vstack([found.wxyzs, np.tile(np.float32([1, 0, 0, 0]), (spare, 1))]),
+            "batched_scales": np.pad(found.scales, ((0, spare), (0, 0))),
+            "batched_colors": np.pad(_bytes(found.rgb), ((0, spare), (0, 0))),
+        }
+        if name in self.nodes:
+            self._send(name, **arrays)
+        else:
+            surface = (shapes.box() if unit == "box" else shapes.cylinder(10)).welded()
+            self.nodes[name] = self.api.add_batched_meshes_simple(
+                name, surface.vertices, surface.faces, **arrays, lod="off", opacity=opacity, cast_shadow=False
+            )
+            self.sent[name] = tuple(arrays.values())
+
+    def _show_tendons(self) -> None:
+        m = self.m
+        if not int(m.ntendon) or not self.options.groups["tendon"]:
+            self._drop("/tendon")
+            return
+        worlds = len(self.worlds)
+        path = {name: self._read(name).reshape(worlds, -1) for name in ("ten_wrapadr", "ten_wrapnum", "wrap_obj")}
+        path["wrap_xpos"] = self._read("wrap_xpos").reshape(worlds, -1, 3)
+        found = overlay.tendons(m, path, self.offsets, self.options.groups["tendon"], self.tendon_colors)
+        self._show_instances("/tendon", "cylinder", found)
+
+    def _show_contacts(self) -> None:
+        options = self.options
+        if not (options.contacts or options.forces):
+            self._drop("/contact")
+            self._drop("/force")
+            return
+        count, pos = self._read("ncon").reshape(-1), self._read("contact_pos")
+        frame = self._read("contact_frame").reshape(*pos.shape[:2], 3, 3)
+        if options.contacts:
+            self._show_instances("/contact", "cylinder", overlay.contact_discs(self.m, count, pos, frame, self.offsets))
+        else:
+            self._drop("/contact")
+        if options.forces:
+            from kinema.convex.contact_force import contact_forces
+
+            force = contact_forces(self.sim).numpy()[self.worlds]
+            arrows = overlay.contact_arrows(self.m, count, pos, frame, force, self.offsets)
+            self._show_arrows("/force", arrows, self.m.vis.rgba.contactforce)
+        else:
+            self._drop("/force")
+
+    def _show_arrows(self, name: str, points: np.ndarray, rgba) -> None:
+        if not len(points):
+            self._drop(name)
+        elif name in self.nodes:
+            self._send(name, points=points)
+        else:
+            width = float(self.m.vis.scale.forcewidth) * float(self.m.stat.meansize)
+            self.nodes[name] = self.api.add_arrows(
+                name, points, colors=_bytes(np.asarray(rgba, dtype=float)[:3], light=False),
+                shaft_radius=width, head_radius=2 * width, head_length=4 * width,
+            )  # fmt: skip
+            self.sent[name] = (points,)
+
+    def _show_inertia(self) -> None:
+        if self.options.inertia:
+            found = overlay.inertias(self.m, self._read("xipos"), self._read("ximat"), self.offsets)
+            self._show_instances("/inertia", "box", found, opacity=float(self.m.vis.rgba.inertia[3]))
+        else:
+            self._drop("/inertia")
+
+    def _show_frames(self) -> None:
+        name = f"/frames/{self.options.frames}"
+        for other in [n for n in self.nodes if n.startswith("/frames/") and n != name]:
+            self._drop(other)
+        if self.options.frames == "none":
+            return
+        xpos, xmat = (self._read(array) for array in overlay.FRAMES[self.options.frames])
+        positions, wxyzs = overlay.frames(xpos, xmat, self.offsets)
+        if not len(positions):
+            return
+        if name in self.nodes:
+            self._send(name, batched_positions=positions, batched_wxyzs=wxyzs)
+        else:
+            size, scale = float(self.m.stat.meansize), self.m.vis.scale
+            self.nodes[name] = self.api.add_batched_axes(
+                name, wxyzs, positions,
+                axes_length=float(scale.framelength) * size, axes_radius=0.5 * float(scale.framewidth) * size,
+            )  # fmt: skip
+            self.sent[name] = (positions, wxyzs)
+
+    def _show_skins(self) -> None:
+        shown = self.options.skins and self.skins and len(self.worlds) == 1
+        for k, skin in enumerate(self.skins):
+            name = f"/skin/{k}"
+            if not shown or skin.group not in self.options.groups["skin"] or skin.rgba[3] == 0:
+                self._drop(name)
+                continue
+            vertices = skin.vertices(self._read("xpos")[0], self._read("xmat")[0])
+            if name in self.nodes:
+                self._send(name, vertices=vertices)
+            else:
+                self.nodes[name] = self.api.add_mesh_simple(
+                    name, vertices, skin.faces, color=_bytes(skin.rgba[:3], light=False), side="double",
+                    opacity=float(skin.rgba[3]) if skin.rgba[3] < 1 else None,
+                )  # fmt: skip
+                self.sent[name] = (vertices,)
+
+    def _show_pull(self) -> None:
+        if self._pull is None:
+            self._drop("/pull")
+        else:
+            self._show_arrows("/pull", np.stack(self._pull)[None].astype(np.float32), (0.2, 0.9, 0.3, 1))
+
+
+def _bytes(rgb: np.ndarray, *, light: bool = True) -> np.ndarray:
+    """Colours in [0, 1] as bytes; instances take intensities of light, single nodes colours as seen."""
+    rgb = np.clip(np.asarray(rgb, dtype=float), 0, 1)
+    return np.round(255 * (linear(rgb) if light else rgb)).astype(np.uint8)
