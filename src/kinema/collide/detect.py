@@ -30,7 +30,6 @@ from kinema.collide.sweep import bundle as sweep_bundle
 from kinema.collide.sweep import plan as sweep_plan
 from kinema.collide.table import FAMILIES, PairFunction, function_mask
 from kinema.errors import BuildError
-from kinema.math.scan import exclusive_sum
 
 OVERFLOW_CONTACTS = 1  # bit of Contacts.status
 
@@ -234,31 +233,71 @@ def pair_kernel(build: Build):
     return detect_pairs
 
 
-@wp.kernel(enable_backward=False)
-def place_contacts(count: wp.array2d(dtype=int), pairs: Pairs, start: wp.array2d(dtype=int), contacts: Contacts):
-    """One thread a world: where the contacts of each pair begin."""
-    w = wp.tid()
-    finish_world(contacts, w, exclusive_sum(count, start, w, pairs.count[w]))
+@wp.func_native("""
+    const char* at = (const char*)count.data + w * (size_t)count.strides[0];
+    int sum = 0;
+    #pragma unroll 8
+    for (int k = first; k < end; ++k) sum += *(const int*)(at + k * (size_t)count.strides[1]);
+    return sum;
+""")
+def count_contacts(count: wp.array2d(dtype=int), w: int, first: int, end: int) -> int:
+    """Contacts of a range of pairs of one world."""
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    __shared__ int sums[8][32];
+    sums[part][lane] = own;
+    __syncthreads();
+    int before = 0;
+    for (int p = 0; p < part; ++p) before += sums[p][lane];
+    return before;
+#else
+    static thread_local int sums[32];  // one thread runs the parts in turn
+    if (part == 0) sums[lane] = 0;
+    const int before = sums[lane];
+    sums[lane] += own;
+    return before;
+#endif
+""")
+def before_in_block(own: int, part: int, lane: int) -> int:
+    """Sum of `own` over the warps of the block before this one, lane by lane."""
+
+
+GATHER = wp.constant(8)  # warps that share out the pairs of 32 worlds
 
 
 @wp.kernel(enable_backward=False)
-def gather_contacts(
-    count: wp.array2d(dtype=int), start: wp.array2d(dtype=int), touch: Touch, pairs: Pairs, contacts: Contacts
-):
-    """One thread a pair of a world: move its contacts from slots to their place."""
-    pair, w = wp.tid()
-    if pair >= pairs.count[w]:
-        return
-    n = count[w, pair]
-    slot = pairs.slot[pair]
-    first = start[w, pair]
-    for i in range(n):
-        k = first + i
-        if k < contacts.dist.shape[1]:
-            contacts.dist[w, k] = touch.dist[w, slot + i]
-            contacts.pos[w, k] = touch.pos[w, slot + i]
-            contacts.frame[w, k] = touch.frame[w, slot + i]
-            finish_contact(contacts, pairs, w, k, pair)
+def gather_contacts(nworld: int, count: wp.array2d(dtype=int), touch: Touch, pairs: Pairs, contacts: Contacts):
+    """Move the contacts of each world from the slots of pairs to one list, in the order of pairs.
+
+    Warp `part` of a block takes one range of the pairs of 32 worlds: it learns how many contacts the ranges before its
+    own hold, and goes on from there.
+    """
+    block, part, lane = wp.tid()
+    w = 32 * block + lane
+    live = w < nworld
+    npair = int(0)
+    if live:
+        npair = pairs.count[w]
+    first = npair * part / GATHER
+    end = npair * (part + 1) / GATHER
+    own = int(0)
+    if live:
+        own = count_contacts(count, w, first, end)
+    k = before_in_block(own, part, lane)
+    for pair in range(first, end):
+        n = count[w, pair]
+        for i in range(n):
+            if k < contacts.dist.shape[1]:
+                slot = pairs.slot[pair] + i
+                contacts.dist[w, k] = touch.dist[w, slot]
+                contacts.pos[w, k] = touch.pos[w, slot]
+                contacts.frame[w, k] = touch.frame[w, slot]
+                finish_contact(contacts, pairs, w, k, pair)
+            k += 1
+    if live and part == GATHER - 1:
+        finish_world(contacts, w, k)
 
 
 def require_fields(mask: int, fields: Fields | None) -> None:
@@ -333,7 +372,6 @@ class Detector:
         npair = len(self.slots)
         self.touch = upload.touch(self.nworld, int(self.slots.sum()))
         self.count = upload.interleaved(self.nworld, npair, int)
-        self.start = upload.interleaved(self.nworld, npair, int)
         self.launches = []
         for family in FAMILIES:
             build = self.build.only(family_mask(family))
@@ -353,7 +391,7 @@ class Detector:
         inputs = [self.geoms, self.meshes, self.hfields, self.pairs, self.settings]
         if not self.thread_per_pair:
             return [(world_kernel(self.build), self.nworld, [*inputs, self.contacts], 256)]
-        n, npair = self.nworld, len(self.slots)
+        n = self.nworld
         launches = []
         if self.build.sweep:
             sweep = self.settings.sweep
@@ -366,9 +404,8 @@ class Detector:
             ]
         for kernel, chosen in self.launches:
             launches.append((kernel, (len(chosen), n), [chosen, *inputs, self.touch, self.count], 128))
-        launches.append((place_contacts, n, [self.count, self.pairs, self.start, self.contacts], 32))
-        gather = [self.count, self.start, self.touch, self.pairs, self.contacts]
-        launches.append((gather_contacts, (npair, n), gather, 128))
+        gather = [n, self.count, self.touch, self.pairs, self.contacts]
+        launches.append((gather_contacts, (-(-n // 32), GATHER, 32), gather, 32 * GATHER))
         return launches
 
     def detect(self) -> None:

@@ -30,7 +30,7 @@ from kinema.math.lanes import block_sync, sync
 WARP_LANES = 32
 LANE_BLOCK = 128  # threads of a block of lane groups
 COHORT = wp.constant(32)  # worlds of a block of a cohort, one a lane
-PARTS = wp.constant(8)  # warps of such a block
+PARTS = wp.constant(16)  # warps of such a block
 COHORT_BLOCK = COHORT * PARTS
 COHORT_BOUNDS = (COHORT_BLOCK, 2)
 pass_by_reference(Model, Data)
@@ -280,12 +280,17 @@ def _sweep(stages: tuple[Stage, ...]) -> wp.Function:
         substep = d.scratch.substep[w]
         for k in range(m.size.nlevel):
             level = wp.where(wp.static(down), k, m.size.nlevel - 1 - k)
-            if live:
-                for e in range(m.tree.leveladr[level] + part, m.tree.leveladr[level + 1], PARTS):
-                    b = m.tree.levelbody[e]
-                    for s in range(wp.static(len(stages))):
-                        if due(status, substep, 1, wp.static(stages[s].advances), wp.static(stages[s].once)):
-                            wp.static(stages[s].func)(m, d, w, b)
+            start = m.tree.leveladr[level]
+            end = m.tree.leveladr[level + 1]
+            before = int(0)
+            first = part
+            for s in range(wp.static(len(stages))):
+                if wp.static(not stages[s].follows):
+                    first = (part + PARTS - before) % PARTS
+                    before = (before + end - start) % PARTS
+                if live and due(status, substep, 1, wp.static(stages[s].advances), wp.static(stages[s].once)):
+                    for e in range(start + first, end, PARTS):
+                        wp.static(stages[s].func)(m, d, w, m.tree.levelbody[e])
             block_sync()
 
     return wp.func(sweep, name="sweep_" + "_and_".join(stage.func.key for stage in stages))

@@ -68,7 +68,7 @@ def velocities(m, dense: bool = False, extension: Extension = NONE) -> list[Stag
     recipe = [
         *extension.at("position", m),
         Stage(velocity.com_vel, sweep="down"),
-        Stage(bias.body_force, sweep="down", beside=True),
+        Stage(bias.body_force, sweep="down", follows=True),
         Stage(bias.subtree_force, sweep="up"),
         Stage(mass.composite_inertia, sweep="up", beside=True),
         *momentum[:1],

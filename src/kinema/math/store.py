@@ -11,7 +11,16 @@ Where the lanes are not all there, or not neighbours, and on the CPU, `put(a, w,
 import warp as wp
 
 vec10 = wp.types.vector(length=10, dtype=float)
-WARPS = 8  # of a block, at most
+WARPS = 16  # of a block, at most
+
+TILE = """
+#if defined(__CUDA_ARCH__)
+    __shared__ float tile[WARPS][32 * 10];
+    return (wp::uint64)tile[threadIdx.x >> 5];
+#else
+    return 0;
+#endif
+""".replace("WARPS", str(WARPS))
 
 TOGETHER = """
     auto* mine = (decltype(value)*)((char*)a.data + w * (size_t)a.strides[0] + i * (size_t)a.strides[1]);
@@ -22,8 +31,7 @@ TOGETHER = """
         const int lane = threadIdx.x & 31;
         auto* first = (decltype(value)*)__shfl_sync(all, (unsigned long long)mine, 0);
         if (__all_sync(all, mine == first + lane)) {
-            __shared__ float tile[WARPS][32 * N];
-            float* t = tile[threadIdx.x >> 5];
+            float* t = (float*)tile;
             const float* v = (const float*)&value;
             #pragma unroll
             for (int k = 0; k < N; ++k) t[lane * N + k] = v[k];
@@ -37,7 +45,7 @@ TOGETHER = """
     }
 #endif
     *mine = value;
-""".replace("WARPS", str(WARPS))
+"""
 
 ALIGNED = """
     auto* mine = (char*)a.data + w * (size_t)a.strides[0] + i * (size_t)a.strides[1];
@@ -49,21 +57,48 @@ ALIGNED = """
 """
 
 
+@wp.func_native(TILE)
+def tile() -> wp.uint64:
+    """Shared memory of this warp."""
+
+
 @wp.func_native(TOGETHER)
-def put(a: wp.array2d(dtype=wp.vec3), w: int, i: int, value: wp.vec3): ...
+def _put_vec3(tile: wp.uint64, a: wp.array2d(dtype=wp.vec3), w: int, i: int, value: wp.vec3): ...
+
+
+@wp.func_native(TOGETHER)
+def _put_mat33(tile: wp.uint64, a: wp.array2d(dtype=wp.mat33), w: int, i: int, value: wp.mat33): ...
+
+
+@wp.func_native(TOGETHER)
+def _put_spatial_vector(
+    tile: wp.uint64, a: wp.array2d(dtype=wp.spatial_vector), w: int, i: int, value: wp.spatial_vector
+): ...
+
+
+@wp.func_native(TOGETHER)
+def _put_vec10(tile: wp.uint64, a: wp.array2d(dtype=vec10), w: int, i: int, value: vec10): ...
 
 
 @wp.func_native(ALIGNED)
-def put(a: wp.array2d(dtype=wp.vec4), w: int, i: int, value: wp.vec4): ...  # noqa: F811
+def put(a: wp.array2d(dtype=wp.vec4), w: int, i: int, value: wp.vec4): ...
 
 
-@wp.func_native(TOGETHER)
-def put(a: wp.array2d(dtype=wp.mat33), w: int, i: int, value: wp.mat33): ...  # noqa: F811
+@wp.func
+def put(a: wp.array2d(dtype=wp.vec3), w: int, i: int, value: wp.vec3):  # noqa: F811
+    _put_vec3(tile(), a, w, i, value)
 
 
-@wp.func_native(TOGETHER)
-def put(a: wp.array2d(dtype=wp.spatial_vector), w: int, i: int, value: wp.spatial_vector): ...  # noqa: F811
+@wp.func
+def put(a: wp.array2d(dtype=wp.mat33), w: int, i: int, value: wp.mat33):  # noqa: F811
+    _put_mat33(tile(), a, w, i, value)
 
 
-@wp.func_native(TOGETHER)
-def put(a: wp.array2d(dtype=vec10), w: int, i: int, value: vec10): ...  # noqa: F811
+@wp.func
+def put(a: wp.array2d(dtype=wp.spatial_vector), w: int, i: int, value: wp.spatial_vector):  # noqa: F811
+    _put_spatial_vector(tile(), a, w, i, value)
+
+
+@wp.func
+def put(a: wp.array2d(dtype=vec10), w: int, i: int, value: vec10):  # noqa: F811
+    _put_vec10(tile(), a, w, i, value)

@@ -8,12 +8,10 @@
 #undef KN_TREES
 #undef KN_TREES_BACK
 #undef KN_DOFS
-#undef KN_ALL_ROWS
 #undef KN_TOGETHER
 #if KN_LANES == 1
 #define KN_ISLANDS(root) for (int root = 0; root < ntree; ++root) if (first_row[root] >= 0)
 #define KN_ROWS(i) for (int i = first_row[root]; i >= 0; i = next_row[i])
-#define KN_ALL_ROWS(i) KN_ROWS(i)
 #define KN_TOGETHER(t, u) (root_of[t] == root_of[u])
 #define KN_TREES(t) for (int t = root; t >= 0; t = next_tree[t])
 #define KN_TREES_BACK(t) for (int t = last_tree[root]; t >= 0; t = t == root ? -1 : last_tree[t])
@@ -63,7 +61,6 @@ for (int t = 0; t < ntree; ++t) {  // last_tree: of a root the last tree of its 
 #define KN_ISLANDS(root)
 #define KN_ROWS(i) KN_EACH(i, nefc)
 #define KN_TOGETHER(t, u) true
-#define KN_ALL_ROWS(i) for (int i = 0; i < nefc; ++i)
 #define KN_TREES(t) for (int t = 0; t < ntree; ++t)
 #define KN_TREES_BACK(t) for (int t = ntree - 1; t >= 0; --t)
 #define KN_DOFS(i) KN_EACH(i, nv)

@@ -72,16 +72,6 @@ auto mass_times = [&](int i, const float* p) -> float {  // (M p)_i
     const int t = tree_of[i], from = tree_adr[t];
     return dot(M + (size_t)i * nv + from, p + from, tree_num[t]);
 };
-auto add_row = [&](int k, float* out, float sign) {  // out += sign J' force, of one row
-    const float f = sign * force[k];
-    if (f != 0.0f) {
-        int from[2], to[2];
-        const float* row = J + (size_t)k * nv;
-        for (int q = 0, n = ranges(k, from, to); q < n; ++q)
-            for (int i = from[q] + lane; i < to[q]; i += KN_LANES) out[i] += f * row[i];
-        KN_SYNC();
-    }
-};
 
 // the blocks of M
 KN_EACH(i, nv) {
@@ -215,6 +205,8 @@ KN_SYNC();
 
 KN_ISLANDS(root) {
 
+#include "rank_one.cpp"
+
 float scale = KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1);
 #if KN_LANES == 1
 if (split) { scale = 0.0f; KN_DOFS(i) scale += M[(size_t)i * nv + i]; }
@@ -315,8 +307,10 @@ auto factor = [&]() {  // H = U'U in place
                     const float f = row[i];
                     if (f != 0.0f) {
                         float* below = H + (size_t)i * nv;
-                        for (int q = p; q < n; ++q)
-                            for (int j = q == p ? i : from[q]; j < to[q]; ++j) below[j] -= f * row[j];
+                        for (int q = p; q < n; ++q) {
+                            const int j = q == p ? i : from[q];
+                            add_scaled(below + j, row + j, -f, to[q] - j);
+                        }
                     }
                 }
             KN_SYNC();
@@ -375,7 +369,7 @@ for (;; ++iter) {
     // gradient
     KN_DOFS(i) g[i] = Ma[i] - KN_AT(d.frc.qfrc_smooth, i);
     KN_SYNC();
-    KN_ALL_ROWS(k) add_row(k, g, -1.0f);
+    add_forces(g, -1.0f);
     float gg = 0.0f;
     KN_DOFS(i) gg += g[i] * g[i];
     KN_SUM(gg);
@@ -385,50 +379,7 @@ for (;; ++iter) {
 #if KN_NEWTON
     // H = M + J' D J over active rows, and the Hessians of cones
     start_hessian();
-    auto rank_one = [&](const float* left, const float* right, float weight, const int from[2], const int to[2], int n) {
-        for (int p = 0; p < n; ++p)
-            for (int i = from[p] + lane; i < to[p]; i += KN_LANES) {
-                const float s = weight * left[i];
-                if (s != 0.0f) {
-                    float* row = H + (size_t)i * nv;
-                    for (int q = p; q < n; ++q)
-                        for (int j = q == p ? i : from[q]; j < to[q]; ++j) row[j] += s * right[j];
-                }
-            }
-        KN_SYNC();
-    };
-    KN_ALL_ROWS(k) {
-        int from[2], to[2];
-        const float* row = J + (size_t)k * nv;
-        if (state[k] == QUADRATIC) {
-            const int n = ranges(k, from, to);
-            rank_one(row, row, D[k], from, to, n);
-        } else if (state[k] == CONE && (k == 0 || type[k - 1] != ELLIPTIC || id[k - 1] != id[k])) {
-            const int c = id[k], dim = dim_of(c);
-            const float mu = mu_of(c), *fri = friction_of(c);
-            float U[6], s[6], T = 0.0f;
-            U[0] = r[k] * mu; s[0] = mu;
-            for (int q = 1; q < dim; ++q) { s[q] = fri[q - 1]; U[q] = r[k + q] * s[q]; T += U[q] * U[q]; }
-            T = sqrtf(T);
-            const float N = U[0], Dm = D[k] / (mu * mu * (1.0f + mu * mu));
-            const int n = ranges(k, from, to);
-            KN_SYNC();
-            for (int p = 0; p < dim; ++p)  // cone = (local Hessian) J
-                for (int z = 0; z < n; ++z) for (int i = from[z] + lane; i < to[z]; i += KN_LANES) {
-                    float sum = 0.0f;
-                    for (int q = 0; q < dim; ++q) {
-                        float h;
-                        if (p == 0 && q == 0) h = 1.0f;
-                        else if (p == 0 || q == 0) h = -mu / T * U[p + q];
-                        else h = mu * N / (T * T * T) * U[p] * U[q] + (p == q ? mu * mu - mu * N / T : 0.0f);
-                        sum += Dm * s[p] * s[q] * h * row[(size_t)q * nv + i];
-                    }
-                    cone[(size_t)p * nv + i] = sum;
-                }
-            KN_SYNC();
-            for (int p = 0; p < dim; ++p) rank_one(row + (size_t)p * nv, cone + (size_t)p * nv, 1.0f, from, to, n);
-        }
-    }
+    add_curvature();
     KN_SYNC();
     KN_DOFS(i) x[i] = -g[i];
     KN_SYNC();
@@ -494,7 +445,7 @@ iterations = wp::max(iterations, iter);
 // J' f, unless rounding of stiff rows has spoilt it: where no descent is left, M (a - a_s) is the same force
 KN_DOFS(i) x[i] = 0.0f;
 KN_SYNC();
-KN_ALL_ROWS(k) add_row(k, x, 1.0f);
+add_forces(x, 1.0f);
 float rest = 0.0f, size = 0.0f;
 KN_DOFS(i) {
     g[i] = Ma[i] - KN_AT(d.frc.qfrc_smooth, i);

@@ -1,0 +1,130 @@
+// What constraint rows add up to: forces on dofs, out += sign J' f, and curvature, H += J' (d2s/dr2) J.
+//
+// One thread goes row by row, each a sum of outer products over the few columns of the row. On CUDA a lane owns dofs and
+// gathers from the rows that act on their trees, so that no lane waits for another; and numbers are read before any is
+// written, for a read that must wait for a write is slow there.
+
+auto add_scaled = [](float* y, const float* x, float s, int n) {  // y += s x
+#if defined(__CUDA_ARCH__)
+    for (int j = 0; j < n; j += 8) {
+        float b[8];
+        #pragma unroll
+        for (int q = 0; q < 8; ++q) b[q] = j + q < n ? y[j + q] + s * x[j + q] : 0.0f;
+        #pragma unroll
+        for (int q = 0; q < 8; ++q) if (j + q < n) y[j + q] = b[q];
+    }
+#else
+    for (int j = 0; j < n; ++j) y[j] += s * x[j];
+#endif
+};
+
+// second derivative of the cone of an elliptic contact whose rows begin at k, between its rows p and q
+struct Cone { float U[6], s[6], mu, T, Dm; int dim; };
+auto cone_at = [&](int k) -> Cone {
+    Cone e;
+    const int c = id[k];
+    const float* fri = friction_of(c);
+    e.dim = dim_of(c);
+    e.mu = mu_of(c);
+    e.U[0] = r[k] * e.mu; e.s[0] = e.mu; e.T = 0.0f;
+    for (int q = 1; q < e.dim; ++q) { e.s[q] = fri[q - 1]; e.U[q] = r[k + q] * e.s[q]; e.T += e.U[q] * e.U[q]; }
+    e.T = sqrtf(e.T);
+    e.Dm = D[k] / (e.mu * e.mu * (1.0f + e.mu * e.mu));
+    return e;
+};
+auto cone_entry = [&](const Cone& e, int p, int q) -> float {
+    float h;
+    if (p == 0 && q == 0) h = 1.0f;
+    else if (p == 0 || q == 0) h = -e.mu / e.T * e.U[p + q];
+    else h = e.mu * e.U[0] / (e.T * e.T * e.T) * e.U[p] * e.U[q] + (p == q ? e.mu * e.mu - e.mu * e.U[0] / e.T : 0.0f);
+    return e.Dm * e.s[p] * e.s[q] * h;
+};
+auto is_head = [&](int k) -> bool { return k == 0 || type[k - 1] != ELLIPTIC || id[k - 1] != id[k]; };
+
+#if KN_LANES == 1
+auto add_forces = [&](float* out, float sign) {
+    KN_ROWS(k) {
+        const float f = sign * force[k];
+        if (f != 0.0f) {
+            int from[2], to[2];
+            const float* row = J + (size_t)k * nv;
+            for (int q = 0, n = ranges(k, from, to); q < n; ++q)
+                add_scaled(out + from[q], row + from[q], f, to[q] - from[q]);
+        }
+    }
+};
+auto add_curvature = [&]() {
+    auto rank_one = [&](const float* left, const float* right, float weight, const int* from, const int* to, int n) {
+        for (int p = 0; p < n; ++p)
+            for (int i = from[p]; i < to[p]; ++i) {
+                const float s = weight * left[i];
+                if (s != 0.0f)
+                    for (int q = p; q < n; ++q) {
+                        const int j = q == p ? i : from[q];
+                        add_scaled(H + (size_t)i * nv + j, right + j, s, to[q] - j);
+                    }
+            }
+    };
+    KN_ROWS(k) {
+        int from[2], to[2];
+        const float* row = J + (size_t)k * nv;
+        if (state[k] == QUADRATIC) {
+            const int n = ranges(k, from, to);
+            rank_one(row, row, D[k], from, to, n);
+        } else if (state[k] == CONE && is_head(k)) {
+            const Cone e = cone_at(k);
+            const int n = ranges(k, from, to);
+            for (int p = 0; p < e.dim; ++p) {  // cone = (second derivative) J
+                for (int z = 0; z < n; ++z)
+                    for (int i = from[z]; i < to[z]; ++i) {
+                        float sum = 0.0f;
+                        for (int q = 0; q < e.dim; ++q) sum += cone_entry(e, p, q) * row[(size_t)q * nv + i];
+                        cone[(size_t)p * nv + i] = sum;
+                    }
+            }
+            for (int p = 0; p < e.dim; ++p) rank_one(row + (size_t)p * nv, cone + (size_t)p * nv, 1.0f, from, to, n);
+        }
+    }
+};
+#else
+auto acts_on = [&](int k, int t) -> bool { const int u = trees[2 * k]; return u < 0 || u == t || trees[2 * k + 1] == t; };
+auto add_forces = [&](float* out, float sign) {
+    KN_EACH(i, nv) {
+        const int t = tree_of[i];
+        float sum = out[i];
+        #pragma unroll 4
+        for (int k = 0; k < nefc; ++k)
+            if (acts_on(k, t)) sum += sign * force[k] * J[(size_t)k * nv + i];
+        out[i] = sum;
+    }
+    KN_SYNC();
+};
+auto add_curvature = [&]() {
+    KN_EACH(i, nv) {
+        const int t = tree_of[i];
+        int from[2], to[2];
+        auto add = [&](int k, float s, int n) {  // the part of row k beyond column i
+            for (int q = 0; q < n; ++q) {
+                const int j = from[q] > i ? from[q] : i;
+                if (s != 0.0f && j < to[q]) add_scaled(H + (size_t)i * nv + j, J + (size_t)k * nv + j, s, to[q] - j);
+            }
+        };
+        for (int k = 0; k < nefc; ++k)
+            if (acts_on(k, t)) {
+                if (state[k] == QUADRATIC) {
+                    const int n = ranges(k, from, to);
+                    add(k, D[k] * J[(size_t)k * nv + i], n);
+                } else if (state[k] == CONE && is_head(k)) {
+                    const Cone e = cone_at(k);
+                    const int n = ranges(k, from, to);
+                    for (int p = 0; p < e.dim; ++p) {
+                        float s = 0.0f;
+                        for (int q = 0; q < e.dim; ++q) s += cone_entry(e, p, q) * J[(size_t)(k + q) * nv + i];
+                        add(k + p, s, n);
+                    }
+                }
+            }
+    }
+    KN_SYNC();
+};
+#endif
