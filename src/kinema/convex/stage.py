@@ -30,9 +30,9 @@ from kinema.math.lanes import block_sync, sync
 WARP_LANES = 32
 LANE_BLOCK = 128  # threads of a block of lane groups
 COHORT = wp.constant(32)  # worlds of a block of a cohort, one a lane
-PARTS = wp.constant(16)  # warps of such a block
+PARTS = wp.constant(8)  # warps of such a block
 COHORT_BLOCK = COHORT * PARTS
-COHORT_BOUNDS = (COHORT_BLOCK, 2)
+COHORT_BOUNDS = (COHORT_BLOCK, 3)  # blocks a multiprocessor is to hold: leaves registers for the second stream
 pass_by_reference(Model, Data)
 
 

@@ -42,3 +42,25 @@ for (int o = 16; o > 0; o >>= 1) x += __shfl_xor_sync(0xffffffffu, x, o);
 return x;
 """)
 def lane_sum(x: float) -> float: ...
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+return __shfl_sync(0xffffffffu, x, source);
+#else
+return x;
+#endif
+""")
+def lane_get(x: float, source: int) -> float:
+    """x of another lane of the group."""
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+return __shfl_sync(0xffffffffu, x, source);
+#else
+return x;
+#endif
+""")
+def lane_get(x: int, source: int) -> int:  # noqa: F811
+    """x of another lane of the group."""

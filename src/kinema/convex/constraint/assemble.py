@@ -10,14 +10,18 @@ from kinema.convex.constraint.contact import (
 )
 from kinema.convex.constraint.equality import anchor_rows, coupling_rows, want_equality
 from kinema.convex.constraint.friction import (
-    friction_rows,
+    friction_columns,
+    friction_columns_in_lanes,
+    friction_scalars,
     open_dof_friction,
     open_tendon_friction,
     want_dof_friction,
     want_tendon_friction,
 )
 from kinema.convex.constraint.limit import (
-    limit_rows,
+    limit_columns,
+    limit_columns_in_lanes,
+    limit_scalars,
     open_joint_limit,
     open_tendon_limit,
     want_joint_limit,
@@ -27,7 +31,8 @@ from kinema.convex.constraint.place import place_rows
 from kinema.convex.stage import Stage
 
 DISABLE_EQUALITY, DISABLE_FRICTIONLOSS, DISABLE_LIMIT, DISABLE_CONTACT = 2, 4, 8, 16
-CONNECT, WELD = 0, 1
+CONNECT, WELD = 0, 1  # mjtEq
+BALL = 1  # mjtJoint
 
 
 def has_friction(m) -> bool:
@@ -63,11 +68,14 @@ def stages(m, in_lanes: bool = False) -> tuple[list[Stage], list[Stage]]:
     if has_friction(m):
         want += [(want_dof_friction, "nv"), (want_tendon_friction, "ntendon")]
         name += [(open_dof_friction, "nv"), (open_tendon_friction, "ntendon")]
-        fill.append(friction_rows)
+        single = in_lanes and not np.any(m.tendon_frictionloss)
+        fill += [friction_columns_in_lanes if single else friction_columns, friction_scalars]
     if has_limits(m):
         want += [(want_joint_limit, "njnt"), (want_tendon_limit, "ntendon")]
         name += [(open_joint_limit, "njnt"), (open_tendon_limit, "ntendon")]
-        fill.append(limit_rows)
+        balls = np.asarray(m.jnt_limited).astype(bool) & (np.asarray(m.jnt_type) == BALL)
+        single = in_lanes and not np.any(balls) and not np.any(m.tendon_limited)
+        fill += [limit_columns_in_lanes if single else limit_columns, limit_scalars]
     count = [Stage(func, over, beside=True) for func, over in want]
     if not int(m.opt.disableflags) & DISABLE_CONTACT:
         count.append(Stage(want_contact, "ncon", beside=True, waits=("contacts",)))

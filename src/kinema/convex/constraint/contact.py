@@ -30,7 +30,7 @@ from kinema.convex.constraint.row import (
 )
 from kinema.convex.data import ContactRows, Contacts, Data, Rows
 from kinema.convex.model import Model
-from kinema.math.lanes import lane_count, lane_sum
+from kinema.math.lanes import lane_count, lane_get, lane_sum
 from kinema.math.spatial import angular
 from kinema.math.vector import MINVAL
 
@@ -97,7 +97,11 @@ def contact_columns(m: Model, d: Data, w: int, lane: int):
 
 @wp.func
 def contact_columns_in_lanes(m: Model, d: Data, w: int, lane: int):
-    """The same for at most as many dofs as lanes: a lane reads what belongs to its dof once, for all contacts."""
+    """The same for at most as many dofs as lanes.
+
+    A lane reads what belongs to its dof once, and one of the contacts: all reads are under way at the same time, and
+    lanes then tell each other what they have read.
+    """
     i = wp.min(lane, m.size.nv - 1)
     own = lane < m.size.nv
     body = m.dof.bodyid[i]
@@ -107,34 +111,43 @@ def contact_columns_in_lanes(m: Model, d: Data, w: int, lane: int):
     qvel = float(0.0)
     if own:
         qvel = d.state.qvel[w, i]
-    for c in range(d.con.ncon[w]):
-        r = d.crow.address[w, c]
-        dim = d.con.dim[w, c]
-        bodies = d.crow.bodies[w, c]
-        pos = d.con.pos[w, c]
-        frame = d.con.frame[w, c]
-        friction = d.con.friction[w, c]
-        if r >= 0:
-            sign = holds(bodies[1], body, end) - holds(bodies[0], body, end)
-            axis = wp.spatial_vector(
-                sign * (frame * point_column(cdof, pos - com)), sign * (frame * angular(cdof))
-            )
-            vel = axis * qvel
-            if own:
-                if dim == 1:
-                    d.efc.J[w, r, i] = axis[0]
-                elif m.opt.cone == PYRAMIDAL:
-                    for k in range(1, dim):
-                        edge = friction[k - 1] * axis[k]
-                        d.efc.J[w, r + 2 * k - 2, i] = axis[0] + edge
-                        d.efc.J[w, r + 2 * k - 1, i] = axis[0] - edge
-                else:
-                    for k in range(dim):
-                        d.efc.J[w, r + k, i] = axis[k]
-            for k in range(dim):
-                vel[k] = lane_sum(vel[k])
-            if lane == 0:
-                d.crow.vel[w, c] = vel
+    ncon = d.con.ncon[w]
+    for first in range(0, ncon, lane_count()):
+        mine = wp.min(first + lane, ncon - 1)
+        my_row = d.crow.address[w, mine]
+        my_dim = d.con.dim[w, mine]
+        my_bodies = d.crow.bodies[w, mine]
+        my_pos = d.con.pos[w, mine]
+        my_frame = d.con.frame[w, mine]
+        my_friction = d.con.friction[w, mine]
+        for k in range(wp.min(lane_count(), ncon - first)):
+            r = lane_get(my_row, k)
+            if r >= 0:
+                dim = lane_get(my_dim, k)
+                sign = holds(lane_get(my_bodies[1], k), body, end) - holds(lane_get(my_bodies[0], k), body, end)
+                point = point_column(cdof, wp.vec3(lane_get(my_pos[0], k), lane_get(my_pos[1], k),
+                                                   lane_get(my_pos[2], k)) - com)  # fmt: skip
+                turn = angular(cdof)
+                axis = wp.spatial_vector()
+                for a in range(wp.static(3)):
+                    row = wp.vec3(lane_get(my_frame[a, 0], k), lane_get(my_frame[a, 1], k), lane_get(my_frame[a, 2], k))
+                    axis[a] = sign * wp.dot(row, point)
+                    axis[a + 3] = sign * wp.dot(row, turn)
+                vel = axis * qvel
+                for a in range(wp.static(6)):
+                    edge = float(0.0)
+                    if wp.static(a > 0):
+                        edge = lane_get(my_friction[wp.static(max(a - 1, 0))], k) * axis[a]
+                    if a < dim:
+                        if own:
+                            if dim == 1 or m.opt.cone != PYRAMIDAL:
+                                d.efc.J[w, r + a, i] = axis[a]
+                            elif a > 0:
+                                d.efc.J[w, r + 2 * a - 2, i] = axis[0] + edge
+                                d.efc.J[w, r + 2 * a - 1, i] = axis[0] - edge
+                        vel[a] = lane_sum(vel[a])
+                if lane == 0:
+                    d.crow.vel[w, first + k] = vel
 
 
 @wp.func

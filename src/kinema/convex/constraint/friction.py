@@ -6,7 +6,7 @@ from kinema.convex.bundle import vec5
 from kinema.convex.constraint.row import ANY_TREE, FRICTION_DOF, FRICTION_TENDON, put_scalars, solref_floor
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.math.lanes import lane_count, sync
+from kinema.math.lanes import lane_count, lane_get, sync
 
 
 @wp.func
@@ -40,11 +40,10 @@ def open_tendon_friction(m: Model, d: Data, w: int, t: int):
 
 
 @wp.func
-def friction_rows(m: Model, d: Data, w: int, lane: int):
-    """Fill the rows of friction losses: lanes share out the columns of J, then the rows."""
+def friction_columns(m: Model, d: Data, w: int, lane: int):
+    """J of friction losses: lanes share out the columns."""
     first = d.efc.ne[w]
     end = first + d.efc.nf[w]
-    floor = solref_floor(m.opt, w)
     for r in range(first, end):
         ident = d.efc.id[w, r]
         if d.efc.type[w, r] == FRICTION_DOF:
@@ -57,6 +56,27 @@ def friction_rows(m: Model, d: Data, w: int, lane: int):
                 d.efc.J, d.ten.J, m.tendon.ten_J_colind, w, lane, r, m.tendon.ten_J_rowadr[ident],
                 m.tendon.ten_J_rownnz[ident], 1.0,
             )  # fmt: skip
+
+
+@wp.func
+def friction_columns_in_lanes(m: Model, d: Data, w: int, lane: int):
+    """The same for at most as many dofs as lanes, where only dofs have friction: a lane reads one row."""
+    first = d.efc.ne[w]
+    end = first + d.efc.nf[w]
+    for begin in range(first, end, lane_count()):
+        my_dof = d.efc.id[w, wp.min(begin + lane, end - 1)]
+        for k in range(wp.min(lane_count(), end - begin)):
+            entry = wp.where(lane_get(my_dof, k) == lane, 1.0, 0.0)
+            if lane < m.size.nv:
+                d.efc.J[w, begin + k, lane] = entry
+
+
+@wp.func
+def friction_scalars(m: Model, d: Data, w: int, lane: int):
+    """What else belongs to the rows of friction losses: lanes share out the rows."""
+    first = d.efc.ne[w]
+    end = first + d.efc.nf[w]
+    floor = solref_floor(m.opt, w)
     for r in range(first + lane, end, lane_count()):
         ident = d.efc.id[w, r]
         if d.efc.type[w, r] == FRICTION_DOF:

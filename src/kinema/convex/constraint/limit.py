@@ -8,7 +8,7 @@ from kinema.convex.constraint.row import LIMIT_JOINT, LIMIT_TENDON, put_scalars,
 from kinema.convex.data import Data, Rows
 from kinema.convex.kinematics import BALL, HINGE, SLIDE, qpos_quat
 from kinema.convex.model import Model
-from kinema.math.lanes import lane_count, sync
+from kinema.math.lanes import lane_count, lane_get, sync
 from kinema.math.quaternion import to_velocity
 from kinema.math.vector import normalize_with_length
 
@@ -93,11 +93,10 @@ def open_row(efc: Rows, w: int, r: int, kind: int, ident: int, dist: float, side
 
 
 @wp.func
-def limit_rows(m: Model, d: Data, w: int, lane: int):
-    """Fill the rows of active limits: lanes share out the columns of J, then the rows."""
+def limit_columns(m: Model, d: Data, w: int, lane: int):
+    """J of active limits: lanes share out the columns."""
     first = d.efc.ne[w] + d.efc.nf[w]
     end = first + d.efc.nl[w]
-    floor = solref_floor(m.opt, w)
     for r in range(first, end):
         ident = d.efc.id[w, r]
         side = d.efc.margin[w, r]
@@ -123,6 +122,29 @@ def limit_rows(m: Model, d: Data, w: int, lane: int):
                 m.tendon.ten_J_rownnz[ident], -side,
             )  # fmt: skip
     sync()
+
+
+@wp.func
+def limit_columns_in_lanes(m: Model, d: Data, w: int, lane: int):
+    """The same for at most as many dofs as lanes, where only joints with one dof are limited: a lane reads one row."""
+    first = d.efc.ne[w] + d.efc.nf[w]
+    end = first + d.efc.nl[w]
+    for begin in range(first, end, lane_count()):
+        mine = wp.min(begin + lane, end - 1)
+        my_dof = m.jnt.dofadr[d.efc.id[w, mine]]
+        my_side = d.efc.margin[w, mine]
+        for k in range(wp.min(lane_count(), end - begin)):
+            entry = wp.where(lane_get(my_dof, k) == lane, -lane_get(my_side, k), 0.0)
+            if lane < m.size.nv:
+                d.efc.J[w, begin + k, lane] = entry
+
+
+@wp.func
+def limit_scalars(m: Model, d: Data, w: int, lane: int):
+    """What else belongs to the rows of active limits: lanes share out the rows."""
+    first = d.efc.ne[w] + d.efc.nf[w]
+    end = first + d.efc.nl[w]
+    floor = solref_floor(m.opt, w)
     for r in range(first + lane, end, lane_count()):
         ident = d.efc.id[w, r]
         side = d.efc.margin[w, r]

@@ -206,6 +206,9 @@ KN_SYNC();
 KN_ISLANDS(root) {
 
 #include "rank_one.cpp"
+#if defined(__CUDA_ARCH__) && KN_NEWTON && KN_COLUMNS == 0
+#include "blocks.cpp"
+#endif
 
 float scale = KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1);
 #if KN_LANES == 1
@@ -378,13 +381,22 @@ for (;; ++iter) {
 
 #if KN_NEWTON
     // H = M + J' D J over active rows, and the Hessians of cones
-    start_hessian();
-    add_curvature();
-    KN_SYNC();
     KN_DOFS(i) x[i] = -g[i];
     KN_SYNC();
-    factor();
-    solve(x);
+#if defined(__CUDA_ARCH__) && KN_COLUMNS == 0
+    if (packed) {
+        pack_mass();
+        pack_curvature();
+        pack_factor();
+        pack_solve(x);
+    } else
+#endif
+    {
+        start_hessian();
+        add_curvature();
+        factor();
+        solve(x);
+    }
 #else
     KN_DOFS(i) { z_last[i] = z[i]; z[i] = g[i]; }
     KN_SYNC();

@@ -45,11 +45,17 @@ for (int t = lane; t < N * N; t += 32) J[t] = t / N == t % N && t / N >= nv ? 1.
 __syncwarp();
 if (own) {
     const int adr = m.dof.M_rowadr.data[lane], nnz = m.dof.M_rownnz.data[lane];
-    for (int k = 0; k < nnz; ++k) {
-        const int j = m.dof.M_colind.data[adr + k];
-        const float value = KN_AT(d.inertia.M, adr + k);
-        J[lane * N + j] = value;
-        J[j * N + lane] = value;
+    for (int k = 0; k < nnz; k += 8) {  // many reads under way at a time
+        float value[8];
+        int j[8];
+        #pragma unroll
+        for (int q = 0; q < 8; ++q) {
+            const int at = adr + wp::min(k + q, nnz - 1);
+            j[q] = m.dof.M_colind.data[at];
+            value[q] = KN_AT(d.inertia.M, at);
+        }
+        #pragma unroll
+        for (int q = 0; q < 8; ++q) J[lane * N + j[q]] = J[j[q] * N + lane] = value[q];
     }
 }
 __syncwarp();
@@ -62,10 +68,20 @@ __syncwarp();
 const float* rows = KN_ROW(float, d.efc.J);
 const int* trees = KN_ROW(int, d.efc.trees);
 const int tree = own ? m.dof.treeid.data[lane] : -2;
-for (int k = 0; k < nefc; ++k) {
-    const int t = trees[2 * k];
-    const bool in = own && (t < 0 || t == tree || trees[2 * k + 1] == tree);
-    if (lane < N) J[k * N + lane] = in ? rows[k * nv + lane] : 0.0f;
+for (int first = 0; first < nefc; first += 32) {
+    const int mine = wp::min(first + lane, nefc - 1), one = trees[2 * mine], two = trees[2 * mine + 1];
+    const int count = wp::min(32, nefc - first);
+    for (int k = 0; k < count; k += 8) {
+        float value[8];
+        #pragma unroll
+        for (int q = 0; q < 8; ++q) {
+            const int t = __shfl_sync(all, one, k + q), u = __shfl_sync(all, two, k + q);
+            const bool in = own && k + q < count && (t < 0 || t == tree || u == tree);
+            value[q] = in ? rows[(first + k + q) * nv + lane] : 0.0f;
+        }
+        #pragma unroll
+        for (int q = 0; q < 8; ++q) if (lane < N && k + q < count) J[(first + k + q) * N + lane] = value[q];
+    }
 }
 const float* aref = KN_ROW(float, d.efc.aref);
 const float* loss = KN_ROW(float, d.efc.frictionloss);
