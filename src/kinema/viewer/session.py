@@ -30,7 +30,7 @@ RATE = 30.0
 BEHIND = 0.25
 """Time that is made up at most in a turn when the simulation is slower than asked [s]; what is beyond is let go."""
 
-BUSY = 0.1
+BUSY = 0.025
 """Time a turn may spend stepping [s], so that a page stays alive whatever the model costs."""
 
 WATCH_EVERY = 0.5

@@ -18,11 +18,14 @@ from kinema.viewer.glb import linear, to_glb
 from kinema.viewer.options import Options
 from kinema.viewer.scene import Batch, Scene, grid_offsets, placed, scene_of
 
-FINE, COARSE = 24, 12
-"""Points around round things: of a few worlds, of many."""
+DETAIL = ((64, 8), (16, 12), (1, 24))
+"""From so many worlds on, round things have so many points around."""
 
 MANY = 16
-"""Worlds from which on round things are drawn coarser, and shadows are left out."""
+"""Worlds from which on shadows are left out."""
+
+TOUCHABLE = 64
+"""Worlds up to which bodies can be clicked and pulled; a page pays for every instance that may be."""
 
 SKYBOX = 2
 
@@ -72,7 +75,7 @@ class Stage:
         options.world = int(np.clip(options.world, 0, count - 1))
         self.worlds = np.arange(count) if options.grid else np.array([options.world])
         self.offsets = grid_offsets(len(self.worlds), self.spacing)
-        self.scene = scene_of(self.m, detail=COARSE if len(self.worlds) >= MANY else FINE)
+        self.scene = scene_of(self.m, detail=next(d for n, d in DETAIL if len(self.worlds) >= n))
         self.tendon_colors = overlay.tendon_colors(self.m)
         self.skins = [overlay.Skin(self.m, k) for k in self.scene.skins]
         poses = self._poses(("geom", "site"))
@@ -109,7 +112,7 @@ class Stage:
             )  # fmt: skip
         self.nodes[name], self.batches[name] = node, batch
         self.sent[name] = (positions, wxyzs)
-        if self.on_node is not None and batch.kind == "geom":
+        if self.on_node is not None and batch.kind == "geom" and len(self.worlds) <= TOUCHABLE:
             self.on_node(node, batch)
 
     def touched(self, batch: Batch, instance: int | None) -> Touched:
@@ -219,6 +222,7 @@ class Stage:
         worlds = len(self.worlds)
         path = {name: self._read(name).reshape(worlds, -1) for name in ("ten_wrapadr", "ten_wrapnum", "wrap_obj")}
         path["wrap_xpos"] = self._read("wrap_xpos").reshape(worlds, -1, 3)
+        path["geom_xpos"], path["geom_xmat"] = self._read("geom_xpos"), self._read("geom_xmat")
         found = overlay.tendons(m, path, self.offsets, self.options.groups["tendon"], self.tendon_colors)
         self._show_instances("/tendon", "cylinder", found)
 
