@@ -69,7 +69,7 @@ def test_a_world_does_what_mujoco_does():
     d = mujoco.MjData(m)
     observed, _ = env.reset(seed=5)
     d.qpos[:], d.qvel[:] = observed[2, :2], observed[2, 2:]
-    for k in range(30):
+    for k in range(15):
         action = np.float32(np.sin(k))
         observed, reward, terminated, *_ = env.step(np.full((3, 1), action))
         assert not terminated[2]
@@ -144,6 +144,16 @@ def test_neighbours_do_not_matter():
     np.testing.assert_array_equal(many[0][:, :2], few[0])
     late = make("CartPole", 2, first_world=7)
     np.testing.assert_array_equal(late.reset(seed=0)[0], many[0][0, 7:])
+
+
+def test_pictures():
+    env = make("CartPole", 2, render_mode="rgb_array", camera="side", width=40, height=30, seed=0)
+    env.reset()
+    env.sim.set_state(worlds=[1], qpos=[1.0, 0.0])
+    pictures = env.render()
+    assert len(pictures) == 2 and all(p.shape == (30, 40, 3) and p.dtype == np.uint8 for p in pictures)
+    assert pictures[0].std() > 5 and np.any(pictures[0] != pictures[1])
+    assert make("CartPole").render() is None
 
 
 def test_some_worlds_can_be_reset():

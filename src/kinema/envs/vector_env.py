@@ -68,7 +68,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         if ranges is not None:
             self.task.ranges = dict(ranges)
         _check(self.task, self.max_episode_steps, self.decimation, render_mode)
-        self.sim = Simulation(self.task.model, worlds=num_envs, device=device, threads=threads)
+        # worlds that go bad are reset at once, so nobody could ask for their last good state
+        self.sim = Simulation(self.task.model, num_envs, device, threads, capture_failures=False)
         self.worlds = Worlds(self.sim, backend)
         self.statistics = statistics
         self.render_mode = render_mode

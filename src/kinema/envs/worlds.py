@@ -2,7 +2,7 @@
 
 With torch every array is the engine's own memory, handed over by DLPack's rules: nothing is copied, on a GPU nothing
 passes through the host, and what is written into an array is seen by the next step. NumPy arrays are the engine's own
-memory on the CPU and copies on a GPU.
+memory on the CPU and copies on a GPU. On a GPU, Warp's stream and torch's default one wait for each other.
 """
 
 from __future__ import annotations
@@ -88,7 +88,9 @@ class Worlds:
 
     def full(self, value: Any, dtype: str = "float32") -> Any:
         """One value a world, (count,)."""
-        return self.array(np.full(self.count, value), dtype)
+        if self.backend == "numpy":
+            return np.full(self.count, value, dtype=dtype)
+        return self.xp.full((self.count,), value, dtype=getattr(self.xp, dtype), device=self.device)
 
     def default(self, name: str) -> Any:
         """The model's own values of a field such as qpos0, body_mass, actuator_ctrlrange: one world's, (n, ...)."""
