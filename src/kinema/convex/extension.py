@@ -36,9 +36,9 @@ def no_arrays(nplugin: int = 0) -> dict[str, np.ndarray]:
     return arrays
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Extension:
-    """What plugins add to an engine.
+    """What plugins add to an engine. Only `fields` may be replaced while it is in use.
 
     Attributes:
         stages: Stages by place.
