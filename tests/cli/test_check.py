@@ -1,6 +1,7 @@
 """kinema check: agreement is silent, and a change of MuJoCo's model by a percent is found and its place named."""
 
 import json
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -10,6 +11,8 @@ from kinema.cli.differences import DIFFERS, NOT_COMPARED, OK, Beside, Difference
 from kinema.cli.place import place_of
 from kinema.compile import compile_model
 from kinema.simulation import Simulation
+
+from .conftest import ARM
 
 BALLS = """\
 <mujoco model="balls">
@@ -29,21 +32,31 @@ BALLS = """\
 """
 
 
-@pytest.fixture
-def balls(tmp_path):
-    path = tmp_path / "balls.xml"
-    path.write_text(BALLS)
-    return str(path)
+HUMANOID = Path(__file__).parents[2] / "examples/models/humanoid.xml"  # the demo's, so that they share kernels
 
 
 @pytest.fixture(scope="module")
 def sim():
-    return Simulation(compile_model(BALLS), 2, "cpu")
+    return Simulation(compile_model(HUMANOID), 2, "cpu")
 
 
 @pytest.fixture
 def m():
-    return mujoco.MjModel.from_xml_string(BALLS)
+    return mujoco.MjModel.from_xml_path(str(HUMANOID))
+
+
+@pytest.fixture
+def altered(tmp_path):
+    """Writes the humanoid with a text replaced by another; the path."""
+
+    def write(old, new):
+        text = HUMANOID.read_text()
+        assert old in text
+        path = tmp_path / "altered.xml"
+        path.write_text(text.replace(old, new))
+        return str(path)
+
+    return write
 
 
 def wrong(found):
@@ -53,48 +66,40 @@ def wrong(found):
 # ---------------------------------------------------------------------------------------------- the command
 
 
-def test_a_model_that_agrees(kinema, balls):
-    code, out, _ = kinema("check", balls, "--steps", 20)
+def test_a_model_that_agrees(kinema):
+    code, out, _ = kinema("check", HUMANOID, "--steps", 20)
     assert code == 0 and "0 differ" in out
     for field in ("qacc", "contact_pos", "sensor touch", "step 20"):
         assert field in out
     assert "differs" not in out
 
 
-def test_a_model_that_differs(kinema, balls, monkeypatch):
-    def heavier(source):
-        m = mujoco.MjModel.from_xml_path(source)
-        m.body_mass[2] *= 1.01
-        return m
-
-    monkeypatch.setattr("kinema.cli.models.mujoco_model", heavier)
-    code, out, _ = kinema("check", balls, "--json", "--steps", 10)
+def test_a_model_that_differs(kinema, monkeypatch, m):
+    m.body("torso").mass *= 1.01
+    monkeypatch.setattr("kinema.cli.models.mujoco_model", lambda source: m)
+    code, out, _ = kinema("check", HUMANOID, "--json", "--steps", 10)
     told = json.loads(out)
     bad = {(row["part"], row["field"]): row for row in told["fields"] if row["verdict"] == "differs"}
     assert code == 1 and told["agrees"] is False
-    assert bad["compile", "body_mass"]["where"] == "body 'right'"
-    assert "joint 'right_z'" in bad["forward", "qfrc_bias"]["where"]
+    assert bad["compile", "body_mass"]["where"] == "body 'torso'"
+    assert "joint 'root' dof" in bad["forward", "M"]["where"]
 
 
-def test_models_of_other_sizes_are_not_stepped(kinema, balls, monkeypatch):
-    other = BALLS.replace('<joint name="right_x" type="slide" axis="1 0 0"/>', "").replace("right_x", "right_z")
-    monkeypatch.setattr("kinema.cli.models.mujoco_model", lambda source: mujoco.MjModel.from_xml_string(other))
-    code, out, _ = kinema("check", balls)
-    assert code == 1 and "different sizes" in out and "nv" in out
+def test_models_of_other_sizes_are_not_stepped(kinema, altered, m, monkeypatch):
+    monkeypatch.setattr("kinema.cli.models.mujoco_model", lambda source: m)
+    code, out, _ = kinema("check", altered('<touch name="touch_right" site="sole_right"/>', ""))
+    assert code == 1 and "different sizes" in out and "nsensordata" in out
 
 
-def test_a_zip_is_checked_too(kinema, balls, tmp_path):
-    assert kinema("compose", balls, "-o", tmp_path / "balls.zip")[0] == 0
-    code, out, err = kinema("check", tmp_path / "balls.zip", "--steps", 5)
+def test_a_zip_is_checked_too(kinema, tmp_path):
+    assert kinema("compose", HUMANOID, "-o", tmp_path / "man.zip")[0] == 0
+    code, out, err = kinema("check", tmp_path / "man.zip", "--steps", 5)
     assert code == 0 and "0 differ" in out, err
 
 
-def test_what_mujoco_refuses(kinema, tmp_path):
-    path = tmp_path / "model.xml"
-    path.write_text(
-        BALLS.replace("</mujoco>", '<extension><plugin plugin="kinema.mlp_actuator"/></extension></mujoco>')
-    )
-    code, _, err = kinema("check", path)
+def test_what_mujoco_refuses(kinema, altered):
+    extension = '<extension><plugin plugin="kinema.mlp_actuator"/></extension></mujoco>'
+    code, _, err = kinema("check", altered("</mujoco>", extension))
     assert code == 2 and "MuJoCo refuses the model" in err and "mlp_actuator" in err
 
 
@@ -107,18 +112,42 @@ def test_states_are_rich_and_agree(sim, m):
     assert wrong(found) == {}
     by_name = {difference.field: difference for difference in found}
     assert by_name["ncon"].theirs >= 2 and by_name["nefc"].theirs > 0
-    assert {"xpos", "M", "qacc", "contact_dist", "contact_frame", "sensor touch", "sensor jointpos"} <= set(by_name)
+    assert {"xpos", "M", "qacc", "contact_dist", "contact_frame", "sensor touch", "sensor gyro"} <= set(by_name)
+
+
+def gain(m):
+    m.actuator("knee_left").gainprm[0] *= 1.05
+
+
+def damping(m):
+    m.joint("knee_left").damping *= 3
+
+
+def position(m):
+    m.body("forearm_left").pos[2] += 0.002
+
+
+def stiffness(m):
+    m.geom_solref[:, 0] = 0.03
+
+
+def filtering(m):
+    m.geom("sole_in_left").contype[:] = m.geom("sole_in_left").conaffinity[:] = 0
+
+
+def friction(m):
+    m.geom_friction[:, 0] = 0.5
 
 
 @pytest.mark.parametrize(
     ("change", "field", "where"),
     [
-        (lambda m: m.actuator_gear.__setitem__(0, 1.01 * m.actuator_gear[0]), "actuator_length", "actuator 'push'"),
-        (lambda m: m.dof_damping.__setitem__(7, 1e3), "qfrc_passive", "joint 'right_z'"),
-        (lambda m: m.body_pos.__setitem__((2, 2), 0.101), "geom_xpos", "geom 'right' [2]"),
-        (lambda m: m.geom_solref.__setitem__((slice(None), 0), 0.03), "qacc", "joint"),
-        (lambda m: m.geom_contype.__setitem__(2, 2) or m.geom_conaffinity.__setitem__(2, 2), "ncon", "geom 'right'"),
-        (lambda m: m.geom_friction.__setitem__((slice(None), 0), 0.5), "contact_friction", "geom 'floor' and geom"),
+        (gain, "actuator_force", "actuator 'knee_left'"),
+        (damping, "qfrc_passive", "joint 'knee_left'"),
+        (position, "geom_xpos", "_left'"),
+        (stiffness, "qacc", "joint"),
+        (filtering, "ncon", "geom 'floor' and geom 'sole_in_left'"),
+        (friction, "contact_friction", "geom 'floor' and geom"),
     ],
 )
 def test_a_small_change_of_mujocos_model_is_noticed(sim, m, change, field, where):
@@ -132,26 +161,22 @@ def test_steps_are_compared(sim, m):
     found = list(beside.rollout(30))
     assert {d.part for d in found} == {"step 1", "step 10", "step 30"}
     assert not wrong(found) and any(d.verdict == OK for d in found)
-    m.opt.gravity[2] *= 1.01
-    m.dof_damping[7] *= 3
-    beside.m = m
+    m.joint("waist_turn").damping *= 2
     assert "qvel" in wrong(beside.rollout(30))
 
 
 def test_chance_is_not_compared():
-    """A pencil on its tip: noise decides where it falls."""
-    xml = """<mujoco><option timestep="0.02"/><worldbody><body><joint axis="0 1 0"/>
-        <geom type="capsule" fromto="0 0 0 0 0 .1" size=".01" contype="0" conaffinity="0"/></body></worldbody>
-        <keyframe><key qpos="0"/></keyframe></mujoco>"""
-    m = mujoco.MjModel.from_xml_string(xml)
-    beside = Beside(Simulation(m, 1, "cpu"), m)
+    """An arm held upright by nothing: noise decides where it falls."""
+    m = mujoco.MjModel.from_xml_string(ARM)
+    beside = Beside(Simulation(compile_model(ARM), 1, "cpu"), m)
     for state in beside.states:
-        state.qpos[:], state.qvel[:] = 0, 0
-    last = [d for d in beside.rollout(300) if d.part == "step 300"]
+        state.qpos[:], state.qvel[:], state.ctrl[:] = np.float32([-np.pi / 2, 0]), 0, 0
+    last = [d for d in beside.rollout(900) if d.part == "step 900"]
     assert [d.verdict for d in last] == [NOT_COMPARED] * 2
 
 
-def test_compiled_models(m):
+def test_compiled_models():
+    m = mujoco.MjModel.from_xml_string(BALLS)
     ours = compile_model(BALLS)
     assert wrong(compiled(ours, m)) == {}
     m.geom_friction[1, 0] *= 1.001
