@@ -276,7 +276,7 @@ def check_shapes_per_world(device: str) -> str:
     for e in made:
         ring = np.all(e.read("contact_geom") >= 1, axis=-1) & (np.arange(600) < e.read("ncon")[:, None])
         deepest.append(np.where(ring, e.read("contact_dist"), 0.0).min(axis=1))
-    need(np.all(deepest[0] < -0.01) and abs(deepest[0][0] - deepest[0][1]) > 0.01, f"depths {deepest[0]}")
+    need(np.all(deepest[0] < -0.005) and abs(deepest[0][0] - deepest[0][1]) > 0.01, f"depths {deepest[0]}")
     return below(float(np.abs(deepest[0] - deepest[1]).max()), 1e-4)
 
 
