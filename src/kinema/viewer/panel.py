@@ -279,13 +279,15 @@ class Panel:
     def refresh(self, *, force: bool = False) -> None:
         """Write back what changed without the user."""
         session = self.session
-        moved = [(plot, trace) for trace, plot in self.traces if trace.take(session.sim, session.options.world)]
+        for trace, _ in self.traces:
+            trace.take(session.sim, session.options.world)
         now = time.perf_counter()
         if not force and now - self._refreshed < REFRESH:
             return
         self._refreshed = now
-        for plot, trace in moved:
-            plot.data = trace.data()
+        for trace, plot in self.traces:
+            if trace.unseen:
+                plot.data = trace.data()
         self._refresh_run()
         self._refresh_move()
         self._refresh_text()
