@@ -38,9 +38,8 @@ def main() -> None:
     job = dict(
         worlds=given.worlds, steps=given.steps, policy=balance, initial=scattered, decimation=2, every=10, seed=0
     )
-    executor = RayExecutor(given.workers, address=given.address)
-    spread = rollout(model_path("cartpole"), **job, executor=executor)
-    executor.close()
+    with RayExecutor(given.workers, address=given.address) as executor:
+        spread = rollout(model_path("cartpole"), **job, executor=executor)
     alone = rollout(model_path("cartpole"), **job, executor=LocalExecutor())
     angle = np.abs(spread.arrays["qpos"][-1, :, 1])
     print(f"{given.worlds} worlds, {given.steps} steps: {np.mean(angle < 0.1):.0%} of the poles stand")

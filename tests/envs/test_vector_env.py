@@ -49,6 +49,19 @@ def test_gymnasium_knows_the_tasks():
     assert {f"kinema/{name}-v0" for name in kinema.envs.TASKS} <= set(gymnasium.registry)
 
 
+def test_gymnasium_can_write_the_environment_down():
+    env = gymnasium.make_vec("kinema.envs:kinema/CartPole-v0", num_envs=2, decimation=3)
+    again = gymnasium.make_vec(gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json()))
+    assert again.num_envs == 2 and again.decimation == 3
+
+
+def test_a_task_of_one_s_own_can_be_registered(monkeypatch):
+    monkeypatch.setattr(kinema.envs.registry, "TASKS", dict(kinema.envs.TASKS))
+    assert kinema.envs.register(Spin) is Spin
+    env = gymnasium.make_vec("kinema/Spin-v0", num_envs=2)
+    assert isinstance(env.task, Spin) and env.num_envs == 2
+
+
 def test_gymnasium_wrappers_fit():
     env = make("CartPole", 4, statistics=False, max_episode_steps=5)
     env = gymnasium.wrappers.vector.RecordEpisodeStatistics(env)
