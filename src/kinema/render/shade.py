@@ -271,8 +271,6 @@ def radiance_of(features: Features) -> wp.Function:
         dim = s.material[3]
         rgba = other.rgba
         other.rgba = wp.vec4(rgba[0] * dim, rgba[1] * dim, rgba[2] * dim, rgba[3])
-        # lights are mirrored together with the scene, so the headlight comes from the mirrored camera
-        gaze = gaze - 2.0 * wp.dot(gaze, s.normal) * s.normal
         return illumination(scene, slot, other, gaze, -mirrored, False)
 
     @wp.func
