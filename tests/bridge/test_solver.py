@@ -14,7 +14,6 @@ from tests.simulation.models import ARM, LIMBS, REMEMBERING
 
 DT = 0.004
 OPEN = {
-    "pendulum": "dm_control/suite/pendulum.xml",
     "humanoid": "dm_control/suite/humanoid.xml",
     "ant": "gymnasium/envs/mujoco/assets/ant.xml",
     "barkour": "shared/menagerie/google_barkour_vb/scene.xml",
