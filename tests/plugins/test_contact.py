@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 import warp as wp
 
+from kinema import Simulation
 from kinema.compile import compile_model
 from kinema.convex.engine import Engine
 from kinema.errors import CompileError, PluginError
 from kinema.plugins import find_plugin
 from kinema.plugins.distance import distances, gradient_of
 from kinema.plugins.mesh import field_mesh
-from kinema.plugins.parameters import write_parameter
 from tests.plugins import samples  # noqa: F401 (registers plugins)
 from tests.plugins.scenes import GRID, REACH, REST, RINGS, SHAPES, touching
 
@@ -121,7 +121,7 @@ def test_a_ring_compiled_here_is_that_of_mujoco():
     assert engine.extension.fields.parameters[0].tolist() == [0.35, 0.2]
 
 
-def test_shapes_that_differ_per_world():
+def test_shapes_that_differ_per_world(tmp_path):
     """A ball on a ring that lies in the air, fixed: each world's ring is that of a model compiled with its radii."""
     xml = """<mujoco><option timestep=".002"/>
       <extension><plugin plugin="mujoco.sdf.torus"><instance name="t">{}</instance></plugin></extension>
@@ -130,9 +130,10 @@ def test_shapes_that_differ_per_world():
         <body pos="0 0 .4"><joint type="slide" axis="0 0 1"/><geom size=".3"/></body></worldbody></mujoco>"""
     config = '<config key="radius1" value="{}"/><config key="radius2" value="{}"/>'
     radii = np.array([[0.35, 0.15], [0.3, 0.12], [0.25, 0.2]])
-    engine = Engine(compile_model(xml.format("")), 3, device="cpu", nconmax=60)
-    write_parameter(engine, "mujoco.sdf.torus", "radius1", radii[:, :1])
-    write_parameter(engine, "mujoco.sdf.torus", "radius2", radii[:, 1:])
+    sim = Simulation(xml.format(""), 3, device="cpu")
+    sim.set_plugin_parameter("mujoco.sdf.torus", "radius1", radii[:, :1])
+    sim.set_plugin_parameter("mujoco.sdf.torus", "radius2", radii[:, 1:])
+    engine = sim.engine
     np.testing.assert_allclose(engine.extension.fields.half[:2, 0], [[np.nan] * 3, [0.42, 0.42, 0.12]], rtol=1e-6)
     engine.step(400)
     for world, (ring, tube) in enumerate(radii):
@@ -144,7 +145,15 @@ def test_shapes_that_differ_per_world():
         assert 0.4 + d.qpos[0] == pytest.approx(np.sqrt((0.3 + tube) ** 2 - ring**2), abs=2e-3)
     assert np.ptp(engine.read("qpos")) > 0.05
     with pytest.raises(PluginError, match="plugin mujoco.sdf.torus: radius2=-1: must be above 0"):
-        write_parameter(engine, "mujoco.sdf.torus", "radius2", -1.0)
+        sim.set_plugin_parameter("mujoco.sdf.torus", "radius2", -1.0)
+    alone = sim.copy_of_world(2)
+    alone.step(400)
+    assert np.array_equal(alone.d.qpos[0], sim.d.qpos[2])
+    sim.save(tmp_path / "rings.npz")
+    restored = Simulation.restore(tmp_path / "rings.npz", device="cpu")
+    for s in (sim, restored):
+        s.step(10)
+    assert np.array_equal(restored.d.qpos, sim.d.qpos)
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def reshaped(fields: Fields, instances: list[Instance], values: np.ndarray, star
         for row in np.unique(rows[unlike], axis=0):
             boxes[unlike & np.all(rows == row, axis=1)] = half_sizes(instance.plugin, instance.configured(row))
         geoms = [geom for geom in instance.geoms if fields.kind[geom] >= 0]
-        parameters[:, geoms, : len(compiled)] = rows[:, None]
+        parameters[:, geoms, : len(compiled)] = np.where(unlike[:, None], rows, numbers_of(instance))[:, None]
         half[:, geoms] = boxes[:, None]
     return fields._replace(parameters=parameters, half=half)
 

@@ -56,7 +56,16 @@ def write_parameter(engine: Engine, plugin: str, name: str, value: Any) -> None:
     for k, a in enumerate(at):
         whole[:, a : a + (length or 1)] = values[:, k].reshape(engine.nworld, -1)
     engine.write("plugin_value", whole)
-    if engine.extension.fields is not None and any(len(instance.geoms) for instance in instances):
-        start = engine.extension.arrays["plugin_valueadr"]
-        engine.extension.fields = reshaped(engine.extension.fields, instances, whole, start)
+    reshape(engine)
+
+
+def reshape(engine: Engine) -> None:
+    """Let distance fields follow plugin_value; nothing happens where they have the shapes it gives already."""
+    fields, shaping = engine.extension.fields, [i for i in engine.extension.instances if len(i.geoms)]
+    if fields is None or not shaping:
+        return
+    start = engine.extension.arrays["plugin_valueadr"]
+    wanted = reshaped(fields, shaping, np.asarray(engine.read("plugin_value")), start)
+    if not np.array_equal(np.broadcast_to(fields.parameters, wanted.parameters.shape), wanted.parameters):
+        engine.extension.fields = wanted
         engine.rebuild()
