@@ -16,8 +16,9 @@ from kinema.collide.bundles import (
     Touch,
     vec5,
 )
-from kinema.collide.filter import DISABLE_MULTICCD, GeomPairs
+from kinema.collide.filter import GeomPairs
 from kinema.collide.sdf import Fields
+from kinema.collide.table import DISABLE_MULTICCD
 
 PAIR_DTYPE = {
     "geom": wp.vec2i, "function": int, "condim": int, "margin": float, "gap": float, "friction": vec5,
