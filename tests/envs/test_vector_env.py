@@ -145,6 +145,16 @@ def test_a_seed_may_be_given_to_the_constructor():
     np.testing.assert_array_equal(following, two.reset()[0])
 
 
+def test_gymnasium_s_own_generator_is_seeded_and_does_not_interfere():
+    env = make("CartPole", 2)
+    first = env.reset(seed=3)[0]
+    drawn = env.np_random.random()
+    assert env.np_random_seed == 3 and drawn == np.random.default_rng(3).random()
+    env.np_random.random()
+    np.testing.assert_array_equal(env.reset(seed=3)[0], first)
+    assert make("CartPole", 2).np_random_seed != make("CartPole", 2).np_random_seed
+
+
 def test_torch_and_numpy_agree():
     one = play(make("CartPole", 6, max_episode_steps=15))
     two = play(make("CartPole", 6, max_episode_steps=15, backend="torch"))
@@ -176,6 +186,16 @@ def test_some_worlds_can_be_reset():
     after, _ = env.reset(options={"reset_mask": np.array([False, True, False])})
     np.testing.assert_array_equal(after[[0, 2]], observed[[0, 2]])
     assert not np.any(after[1] == observed[1]) and env.episode_length.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arrays_have_mujoco_s_shapes(backend):
+    worlds = make("Reacher", 3, backend=backend).worlds
+    expected = {"qpos": (2,), "xpos": (4, 3), "xmat": (4, 9), "site_xpos": (2, 3), "mocap_quat": (1, 4)}
+    for name, shape in expected.items():
+        assert tuple(getattr(worlds, name).shape) == (3, *shape)
+        assert getattr(worlds, name) is getattr(worlds, name)
+    np.testing.assert_allclose(host(worlds.xmat)[:, 0], np.tile(np.eye(3).ravel(), (3, 1)))
 
 
 def test_torch_arrays_are_the_engine_s_own():

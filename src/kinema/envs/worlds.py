@@ -70,7 +70,9 @@ class Worlds:
             with self.xp.inference_mode(False):  # it may be written outside the mode it is first asked for in
                 shared = wp.to_torch(array)
         shape = self.sim.engine._shape(name)
-        return shared if shape is None or tuple(shared.shape) == shape else shared.reshape(shape)
+        if shape is None or tuple(shared.shape) == shape:
+            return shared
+        return shared.view(shape) if self.backend == "torch" else shared.reshape(shape, copy=False)  # never a copy
 
     # ------------------------------------------------------------------------------------------ make, read, write
 
