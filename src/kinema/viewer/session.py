@@ -262,7 +262,7 @@ class Session:
         """Load the model again; on an error the old one stays, and the page says what is wrong."""
         source = self.watch.source
         try:
-            sim = Simulation(source, worlds=self.sim.worlds, device=self.sim.engine.device)
+            sim = Simulation(source, worlds=self.sim.worlds, device=self.sim.engine.device, **self.sim.options)
             sim.forward()
         except KinemaError as error:
             self.error = str(error)
@@ -347,6 +347,7 @@ class Session:
         position, look_at = self.viewpoint()
         camera = self.server.initial_camera
         camera.position, camera.look_at = position, look_at
+        camera.fov = np.deg2rad(float(self.sim.model.vis.global_.fovy))
 
     def viewpoint(self) -> tuple[np.ndarray, np.ndarray]:
         """Position and target of a camera that sees the whole stage."""
@@ -357,7 +358,7 @@ class Session:
         ahead = np.array([np.cos(rise) * np.cos(turn), np.cos(rise) * np.sin(turn), np.sin(rise)])
         span = np.ptp(self.stage.offsets[:, :2], axis=0).max() if len(self.stage.worlds) > 1 else 0.0
         look_at = np.asarray(m.stat.center, dtype=float)
-        return look_at - (1.3 * float(m.stat.extent) + 0.9 * span) * ahead, look_at
+        return look_at - (1.8 * float(m.stat.extent) + 1.2 * span) * ahead, look_at
 
     def look_through(self, camera: int, client) -> None:
         """Move a page's camera to a camera of the model."""
@@ -376,7 +377,7 @@ class Session:
         with client.atomic():
             client.camera.up_direction = (0.0, 0.0, 1.0)
             client.camera.position, client.camera.look_at = position, look_at
-            client.camera.fov = np.deg2rad(45.0)
+            client.camera.fov = np.deg2rad(float(self.sim.model.vis.global_.fovy))
 
     def _follow_body(self) -> None:
         if self.follow is None:
