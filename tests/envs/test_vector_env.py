@@ -4,6 +4,7 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
+import warp as wp
 
 import kinema.envs
 from kinema.draws import Draws
@@ -207,6 +208,26 @@ def test_torch_arrays_are_the_engine_s_own():
     after, *_ = env.step(actions)
     assert torch.equal(observed, kept) and not torch.equal(after, kept)  # what was returned is not overwritten
     assert after.dtype == torch.float32 and not after.requires_grad
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_worlds_that_lie_interleaved_as_on_a_gpu(backend, monkeypatch):
+    """Only what needs no physics: the CPU's kernels want a world's numbers side by side."""
+
+    def interleaved(shape, dtype, device, *, rows=False):
+        array = wp.zeros((*shape[1:], shape[0]), dtype=dtype, device=device)
+        return array.transpose((len(shape) - 1, *range(len(shape) - 1)))
+
+    expected = make("CartPole", 5, seed=0).reset()[0]
+    monkeypatch.setattr("kinema.convex.layout.empty_worlds", interleaved)
+    env = make("CartPole", 5, seed=0, backend=backend)
+    assert not env.sim.array("qpos").is_contiguous
+    np.testing.assert_array_equal(host(env.reset()[0]), expected)
+    mask = env.worlds.array([False, True, False, True, False], "bool")
+    env.worlds.write({"qpos": [7.0, 8.0], "time": 3.0}, mask)
+    expected[[1, 3], :2] = [7.0, 8.0]
+    np.testing.assert_array_equal(host(env.worlds.qpos), expected[:, :2])
+    np.testing.assert_array_equal(env.sim.d.time, [0, 3, 0, 3, 0])
 
 
 def test_inference_mode_leaves_nothing_behind():
