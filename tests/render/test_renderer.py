@@ -157,6 +157,16 @@ def test_arrays_are_shared_with_torch(sim):
     assert colours.any() and depth.min() > 0
 
 
+def test_worlds_that_mujoco_runs():
+    pictures = []
+    for solver in ("convex", "mujoco"):
+        sim = Simulation(SCENE, solver=solver)
+        sim.set_state(qpos=[0.4, 0.3])
+        pictures.append(render(sim, "front", 40, 30))
+    np.testing.assert_allclose(pictures[0].astype(int), pictures[1], atol=1)
+    assert pictures[0].std() > 10
+
+
 def test_antialiasing_touches_outlines_only(sim):
     rough, smooth = (render(sim, "front", 80, 60, worlds=0, antialias=a)[0].astype(int) for a in (False, True))
     changed = np.abs(rough - smooth).max(axis=2) > 0

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import warp as wp
 
-from kinema.convex.data import Inertia, Poses, TendonPaths
-from kinema.render.camera import Views
+from kinema.render.camera import Views, lens_of
 from kinema.render.items import (
     BOX,
     CAPSULE,
@@ -30,6 +29,7 @@ from kinema.render.items import (
     VERTEX,
     Items,
 )
+from kinema.render.shown import Shown
 from kinema.render.texture import Textures, upload_textures
 from kinema.render.triangles import Surfaces, upload_surfaces
 
@@ -326,7 +326,7 @@ def upright(axis: wp.vec3) -> wp.mat33:
 
 
 @wp.kernel(enable_backward=False)
-def place_items(look: Look, poses: Poses, ten: TendonPaths, placed: Placed):
+def place_items(look: Look, shown: Shown, placed: Placed):
     """Copy an item's pose; a segment of a tendon is a capsule between two points of its path."""
     slot, i = wp.tid()
     w = placed.world[slot]
@@ -339,19 +339,19 @@ def place_items(look: Look, poses: Poses, ten: TendonPaths, placed: Placed):
     surface = look.ball[i]
     bound = ball_of(shape, size, surface[3])
     if kind == OBJ_GEOM:
-        pos = poses.geom_xpos[w, owner]
-        mat = poses.geom_xmat[w, owner]
+        pos = shown.geom_xpos[w, owner]
+        mat = shown.geom_xmat[w, owner]
     elif kind == OBJ_SITE:
-        pos = poses.site_xpos[w, owner]
-        mat = poses.site_xmat[w, owner]
+        pos = shown.site_xpos[w, owner]
+        mat = shown.site_xmat[w, owner]
     elif kind == OBJ_TENDON:
         bound = -1.0
-        if look.segment[i] + 1 < ten.wrapnum[w, owner]:
-            a = ten.wrapadr[w, owner] + look.segment[i]
-            from_ = ten.wrap_xpos[w, a // 2, a % 2]
-            to = ten.wrap_xpos[w, (a + 1) // 2, (a + 1) % 2]
-            at = ten.wrap_obj[w, a // 2, a % 2]
-            next = ten.wrap_obj[w, (a + 1) // 2, (a + 1) % 2]
+        if look.segment[i] + 1 < shown.ten_wrapnum[w, owner]:
+            a = shown.ten_wrapadr[w, owner] + look.segment[i]
+            from_ = shown.wrap_xpos[w, a // 2, a % 2]
+            to = shown.wrap_xpos[w, (a + 1) // 2, (a + 1) % 2]
+            at = shown.wrap_obj[w, a // 2, a % 2]
+            next = shown.wrap_obj[w, (a + 1) // 2, (a + 1) % 2]
             length = wp.length(to - from_)
             pos = 0.5 * (from_ + to)
             if at != -2 and next != -2 and length > 0.0:  # -2: a pulley, where the path is cut
@@ -396,24 +396,31 @@ def box_of(shape: int, size: wp.vec3, mat: wp.mat33) -> wp.vec3:
 
 
 @wp.kernel(enable_backward=False)
-def place_views(placed: Placed, poses: Poses, inertia: Inertia, views: Views):
+def place_views(placed: Placed, shown: Shown, views: Views):
     slot, c = wp.tid()
     w = placed.world[slot]
     camera = views.camera[c]
     if camera >= 0:
-        views.pos[slot, c] = poses.cam_xpos[w, camera]
-        views.mat[slot, c] = poses.cam_xmat[w, camera]
+        views.pos[slot, c] = shown.cam_xpos[w, camera]
+        views.mat[slot, c] = shown.cam_xmat[w, camera]
+        views.lens[slot, c] = lens_of(
+            shown.cam_fovy[w, camera], shown.cam_sensorsize[w, camera], shown.cam_intrinsic[w, camera], views.aspect,
+            views.orthographic[c] != 0,
+        )
     else:
         pos = views.free_pos[c]
         if views.body[c] >= 0:
-            pos += inertia.subtree_com[w, views.body[c]]
+            pos += shown.subtree_com[w, views.body[c]]
         views.pos[slot, c] = pos
         views.mat[slot, c] = views.free_mat[c]
+        views.lens[slot, c] = lens_of(
+            views.free_fovy[c], wp.vec2(), wp.vec4(), views.aspect, views.orthographic[c] != 0
+        )
 
 
 @wp.kernel(enable_backward=False)
-def place_lights(placed: Placed, poses: Poses, lights: Lights):
+def place_lights(placed: Placed, shown: Shown, lights: Lights):
     slot, i = wp.tid()
     w = placed.world[slot]
-    lights.pos[slot, i] = poses.light_xpos[w, lights.id[i]]
-    lights.dir[slot, i] = poses.light_xdir[w, lights.id[i]]
+    lights.pos[slot, i] = shown.light_xpos[w, lights.id[i]]
+    lights.dir[slot, i] = shown.light_xdir[w, lights.id[i]]
