@@ -1,10 +1,13 @@
 """Sessions: running in real time, orders, worlds, pulling, recording, reloading; no browser."""
 
+import contextlib
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from kinema.errors import SimulationError
 from kinema.simulation import Simulation
 from tests.viewer.models import ARM
 
@@ -210,6 +213,57 @@ def test_reload(tmp_path, open_viewer):
     session.turn()
     assert session.sim is not first and session.error == ""
     assert "raise" in {slider.label for slider in viewer.panel.joints.values()}
+
+
+def test_the_camera_follows(sim, open_viewer, monkeypatch):
+    viewer = open_viewer(sim)
+    page = SimpleNamespace(camera=SimpleNamespace(position=np.array([1.0, 2.0, 3.0])))
+    monkeypatch.setattr(viewer.server, "get_clients", lambda: {0: page})
+    body = sim.model.id("body", "fore")
+    viewer.session.follow = body
+    viewer.update()
+    np.testing.assert_allclose(page.camera.position, [1, 2, 3])
+    before = np.array(sim.d.xpos[0, body])
+    sim.step(40)
+    viewer.update()
+    moved = np.array(sim.d.xpos[0, body]) - before
+    assert np.linalg.norm(moved) > 0.01
+    np.testing.assert_allclose(page.camera.position, np.array([1, 2, 3]) + moved, atol=1e-5)
+
+
+def test_cameras_of_the_model(sim, open_viewer):
+    session = open_viewer(sim).session
+    page = SimpleNamespace(camera=SimpleNamespace(), atomic=contextlib.nullcontext)
+    session.look_through(0, page)
+    np.testing.assert_allclose(page.camera.position, [0, -3, 0.6], atol=1e-6)
+    np.testing.assert_allclose(page.camera.up_direction, [0, 0, 1], atol=1e-6)
+    ahead = page.camera.look_at - page.camera.position
+    np.testing.assert_allclose(ahead / np.linalg.norm(ahead), [0, 1, 0], atol=1e-6)
+    assert page.camera.fov == pytest.approx(np.pi / 4)
+
+
+def test_trouble_in_the_simulation_pauses_and_is_told(sim, open_viewer, monkeypatch):
+    viewer = open_viewer(sim)
+    viewer.session.own_steps = True
+
+    def lost(count):
+        raise SimulationError("world 0: the state is not finite")
+
+    monkeypatch.setattr(sim, "step", lost)
+    viewer.session.turn(0.1)
+    assert viewer.paused and "not finite" in viewer.session.error
+
+
+def test_a_failure_of_the_thread_is_not_lost(sim, open_viewer):
+    viewer = open_viewer(sim, run=True)
+
+    def broken():
+        raise ZeroDivisionError("a bug")
+
+    viewer.session.ask(broken)
+    viewer.session._thread.join(20)
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        viewer.wait()
 
 
 def test_contacts_and_forces(open_viewer):

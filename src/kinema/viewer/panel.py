@@ -196,7 +196,8 @@ class Panel:
     def _build_show(self) -> None:
         m, session, options = self.m, self.session, self.session.options
         self.toggles: dict[str, object] = {}
-        for label, name in (("Contacts", "contacts"), ("Contact forces", "forces"), ("Inertia", "inertia")):
+        toggles = [("Contacts", "contacts"), ("Contact forces", "forces")] if session.stage.has_contacts else []
+        for label, name in [*toggles, ("Inertia", "inertia")]:
             box = self.gui.add_checkbox(label, getattr(options, name))
             self.toggles[name] = box
             self._on(box, lambda name=name, box=box: setattr(options, name, box.value))

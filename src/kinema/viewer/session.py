@@ -58,6 +58,7 @@ class Session:
         self.speed = 1.0
         self.every_world = True  # sliders act on all worlds, not only on the picked one
         self.error = ""
+        self.failure: Exception | None = None  # what ended the thread
         self.factor = 0.0  # simulated seconds a second
         self.follow: int | None = None  # body
         self.selected: int | None = None  # body
@@ -108,7 +109,11 @@ class Session:
         last = time.perf_counter()
         while not self._stop.is_set():
             now = time.perf_counter()
-            self.turn(now - last)
+            try:
+                self.turn(now - last)
+            except Exception as failure:  # the thread ends here; `Viewer.wait` and `close` raise it where it is seen
+                self.failure = failure
+                return
             last = now
             self._stop.wait(max(0.0, 1 / RATE - (time.perf_counter() - now)))
 
@@ -124,7 +129,7 @@ class Session:
             if self.watch.changed():
                 self.reload()
         if not self.paused and self.own_steps:
-            self._move(elapsed)
+            self._obey(lambda: self._move(elapsed))
         with self.server.atomic():
             self.stage.show()
             self._show_grip()
@@ -135,8 +140,9 @@ class Session:
     def _obey(self, order: Callable[[], None]) -> None:
         try:
             order()
-        except KinemaError as error:  # what a user did wrong is said in the page
+        except KinemaError as error:  # what went wrong is said in the page
             self.error = str(error)
+            self.play(False)
 
     def _move(self, elapsed: float) -> None:
         if self.timeline is not None:
@@ -223,7 +229,7 @@ class Session:
         self.options.world = int(np.clip(world, 0, self.sim.worlds - 1))
         self._seen = None
         if changed and not self.options.grid:
-            self.stage.build()
+            self.stage.pick(self.options.world)
 
     def show_grid(self, on: bool, spacing: float | None = None) -> None:
         """Show all worlds beside each other, or only the picked one."""

@@ -68,6 +68,11 @@ class Stage:
         """Distance between worlds of the grid [m]."""
         return self.options.spacing or max(1.25 * float(self.m.stat.extent), 1e-3)
 
+    @property
+    def has_contacts(self) -> bool:
+        """Whether the simulation tells of its contacts; those that other programs run do not."""
+        return "contact_pos" in self.sim.engine.layout.arrays
+
     def build(self) -> None:
         """Make all nodes anew, for the worlds the options ask for."""
         self.clear()
@@ -82,6 +87,11 @@ class Stage:
         for batch in self.scene.batches:
             self._add(batch, *placed(batch, *poses[batch.kind], self.offsets))
         self.show_background()
+        self.show(everything=True)
+
+    def pick(self, world: int) -> None:
+        """Draw another world in the place of the one that is drawn."""
+        self.worlds = np.array([world])
         self.show(everything=True)
 
     def clear(self) -> None:
@@ -228,7 +238,7 @@ class Stage:
 
     def _show_contacts(self) -> None:
         options = self.options
-        if not (options.contacts or options.forces):
+        if not (options.contacts or options.forces) or not self.has_contacts:
             self._drop("/contact")
             self._drop("/force")
             return
