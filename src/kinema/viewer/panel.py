@@ -61,7 +61,7 @@ class Panel:
             self._build_move()
         with tabs.add_tab("Show"):
             self._build_show()
-        with tabs.add_tab("Plot"):
+        with tabs.add_tab("Plot") as self.plots:
             self._build_plot()
         self.refresh(force=True)
 
@@ -255,7 +255,6 @@ class Panel:
         self.channel = self.gui.add_dropdown("What", labels)
         self._button("Add plot", lambda: self.add_plot(labels.index(self.channel.value)))
         self._button("Remove all", self.remove_plots)
-        self.plots = self.gui.add_folder("Plots")
 
     def add_plot(self, index: int) -> None:
         """Plot a channel from now on."""

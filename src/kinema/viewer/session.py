@@ -364,7 +364,7 @@ class Session:
         ahead = np.array([np.cos(rise) * np.cos(turn), np.cos(rise) * np.sin(turn), np.sin(rise)])
         span = np.ptp(self.stage.offsets[:, :2], axis=0).max() if len(self.stage.worlds) > 1 else 0.0
         look_at = np.asarray(m.stat.center, dtype=float)
-        return look_at - (1.8 * float(m.stat.extent) + 1.2 * span) * ahead, look_at
+        return look_at - (1.8 * float(m.stat.extent) + 0.7 * span) * ahead, look_at
 
     def look_through(self, camera: int, client) -> None:
         """Move a page's camera to a camera of the model."""
