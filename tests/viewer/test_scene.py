@@ -205,3 +205,14 @@ def test_paint_as_gltf(case):
             np.testing.assert_array_equal(np.asarray(material.baseColorTexture), batch.paint.image)
         else:
             np.testing.assert_allclose(material.emissiveFactor, [0.8, 0.8, 0], atol=1e-6)
+
+
+def test_many_worlds_cost_few_batches(dm_control_assets):
+    """256 humanoids are some thousands of instances in a couple of dozen batches, most of them of sites."""
+    m = mujoco.MjModel.from_xml_path(str(dm_control_assets / "suite" / "humanoid.xml"))
+    scene = scene_of(m, detail=8)
+    shown = [b for b in scene.batches if b.group in SHOWN_GROUPS]
+    assert len(shown) <= 12 and sum(len(b.ids) for b in shown) == m.ngeom
+    triangles = sum(len(b.surface.faces) * len(b.ids) for b in shown)
+    assert 256 * triangles < 500_000
+    assert sum(b.once for b in shown) == 1
