@@ -26,7 +26,6 @@ from kinema.render.items import (
     PLANE,
     SDF,
     SPHERE,
-    VERTEX,
     Items,
 )
 from kinema.render.shown import Shown
@@ -57,6 +56,7 @@ class Look:
     density: wp.array(dtype=wp.vec2)  # textures a unit of length
     normal: wp.array(dtype=wp.vec3)  # by corner
     texcoord: wp.array(dtype=wp.vec2)  # by corner
+    face_density: wp.array(dtype=float)  # by face: textures a unit of length
     ball: wp.array(dtype=wp.vec4)  # around a surface of triangles, in its frame
     half: wp.array(dtype=wp.vec3)  # half sizes of the box about the ball's centre
     width: wp.array(dtype=float)  # radius of a tendon
@@ -173,7 +173,7 @@ def _look(items: Items, surfaces: Surfaces, slots: int, device) -> Look:
     for name in ("shape", "objtype", "owner", "segment", "texture", "mapping"):
         setattr(look, name, wp.array(getattr(items, name), dtype=int, device=device))
     look.surface, look.corner = surfaces.id, surfaces.corner
-    look.normal, look.texcoord = surfaces.normal, surfaces.texcoord
+    look.normal, look.texcoord, look.face_density = surfaces.normal, surfaces.texcoord, surfaces.density
     look.rgba = shared_rows(items.rgba, wp.vec4, slots, device)
     look.ball = wp.array(surfaces.ball, dtype=wp.vec4, device=device)
     look.half = wp.array(surfaces.half, dtype=wp.vec3, device=device)
@@ -186,14 +186,14 @@ def _look(items: Items, surfaces: Surfaces, slots: int, device) -> Look:
 
 
 def _densities(items: Items, surfaces: Surfaces) -> np.ndarray:
-    """Textures a unit of length, along u and v: decides how blurred a texture is read."""
+    """Textures a unit of length, along u and v: decides how blurred a texture is read. Meshes with texture coordinates
+    know better, face by face."""
     size = items.size[:, :2]
     own = np.where(items.shape[:, None] == PLANE, 0.5, 1.0) / np.where(size > 0, 2 * size, 1.0)
     own = np.where((items.shape[:, None] == PLANE) & (size > 0), 0.5 / np.maximum(size, 1e-9), own)
     round_ = np.isin(items.shape, (SPHERE, CAPSULE, CYLINDER))
     own[round_, 0] = 1.0 / (2 * np.pi * np.maximum(size[round_, 0], 1e-9))
-    surface = surfaces.ball[:, 3] > 0
-    own[surface] = np.where(items.mapping[surface, None] == VERTEX, surfaces.density[surface, None], 0.5)
+    own[surfaces.ball[:, 3] > 0] = 0.5
     return (own * items.scale[:, :2]).astype(np.float32)
 
 
