@@ -8,6 +8,8 @@ ARM = """\
 <mujoco model="arm">
   <option timestep="0.01"/>
   <worldbody>
+    <light pos="0 0 3"/>
+    <camera name="side" pos="0 -2 1" xyaxes="1 0 0 0 0 1"/>
     <body name="upper" pos="0 0 1">
       <joint name="shoulder" axis="0 1 0" damping="0.1"/>
       <geom name="upper" type="capsule" fromto="0 0 0 0.4 0 0" size=".04" contype="0" conaffinity="0"/>
