@@ -18,6 +18,7 @@ import mujoco
 import numpy as np
 import warp as wp
 
+from benchmarks.plot import Figure, Panel, plot_lines
 from kinema.convex.engine import Engine
 
 TURNS = 5
@@ -164,6 +165,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--worlds", default=None, help="numbers of worlds, by commas")
     parser.add_argument("--threads", type=int, default=2, help="CPU threads for many worlds")
     parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--plot", action="store_true", help="draw the table into out/throughput.png")
     parser.add_argument("--model", action="append", default=[], metavar="NAME=PATH")
     args = parser.parse_args(argv)
     on_cpu = wp.get_device(args.device).is_cpu
@@ -172,6 +174,7 @@ def main(argv: list[str] | None = None) -> None:
     peer = MuJoCoC if on_cpu else MuJoCoWarp
     head = f"{'model':12} {'worlds':>7} {'kinema/s':>12} {peer.name + '/s':>14} {'ratio':>6}"
     print(f"{head}  spread        setup s (ours, theirs)")
+    found: dict[str, dict[int, tuple[float, float]]] = {}
     for name, source in models.items():
         m = load(source)
         d = start(m)
@@ -182,11 +185,26 @@ def main(argv: list[str] | None = None) -> None:
             rates = measure(sides, worlds, steps)
             ours, theirs = (statistics.median(rates[side.name]) for side in sides)
             ratios = [a / b for a, b in zip(*rates.values(), strict=True)]
+            found.setdefault(name, {})[worlds] = (ours, theirs)
             print(
                 f"{name:12} {worlds:7} {ours:12,.0f} {theirs:14,.0f} {ours / theirs:6.2f}  "
                 f"{min(ratios):.2f}-{max(ratios):.2f}     {sides[0].setup:6.1f} {sides[1].setup:6.1f}",
                 flush=True,
             )
+    if args.plot:
+        print(f"plot: {draw(found, peer.name, args.device)}")
+
+
+def draw(found: dict[str, dict[int, tuple[float, float]]], peer: str, device: str) -> Path:
+    """Steps a second and their ratio against worlds, as out/throughput.png."""
+    rates = {f"{name}, {side}": [(n, pair[k]) for n, pair in rows.items()]
+             for name, rows in found.items() for k, side in enumerate(("kinema", peer))}  # fmt: skip
+    ratios = {name: [(n, ours / theirs) for n, (ours, theirs) in rows.items()] for name, rows in found.items()}
+    panels = [
+        Panel(f"throughput ({device})", "worlds", "steps a second", rates),
+        Panel(f"kinema / {peer}", "worlds", "ratio", ratios, flat=True),
+    ]
+    return plot_lines(Figure("throughput", panels))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python examples/demo.py [--worlds 256] [--steps 600] [--device cpu] [--out out]
 
-The model is composed (a humanoid from a file, a backpack attached to it), compiled, compared with MuJoCo where that is
+The model is composed (a humanoid from a file, a bag attached to its back), compiled, compared with MuJoCo where that is
 installed, and simulated. A picture of the outcome is left in out/, and, where the extras for them are installed, a
 strip of frames and a page that plays the motion.
 """
@@ -26,11 +26,11 @@ UPRIGHT = 0.7  # m, height of the pelvis; standing it is 0.96
 
 
 def compose() -> mjcf.RootElement:
-    """A humanoid with a backpack."""
+    """A humanoid with a bag on its back."""
     humanoid = mjcf.from_path(HUMANOID)
-    pack = mjcf.RootElement(model="backpack")
-    pack.worldbody.add("geom", name="bag", type="box", size=[0.05, 0.12, 0.16], pos=[-0.05, 0, 0], mass=3)
-    humanoid.find("site", "back").attach(pack)  # its names become backpack/bag, ...
+    pack = mjcf.RootElement(model="pack")
+    pack.worldbody.add("geom", name="bag", type="capsule", fromto=[-0.08, -0.1, 0, -0.08, 0.1, 0], size=[0.08], mass=3)
+    humanoid.find("site", "back").attach(pack)  # its names become pack/bag, ...
     return humanoid
 
 
@@ -152,7 +152,7 @@ def main(argv: list[str] | None = None) -> None:
 
     wp.config.log_level = wp.LOG_WARNING  # no line a kernel
     model = compose()
-    bodies, bag = model.find_all("body"), model.find("geom", "backpack/bag")
+    bodies, bag = model.find_all("body"), model.find("geom", "pack/bag")
     print(f"composed: a humanoid of {len(bodies)} bodies, with {bag.full_identifier} at the site 'back'")
 
     begin = time.perf_counter()

@@ -5,7 +5,7 @@
 A world's k-th number of an episode is a function of these four integers alone: the same whatever worlds run beside it,
 on however many machines, in whatever order, with NumPy or with torch. The hash is PCG4D of Jarzynski and Olano, "Hash
 Functions for GPU Rendering", JCGT 9(3), 2020: a linear congruential step, two rounds of multiplications across the
-four words, and shifts between. All of it is modulo 2³², done in signed 64-bit integers.
+four words, and shifts between. All of it is modulo 2³²; 64-bit integers, which wrap around, hold what is needed.
 """
 
 from __future__ import annotations
@@ -31,16 +31,11 @@ def hash4(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any, Any]:
 def _mix(v: list) -> list:
     """Add to each word a product of two others, one after the other."""
     x, y, z, w = v
-    x = (x + _times(y, w)) & WORD
-    y = (y + _times(z, x)) & WORD
-    z = (z + _times(x, y)) & WORD
-    w = (w + _times(y, z)) & WORD
+    x = (x + y * w) & WORD
+    y = (y + z * x) & WORD
+    z = (z + x * y) & WORD
+    w = (w + y * z) & WORD
     return [x, y, z, w]
-
-
-def _times(a: Any, b: Any) -> Any:
-    """Low word of a product, from halves of one factor so that no intermediate result needs more than 63 bits."""
-    return (a * (b & 0xFFFF) + (((a * (b >> 16)) & 0xFFFF) << 16)) & WORD
 
 
 class Draws:

@@ -1,11 +1,15 @@
 """Rollouts over workers in this process: against a plain loop, and independent of how they are cut up."""
 
+import runpy
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
 
 from kinema.cluster import LocalExecutor, WorkerLost, rollout
 from kinema.draws import Draws
+from kinema.envs.task import model_path
 from kinema.errors import BuildError, SimulationError, UnknownKey
 from kinema.simulation import Simulation
 from tests.cluster.samples import PENDULUM, broken, damp, scattered
@@ -146,6 +150,20 @@ def test_derived_fields_need_refresh():
     given = dict(worlds=3, steps=9, policy=by_sight, initial=scattered, refresh=True)
     one, two = rollout(PENDULUM, **given), rollout(PENDULUM, **given, block=2, chunk=2, executor=LocalExecutor(2))
     np.testing.assert_array_equal(one.arrays["qvel"], two.arrays["qvel"])
+
+
+def test_the_example_balances():
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "cluster_rollout.py"))
+    given = dict(worlds=8, steps=300, policy=example["balance"], initial=example["scattered"], decimation=2, every=50)
+    found = rollout(model_path("cartpole"), **given)
+    assert np.all(np.abs(found.arrays["qpos"][-1, :, 1]) < 0.1)
+
+
+def test_an_executor_is_a_context():
+    with LocalExecutor(2) as executor:
+        rollout(PENDULUM, worlds=2, steps=2, executor=executor)
+        assert len(executor._staff) == 2
+    assert executor._staff == []
 
 
 def test_trouble_is_told_and_stays():

@@ -56,6 +56,11 @@ def test_workers_lost_between_rollouts_are_replaced(executor):
     test_bits_are_those_of_one_process(executor)
 
 
+def test_too_few_cores_are_told(executor):
+    with pytest.warns(RuntimeWarning, match="5 workers want 10 CPUs, the cluster has 2"):
+        RayExecutor(5, cpus=2)
+
+
 def test_workers_write_shards(executor, tmp_path):
     controls = np.sin(np.arange(40) / 5)[:, None]
     rollout(PENDULUM, **GIVEN, controls=controls, out=tmp_path, executor=executor)

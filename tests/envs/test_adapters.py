@@ -86,31 +86,36 @@ def test_skrl_and_rsl_rl_want_torch():
         adapters.RslRlEnv(make("CartPole"))
 
 
-@pytest.mark.parametrize(
-    ("absent", "use", "advice"),
-    [
-        ("gymnasium", "import kinema.envs", "kinema[rl]"),
-        ("torch", "import kinema.envs as e; e.make('CartPole', backend='torch')", "kinema[torch]"),
-        ("stable_baselines3", "from kinema.envs.adapters import StableBaselinesEnv", "kinema[sb3]"),
-        ("skrl", "from kinema.envs.adapters import SkrlEnv", "kinema[skrl]"),
-        ("ray", "import kinema.cluster as c; c.RayExecutor(2)", "kinema[cluster]"),
-    ],
-)
-def test_what_to_install(absent, use, advice):
-    code = f"""
+USES = {
+    "gymnasium": ("import kinema.envs", "kinema[rl]"),
+    "torch": ("import kinema.envs as e; e.make('CartPole', backend='torch')", "kinema[torch]"),
+    "stable_baselines3": ("from kinema.envs.adapters import StableBaselinesEnv", "kinema[sb3]"),
+    "skrl": ("from kinema.envs.adapters import SkrlEnv", "kinema[skrl]"),
+    "ray": ("import kinema.cluster as c; c.RayExecutor(2)", "kinema[cluster]"),
+}
+"""Packages, what fails without them, and what is advised then."""
+
+
+def test_what_to_install():
+    code = """
 import sys, kinema.errors
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] == {absent!r}:
-            raise ModuleNotFoundError(name, name={absent!r})
+        if name.split(".")[0] == absent:
+            raise ModuleNotFoundError(name, name=absent)
 sys.meta_path.insert(0, Absent())
-try:
-    {use}
-except kinema.errors.MissingExtra as error:
-    print(error)
+for absent, (use, advice) in USES.items():
+    for name in [name for name in sys.modules if name.split(".")[0] == absent]:
+        del sys.modules[name]
+    try:
+        exec(use)
+    except kinema.errors.MissingExtra as error:
+        assert advice in str(error), error
+        print(absent)
 """
+    code = f"USES = {USES!r}\n{code}"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert advice in told
+    assert [line for line in told.splitlines() if line in USES] == list(USES)
 
 
 def test_kinema_itself_imports_none_of_them():

@@ -59,8 +59,8 @@ def test_what_is_seen_is_what_mujoco_sees(env):
         mujoco.mj_step(m, d, env.decimation)
         mujoco.mj_kinematics(m, d)
         expected = env.task.observe(mirror)[0]
-        np.testing.assert_allclose(info["final_obs"][2], expected, atol=5e-3, rtol=5e-3)
-        np.testing.assert_allclose(reward[2], env.task.reward(mirror, action[2:3])[0], atol=1e-2, rtol=1e-2)
+        np.testing.assert_allclose(info["final_obs"][2], expected, atol=5e-4, rtol=5e-4)
+        np.testing.assert_allclose(reward[2], env.task.reward(mirror, action[2:3])[0], atol=5e-4, rtol=5e-4)
         moved += np.abs(d.qvel).max()
     assert moved > 0.1
 

@@ -4,6 +4,7 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
+import warp as wp
 
 import kinema.envs
 from kinema.draws import Draws
@@ -49,6 +50,19 @@ def test_gymnasium_knows_the_tasks():
     assert {f"kinema/{name}-v0" for name in kinema.envs.TASKS} <= set(gymnasium.registry)
 
 
+def test_gymnasium_can_write_the_environment_down():
+    env = gymnasium.make_vec("kinema.envs:kinema/CartPole-v0", num_envs=2, decimation=3)
+    again = gymnasium.make_vec(gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json()))
+    assert again.num_envs == 2 and again.decimation == 3
+
+
+def test_a_task_of_one_s_own_can_be_registered(monkeypatch):
+    monkeypatch.setattr(kinema.envs.registry, "TASKS", dict(kinema.envs.TASKS))
+    assert kinema.envs.register(Spin) is Spin
+    env = gymnasium.make_vec("kinema/Spin-v0", num_envs=2)
+    assert isinstance(env.task, Spin) and env.num_envs == 2
+
+
 def test_gymnasium_wrappers_fit():
     env = make("CartPole", 4, statistics=False, max_episode_steps=5)
     env = gymnasium.wrappers.vector.RecordEpisodeStatistics(env)
@@ -69,7 +83,7 @@ def test_a_world_does_what_mujoco_does():
     d = mujoco.MjData(m)
     observed, _ = env.reset(seed=5)
     d.qpos[:], d.qvel[:] = observed[2, :2], observed[2, 2:]
-    for k in range(30):
+    for k in range(15):
         action = np.float32(np.sin(k))
         observed, reward, terminated, *_ = env.step(np.full((3, 1), action))
         assert not terminated[2]
@@ -132,6 +146,16 @@ def test_a_seed_may_be_given_to_the_constructor():
     np.testing.assert_array_equal(following, two.reset()[0])
 
 
+def test_gymnasium_s_own_generator_is_seeded_and_does_not_interfere():
+    env = make("CartPole", 2)
+    first = env.reset(seed=3)[0]
+    drawn = env.np_random.random()
+    assert env.np_random_seed == 3 and drawn == np.random.default_rng(3).random()
+    env.np_random.random()
+    np.testing.assert_array_equal(env.reset(seed=3)[0], first)
+    assert make("CartPole", 2).np_random_seed != make("CartPole", 2).np_random_seed
+
+
 def test_torch_and_numpy_agree():
     one = play(make("CartPole", 6, max_episode_steps=15))
     two = play(make("CartPole", 6, max_episode_steps=15, backend="torch"))
@@ -146,6 +170,16 @@ def test_neighbours_do_not_matter():
     np.testing.assert_array_equal(late.reset(seed=0)[0], many[0][0, 7:])
 
 
+def test_pictures():
+    env = make("CartPole", 2, render_mode="rgb_array", camera="side", width=40, height=30, seed=0)
+    env.reset()
+    env.sim.set_state(worlds=[1], qpos=[1.0, 0.0])
+    pictures = env.render()
+    assert len(pictures) == 2 and all(p.shape == (30, 40, 3) and p.dtype == np.uint8 for p in pictures)
+    assert pictures[0].std() > 5 and np.any(pictures[0] != pictures[1])
+    assert make("CartPole").render() is None
+
+
 def test_some_worlds_can_be_reset():
     env = make("CartPole", 3)
     env.reset(seed=0)
@@ -153,6 +187,16 @@ def test_some_worlds_can_be_reset():
     after, _ = env.reset(options={"reset_mask": np.array([False, True, False])})
     np.testing.assert_array_equal(after[[0, 2]], observed[[0, 2]])
     assert not np.any(after[1] == observed[1]) and env.episode_length.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arrays_have_mujoco_s_shapes(backend):
+    worlds = make("Reacher", 3, backend=backend).worlds
+    expected = {"qpos": (2,), "xpos": (4, 3), "xmat": (4, 9), "site_xpos": (2, 3), "mocap_quat": (1, 4)}
+    for name, shape in expected.items():
+        assert tuple(getattr(worlds, name).shape) == (3, *shape)
+        assert getattr(worlds, name) is getattr(worlds, name)
+    np.testing.assert_allclose(host(worlds.xmat)[:, 0], np.tile(np.eye(3).ravel(), (3, 1)))
 
 
 def test_torch_arrays_are_the_engine_s_own():
@@ -164,6 +208,26 @@ def test_torch_arrays_are_the_engine_s_own():
     after, *_ = env.step(actions)
     assert torch.equal(observed, kept) and not torch.equal(after, kept)  # what was returned is not overwritten
     assert after.dtype == torch.float32 and not after.requires_grad
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_worlds_that_lie_interleaved_as_on_a_gpu(backend, monkeypatch):
+    """Only what needs no physics: the CPU's kernels want a world's numbers side by side."""
+
+    def interleaved(shape, dtype, device, *, rows=False):
+        array = wp.zeros((*shape[1:], shape[0]), dtype=dtype, device=device)
+        return array.transpose((len(shape) - 1, *range(len(shape) - 1)))
+
+    expected = make("CartPole", 5, seed=0).reset()[0]
+    monkeypatch.setattr("kinema.convex.layout.empty_worlds", interleaved)
+    env = make("CartPole", 5, seed=0, backend=backend)
+    assert not env.sim.array("qpos").is_contiguous
+    np.testing.assert_array_equal(host(env.reset()[0]), expected)
+    mask = env.worlds.array([False, True, False, True, False], "bool")
+    env.worlds.write({"qpos": [7.0, 8.0], "time": 3.0}, mask)
+    expected[[1, 3], :2] = [7.0, 8.0]
+    np.testing.assert_array_equal(host(env.worlds.qpos), expected[:, :2])
+    np.testing.assert_array_equal(env.sim.d.time, [0, 3, 0, 3, 0])
 
 
 def test_inference_mode_leaves_nothing_behind():

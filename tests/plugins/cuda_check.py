@@ -253,7 +253,7 @@ def check_4096_forms_equal_fewer(device: str) -> str:
 
 
 def check_parameters_per_world(device: str) -> str:
-    """Gains that differ per world, the field's shape too, on the device as on the CPU."""
+    """Gains that differ per world, on the device as on the CPU."""
     made = [Engine(model("workshop"), 4, device=where) for where in ("cpu", device)]
     for e in made:
         write_parameter(e, "mujoco.pid", "kp", np.array([40.0, 80.0, 20.0, 40.0])[:, None])
@@ -261,6 +261,23 @@ def check_parameters_per_world(device: str) -> str:
     q = made[1].read("qpos")[:, :8]
     need(np.array_equal(q[0], q[3]) and np.all(np.abs(q[1]) < np.abs(q[0])), f"positions {q}")
     return below(apart(*made, STATE), 1e-4)
+
+
+def check_shapes_per_world(device: str) -> str:
+    """Rings of other radii in each world: the same depths of contact as on the CPU."""
+    made = [Engine(model("touching"), 2, device=where, nconmax=600) for where in ("cpu", device)]
+    for e in made:
+        write_parameter(e, "mujoco.sdf.torus", "radius2", [[0.18], [0.16]])
+        qpos = e.read("qpos").copy()
+        qpos[:, 14 * 6 + 9] = 0.45  # the upper ring
+        e.write("qpos", qpos)
+        e.forward()
+    deepest = []
+    for e in made:
+        ring = np.all(e.read("contact_geom") >= 1, axis=-1) & (np.arange(600) < e.read("ncon")[:, None])
+        deepest.append(np.where(ring, e.read("contact_dist"), 0.0).min(axis=1))
+    need(np.all(deepest[0] < -0.005) and abs(deepest[0][0] - deepest[0][1]) > 0.01, f"depths {deepest[0]}")
+    return below(float(np.abs(deepest[0] - deepest[1]).max()), 1e-4)
 
 
 def check_save_restore_reset(device: str) -> str:

@@ -92,6 +92,8 @@ def workshop() -> str:
 SHAPES = ("torus", "bowl", "gear", "nut", "bolt")
 REST = {"torus": 0.149892, "bowl": 1.019698, "gear": 0.099892, "nut": 0.499887, "bolt": 0.999892}
 """Heights on a plane, from facts/plugins.md."""
+RINGS = (0.149793, 0.447939)
+"""Heights of a ring and of one dropped on it 0.1 beside its axis, likewise."""
 REACH = {"torus": 0.45, "bowl": 1.05, "gear": 1.4, "nut": 0.55, "bolt": 0.55}
 """How far from the centre a small sphere touches each."""
 
@@ -121,7 +123,7 @@ def touching(more: dict[str, str] | None = None) -> str:
       <worldbody>
         <geom type="plane" size="50 50 .1"/>
         {bodies}
-        <body pos="0 6 .15"><freejoint/>{ring}</body><body pos=".1 6 .45"><freejoint/>{ring}</body>
+        <body pos="0 6 .15"><freejoint/>{ring}</body><body pos=".1 6 .5"><freejoint/>{ring}</body>
         <geom type="box" size="1 1 .1" pos="0 -8 1.9" euler="0 15 0" condim="6" friction="2 .1 .1"/>
         <body pos="0 -8 2.12" euler="0 15 0"><freejoint/><site name="s" pos="0 0 .02"/>
           <geom type="box" size=".1 .1 .1" mass="2" condim="6" friction="2 .1 .1"/></body>

@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 import warp as wp
 
+from kinema import Simulation
 from kinema.compile import compile_model
 from kinema.convex.engine import Engine
-from kinema.errors import BuildError, CompileError, PluginError
+from kinema.errors import CompileError, PluginError
 from kinema.plugins import find_plugin
 from kinema.plugins.distance import distances, gradient_of
 from kinema.plugins.mesh import field_mesh
-from kinema.plugins.parameters import write_parameter
 from tests.plugins import samples  # noqa: F401 (registers plugins)
-from tests.plugins.scenes import GRID, REACH, REST, SHAPES, touching
+from tests.plugins.scenes import GRID, REACH, REST, RINGS, SHAPES, touching
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +58,14 @@ def test_rest_heights_and_touch(scene):
     height = engine.read("qpos")[0][: 14 * 5].reshape(5, 14)[:, 2]
     np.testing.assert_allclose(height, d.qpos[: 14 * 5].reshape(5, 14)[:, 2], atol=2e-5)
     np.testing.assert_allclose(height, list(REST.values()), atol=2e-4)
+    rings = engine.read("qpos")[0, 14 * 5 : 14 * 6].reshape(2, 7)[:, 2]
+    np.testing.assert_allclose(rings, d.qpos[14 * 5 : 14 * 6].reshape(2, 7)[:, 2], atol=2e-5)
+    np.testing.assert_allclose(rings, RINGS, atol=5e-5)
     theirs, ours = d.sensordata.reshape(6, -1), engine.read("sensordata")[0].reshape(6, -1)
     assert np.array_equal(theirs != 0, np.abs(ours) > 0)
     np.testing.assert_allclose(ours, theirs, atol=1e-3 * np.abs(theirs).max())
-    assert abs(ours[0].sum() - 2 * 9.81 * np.cos(np.radians(15))) < 0.05
+    assert ours[0].sum() == pytest.approx(theirs[0].sum(), rel=2e-4)
+    assert ours[0].sum() == pytest.approx(2 * 9.81 * np.cos(np.radians(15)), rel=1e-3)
 
 
 # ---------------------------------------------------------------------------------------------- fields
@@ -115,8 +119,41 @@ def test_a_ring_compiled_here_is_that_of_mujoco():
         np.testing.assert_allclose(getattr(h, name), getattr(m, name), rtol=1e-5, atol=1e-6, err_msg=name)
     engine = Engine(m, 1, device="cpu")
     assert engine.extension.fields.parameters[0].tolist() == [0.35, 0.2]
-    with pytest.raises(BuildError, match="shape of geoms"):
-        write_parameter(engine, "mujoco.sdf.torus", "radius1", 0.3)
+
+
+def test_shapes_that_differ_per_world(tmp_path):
+    """A ball on a ring that lies in the air, fixed: each world's ring is that of a model compiled with its radii."""
+    xml = """<mujoco><option timestep=".002"/>
+      <extension><plugin plugin="mujoco.sdf.torus"><instance name="t">{}</instance></plugin></extension>
+      <asset><mesh name="t"><plugin instance="t"/></mesh></asset>
+      <worldbody><geom type="sdf" mesh="t"><plugin instance="t"/></geom>
+        <body pos="0 0 .4"><joint type="slide" axis="0 0 1"/><geom size=".3"/></body></worldbody></mujoco>"""
+    config = '<config key="radius1" value="{}"/><config key="radius2" value="{}"/>'
+    radii = np.array([[0.35, 0.15], [0.3, 0.12], [0.25, 0.2]])
+    sim = Simulation(xml.format(""), 3, device="cpu")
+    sim.set_plugin_parameter("mujoco.sdf.torus", "radius1", radii[:, :1])
+    sim.set_plugin_parameter("mujoco.sdf.torus", "radius2", radii[:, 1:])
+    engine = sim.engine
+    np.testing.assert_allclose(engine.extension.fields.half[:2, 0], [[np.nan] * 3, [0.42, 0.42, 0.12]], rtol=1e-6)
+    engine.step(400)
+    for world, (ring, tube) in enumerate(radii):
+        m = mujoco.MjModel.from_xml_string(xml.format(config.format(ring, tube)))
+        d = mujoco.MjData(m)
+        mujoco.mj_step(m, d, 400)
+        assert d.ncon > 3
+        assert engine.read("qpos")[world, 0] == pytest.approx(d.qpos[0], abs=3e-4)
+        assert 0.4 + d.qpos[0] == pytest.approx(np.sqrt((0.3 + tube) ** 2 - ring**2), abs=2e-3)
+    assert np.ptp(engine.read("qpos")) > 0.05
+    with pytest.raises(PluginError, match="plugin mujoco.sdf.torus: radius2=-1: must be above 0"):
+        sim.set_plugin_parameter("mujoco.sdf.torus", "radius2", -1.0)
+    alone = sim.copy_of_world(2)
+    alone.step(400)
+    assert np.array_equal(alone.d.qpos[0], sim.d.qpos[2])
+    sim.save(tmp_path / "rings.npz")
+    restored = Simulation.restore(tmp_path / "rings.npz", device="cpu")
+    for s in (sim, restored):
+        s.step(10)
+    assert np.array_equal(restored.d.qpos, sim.d.qpos)
 
 
 @pytest.mark.parametrize(

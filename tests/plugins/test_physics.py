@@ -1,13 +1,16 @@
 """Actuator, sensor and passive plugins at work, one model for all: against MuJoCo, formulae and beam theory."""
 
+import pickle
+
 import mujoco
 import numpy as np
 import pytest
 
 from kinema import Simulation
 from kinema.errors import PluginError, UnknownKey
+from kinema.mjcf import Physics
 from tests.plugins import samples  # noqa: F401 (registers plugins)
-from tests.plugins.scenes import BEND, LINK, LINKS, LOAD, MOTOR, PID, RADIUS, slides, workshop
+from tests.plugins.scenes import BEND, LINK, LINKS, LOAD, MOTOR, PID, RADIUS, robot, slides, workshop
 
 SERVOS = slice(0, 8)
 MOTOR_ID, STEP_ID, NAN_ID, WINDING_ID = 8, 9, 10, 11
@@ -134,6 +137,40 @@ def test_state_is_saved_restored_and_reset(sim):
     sim.step(30)
     for name, value in sim.get_state().items():
         assert np.array_equal(value, after[name]), name
+
+
+def test_copies_continue_equal(sim, tmp_path):
+    """Of one world, of a physics, and through a file: the same bits as the simulation they were taken from."""
+    ctrl = np.zeros((3, NU))
+    ctrl[:, MOTOR_ID], ctrl[:, SERVOS] = [5.0, 6.0, 7.0], 0.3
+    sim.d.ctrl = ctrl
+    sim.step(20)
+    sim.save(tmp_path / "state.npz")
+    one = sim.copy_of_world(1)
+    one.set_state(**{name: value[1:2] for name, value in sim.get_state().items()})
+    one.d.ctrl = ctrl[1]
+    sim.step(30)
+    one.step(30)
+    after = sim.get_state()
+    assert all(np.array_equal(value[0], after[name][1]) for name, value in one.get_state().items())
+    sim.load(tmp_path / "state.npz")
+    sim.step(30)
+    assert all(np.array_equal(value, after[name]) for name, value in sim.get_state().items())
+
+
+def test_copy_of_a_physics():
+    """mjcf.Physics copied while its motor is warm."""
+    physics = Physics.from_xml_string(robot("kinema.dcmotor", constant=0.5, heat_capacity=0.5))
+    physics.data.ctrl[:] = [4.0, -3.0]
+    physics.step(20)
+    other = physics.copy()
+    again = pickle.loads(pickle.dumps(physics))
+    assert physics.data.plugin_state[0] > 25.0
+    for p in (physics, other, again):
+        p.step(20)
+    for p in (other, again):
+        assert np.array_equal(p.data.plugin_state, physics.data.plugin_state)
+        assert np.array_equal(p.data.qpos, physics.data.qpos)
 
 
 def test_parameters_per_world(sim):

@@ -1,9 +1,12 @@
 """What is drawn, against MuJoCo's own list of what it would draw (mjv_updateScene)."""
 
+import io
+
 import mujoco
 import numpy as np
 import pytest
 
+from kinema.viewer.glb import to_glb
 from kinema.viewer.scene import SHOWN_GROUPS, grid_offsets, placed, quaternions, scene_of
 
 EVERYTHING = """
@@ -18,6 +21,7 @@ EVERYTHING = """
     <material name="cross" texture="cross" rgba=".9 .9 .9 1"/>
     <material name="even" texture="even" rgba="1 .5 0 1"/>
     <material name="glass" rgba="0 1 0 .3"/>
+    <material name="lamp" rgba="1 1 0 1" emission=".8"/>
     <mesh name="tetra" vertex="0 0 0  .2 0 0  0 .2 0  0 0 .2"/>
     <hfield name="hill" nrow="3" ncol="3" size="1 1 .2 .1" elevation="0 0 0 0 1 0 0 0 0"/>
   </asset>
@@ -26,6 +30,7 @@ EVERYTHING = """
     <geom name="mat" type="plane" size=".5 .5 .1" pos="0 2 .01" rgba=".1 .2 .3 1"/>
     <geom name="hill" type="hfield" hfield="hill" pos="3 0 0"/>
     <geom name="post" type="cylinder" size=".05 .3" pos="1 1 .3" material="even"/>
+    <geom name="lamp" size=".05" pos="1 1 1" material="lamp"/>
     <body name="a" pos="0 0 1">
       <freejoint/>
       <geom name="ball" type="sphere" size=".1" rgba="1 0 0 1"/>
@@ -92,7 +97,7 @@ def test_everything_mujoco_draws_is_drawn_where_it_draws_it(case):
             if geom.objtype == objtype:
                 theirs[kind, int(geom.objid)] = geom
     assert set(found) == set(theirs)
-    assert len(found) == 14
+    assert len(found) == 15
     for key, (batch, k, position, wxyz) in found.items():
         geom = theirs[key]
         if not batch.once:  # MuJoCo moves planes without end along with the camera
@@ -126,7 +131,10 @@ def test_colours(case):
 def test_textures_are_laid_where_they_are_asked_for(case):
     m, _, scene = case
     painted = {int(b.ids[0]): b for b in scene.batches if b.paint is not None}
-    assert set(painted) == {m.geom("floor").id, m.geom("brick").id}
+    assert set(painted) == {m.geom("floor").id, m.geom("brick").id, m.geom("lamp").id}
+    lamp = painted[m.geom("lamp").id]
+    assert lamp.paint.image is None and lamp.paint.emission == pytest.approx(0.8)
+    np.testing.assert_allclose(np.linalg.norm(lamp.surface.vertices, axis=1), 0.05, rtol=1e-5)
     floor, brick = painted[m.geom("floor").id], painted[m.geom("brick").id]
     assert np.ptp(floor.surface.uv[:, 0]) == pytest.approx(np.ptp(floor.surface.vertices[:, 0]) / 2 * 5, rel=1e-5)
     assert brick.paint.image.shape == (96, 16, 3)
@@ -180,3 +188,31 @@ def test_worlds_are_laid_side_by_side(case):
     for world in range(4):
         want = d.geom_xpos[batch.ids] + offsets[world]
         np.testing.assert_allclose(positions[world * k : world * k + k], want, atol=1e-6)
+
+
+def test_paint_as_gltf(case):
+    """What is sent to a page can be read back: places, coordinates, picture, colour."""
+    trimesh = pytest.importorskip("trimesh")
+    m, _, scene = case
+    for name in ("floor", "lamp"):
+        batch = next(b for b in scene.batches if b.kind == "geom" and m.geom(name).id in b.ids)
+        loaded = trimesh.load(io.BytesIO(to_glb(batch.surface, batch.paint)), file_type="glb", process=False)
+        mesh = next(iter(loaded.geometry.values()))
+        np.testing.assert_allclose(mesh.vertices, batch.surface.vertices, atol=1e-6)
+        material = mesh.visual.material
+        if name == "floor":
+            np.testing.assert_allclose(mesh.visual.uv * [1, -1] + [0, 1], batch.surface.uv, atol=1e-4)
+            np.testing.assert_array_equal(np.asarray(material.baseColorTexture), batch.paint.image)
+        else:
+            np.testing.assert_allclose(material.emissiveFactor, [0.8, 0.8, 0], atol=1e-6)
+
+
+def test_many_worlds_cost_few_batches(dm_control_assets):
+    """256 humanoids are some thousands of instances in a couple of dozen batches, most of them of sites."""
+    m = mujoco.MjModel.from_xml_path(str(dm_control_assets / "suite" / "humanoid.xml"))
+    scene = scene_of(m, detail=8)
+    shown = [b for b in scene.batches if b.group in SHOWN_GROUPS]
+    assert len(shown) <= 12 and sum(len(b.ids) for b in shown) == m.ngeom
+    triangles = sum(len(b.surface.faces) * len(b.ids) for b in shown)
+    assert 256 * triangles < 500_000
+    assert sum(b.once for b in shown) == 1

@@ -18,6 +18,7 @@ import warp as wp
 
 from kinema.convex.bundle import Field, fields_of
 from kinema.convex.capacity import Capacity
+from kinema.convex.contact_parameters import declare
 from kinema.convex.data import Data
 from kinema.convex.engine import Engine
 from kinema.convex.extension import NONE
@@ -68,6 +69,7 @@ class BridgeEngine(Engine):
                 for field in fields_of(var.type).values():
                     if self._is_offered(field):
                         self.layout.array(field)
+        declare(self.layout)
 
     def _is_offered(self, field: Field) -> bool:
         if field.kind == "data":
@@ -98,6 +100,12 @@ class BridgeEngine(Engine):
             del self.layout.arrays[twin]
         self._declare()
         self._changed.add(name)
+
+    def _check_expandable(self, name: str) -> None:
+        """The other side lets everything differ."""
+
+    def _mix(self, name: str) -> bool:
+        return False  # the other side mixes parameters of geoms itself
 
     def set_option(self, name: str, value: int) -> None:
         """Change a switch of mjOption."""

@@ -43,7 +43,7 @@ class MuJoCoWarpEngine(BridgeEngine):
         array.assign(rows)
 
     def _put_parameter(self, name: str, values: np.ndarray, per_world: bool) -> None:
-        owner = {"option": self.model.opt, "statistic": self.model.stat}.get(model_fields()[name].group, self.model)
+        owner = self.model.opt if model_fields()[name].group == "option" else self.model
         old = getattr(owner, name, None)
         if not isinstance(old, wp.array):
             raise BuildError(f"MuJoCo Warp has no parameter {name} that can be changed while it runs")

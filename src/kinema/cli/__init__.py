@@ -15,6 +15,7 @@ wrong; 3 Kinema itself failed; 130 Ctrl-C. Nothing heavy is imported before a co
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 
 from kinema.cli.arguments import parse
@@ -33,7 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.debug:
         return args.run(args)
     try:
-        return args.run(args)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            return args.run(args)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -42,6 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:
         return _tell(error)
+
+
+def _warn(message, category, filename, lineno, file=None, line=None) -> None:
+    """A warning as a line; where in Kinema it comes from is of no use to the user of a command."""
+    print(f"warning: {message}", file=sys.stderr)
 
 
 def _tell(error: Exception) -> int:

@@ -71,8 +71,6 @@ def _open(path: str):
     from kinema.cli.models import source_of
 
     source = source_of(path)
-    if not isinstance(source, str):
-        return source
     if source.endswith(".urdf"):
         return mjcf.from_urdf(source)
     return mjcf.from_path(source, escape_separators=True)

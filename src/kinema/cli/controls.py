@@ -5,7 +5,7 @@ A source cuts a run into pieces of constant control: `pieces(steps)` yields (con
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -17,8 +17,10 @@ RANDOM_PIECE = 10
 Piece = tuple[np.ndarray | None, int]
 
 
-def control_pieces(kind: str, model, worlds: int, steps: int, *, seed: int, longest: int) -> Iterator[Piece]:
-    """The pieces of a run.
+def control_pieces(
+    kind: str, model, worlds: int, steps: int, *, seed: int, longest: Callable[[], int]
+) -> Iterator[Piece]:  # fmt: skip
+    """The pieces of a run; a file is read now, so that a wrong one is found before anything is run.
 
     Args:
         kind: "zero", "random" or the path of a .npy file.
@@ -26,17 +28,16 @@ def control_pieces(kind: str, model, worlds: int, steps: int, *, seed: int, long
         worlds: Number of worlds.
         steps: Number of steps.
         seed: Of chance.
-        longest: Steps a piece may have at most, asked anew at every piece: `longest()`.
+        longest: Steps a piece of constant control may have at most, asked anew at every piece.
     """
     if kind == "random":
-        yield from _random(model, worlds, steps, seed)
-    elif kind == "zero":
-        yield from _constant(steps, longest)
-    else:
-        yield from _rows(read_controls(kind, model.nu, worlds), steps)
+        return _random(model, worlds, steps, seed)
+    if kind == "zero":
+        return _constant(steps, longest)
+    return _rows(read_controls(kind, model.nu, worlds), steps)
 
 
-def _constant(steps: int, longest) -> Iterator[Piece]:
+def _constant(steps: int, longest: Callable[[], int]) -> Iterator[Piece]:
     done = 0
     while done < steps:
         piece = min(longest(), steps - done)

@@ -184,8 +184,8 @@ def show(told: dict, lines: list[str]) -> None:
     for line in lines:
         print(f"  {line}")
     print()
-    table(("", ">"), told["sizes"].items(), title="sizes")
-    rows = [*told["features"].items(), ("mass", f"{told['mass']:g} kg")]
+    sizes = ", ".join(f"{name} {number}" for name, number in told["sizes"].items())
+    rows = [("sizes", sizes), *told["features"].items(), ("mass", f"{told['mass']:g} kg")]
     if told["plugins"]:
         rows.append(("plugins", ", ".join(told["plugins"])))
     if told["memory"]:
@@ -193,4 +193,4 @@ def show(told: dict, lines: list[str]) -> None:
         rows.append(("memory", f"{each} a world; {told['memory']['worlds']} worlds and the model: {total}"))
     rows += [("warning", text) for text in told["warnings"]]
     rows += [("cannot be simulated", text) for text in told["unsupported"]]
-    table(("", ""), rows, title="features")
+    table(("", ""), rows)

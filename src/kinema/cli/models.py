@@ -6,8 +6,8 @@ import os
 import sys
 import tempfile
 import zipfile
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from kinema.errors import BuildError, ResourceError, did_you_mean, need
 
@@ -41,19 +41,31 @@ def start_warp() -> None:
                 print(line, file=sys.stderr)
 
 
-def source_of(path: str) -> Any:
-    """What `Simulation` and `compile_model` take for a file: its path, or the document in a zip."""
+def source_of(path: str) -> str:
+    """What `Simulation` and `compile_model` take for a file: its path, or the address of the model in a zip."""
     if path.endswith(".mjb"):
         raise ResourceError(f"{path}: a binary model of MuJoCo's; give the MJCF file it was made from")
     if path.endswith(".npz"):
         raise ResourceError(f"{path}: a recording rather than a model; kinema run --replay {path}")
     if zipfile.is_zipfile(path):
-        from kinema import mjcf
-
-        return mjcf.from_zip(path)
+        return f"zip:{path}!/{_model_in(path)}"
     if not path.lstrip().startswith("<") and "://" not in path and not Path(path).exists():
         raise ResourceError(f"cannot open {path!r}: there is no such file{_nearest(Path(path))}")
     return path
+
+
+def _model_in(archive: str) -> str:
+    """The model among the members of a zip: its only XML file, or the one named model.xml or as the zip is."""
+    with zipfile.ZipFile(archive) as opened:
+        names = [name for name in opened.namelist() if name.endswith((".xml", ".urdf"))]
+    likely = [name for name in names if PurePosixPath(name).stem in ("model", Path(archive).stem)]
+    if len(names) == 1 or len(likely) == 1:
+        return (likely if len(likely) == 1 else names)[0]
+    raise ResourceError(
+        f"{archive}: which of its {len(names)} XML files is the model? Name it: zip:{archive}!/{names[0]}"
+        if names
+        else f"{archive}: there is no XML file in it"
+    )
 
 
 def _nearest(path: Path) -> str:
@@ -76,13 +88,23 @@ def device_of(name: str) -> str:
         raise BuildError(f"there is no device {name!r}{hint}; this machine has {', '.join(known)}") from None
 
 
-def mujoco_model(source: Any) -> mujoco.MjModel:
+def mujoco_model(source: str) -> mujoco.MjModel:
     """What `source_of` gave, as MuJoCo compiles it."""
     mujoco = need("mujoco", "mujoco", "Comparisons")
     try:
-        if isinstance(source, str):
-            text = source.lstrip().startswith("<")
-            return mujoco.MjModel.from_xml_string(source) if text else mujoco.MjModel.from_xml_path(source)
-        return mujoco.MjModel.from_xml_string(source.to_xml_string(), source.get_assets())
+        if source.lstrip().startswith("<"):
+            return mujoco.MjModel.from_xml_string(source)
+        if source.startswith("zip:"):
+            with tempfile.TemporaryDirectory() as folder:
+                return mujoco.MjModel.from_xml_path(_unpacked(source, folder))
+        return mujoco.MjModel.from_xml_path(source)
     except ValueError as error:
         raise BuildError(f"MuJoCo refuses the model: {error}") from None
+
+
+def _unpacked(source: str, folder: str) -> str:
+    """The file of zip:archive!/member, after the archive's unpacking into a folder."""
+    archive, _, member = source.removeprefix("zip:").partition("!/")
+    with zipfile.ZipFile(archive) as opened:
+        opened.extractall(folder)  # members that point outside the folder are kept inside it
+    return str(Path(folder) / member)

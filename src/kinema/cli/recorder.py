@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kinema.errors import BuildError, ResourceError, did_you_mean, need
+from kinema.errors import BuildError, ResourceError, UnknownKey, did_you_mean, need
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +46,19 @@ def picture_size(text: str) -> tuple[int, int]:
     return width, height
 
 
+def camera_of(model, text: str | None) -> int | str | None:
+    """A camera by name or number; None: the free one."""
+    if text is None:
+        return None
+    names = [name for name in model.names("camera") if name]
+    if text in names:
+        return text
+    if text.isdigit() and int(text) < model.ncam:
+        return int(text)
+    listed = f"; it has {', '.join(names)}" if names else f"; it has {model.ncam} without names"
+    raise UnknownKey(f"--camera {text}: the model has no such camera{did_you_mean(text, names) or listed}")
+
+
 def begin(sim: Simulation, path: str, fps: float | None) -> None:
     """Start to record what the file needs."""
     ending = Path(path).suffix.lower()
@@ -56,7 +69,7 @@ def begin(sim: Simulation, path: str, fps: float | None) -> None:
     sim.record(every, worlds=range(min(shown, sim.worlds)))
 
 
-def write(recording: Recording, path: str, model, *, camera: str | None, size: str) -> None:
+def write(recording: Recording, path: str, model, *, camera: int | str | None, size: str) -> None:
     """Write what was recorded of a model."""
     from kinema.cli.terminal import note, waiting
     from kinema.simulation import Simulation
@@ -74,18 +87,17 @@ def write(recording: Recording, path: str, model, *, camera: str | None, size: s
     note(f"wrote {path}")
 
 
-def write_film(recording: Recording, path: str, model, *, camera: str | None, size: tuple[int, int]) -> None:
+def write_film(recording: Recording, path: str, model, *, camera: int | str | None, size: tuple[int, int]) -> None:
     """Draw the first world of a recording frame by frame into a video or an animated picture."""
     from kinema.render import write_video
     from kinema.simulation import Simulation
 
     first = recording.of_worlds(0)
     sim = Simulation(model, 1, "cpu")
-    chosen = int(camera) if camera is not None and camera.isdigit() else camera
 
     def pictures() -> Iterator[np.ndarray]:
         for k in range(len(first)):
             sim.set_state(**first.frame(k))
-            yield sim.render(chosen, *size)[0]
+            yield sim.render(camera, *size)[0]
 
     write_video(path, pictures(), 1 / (recording.every * recording.timestep))

@@ -29,6 +29,7 @@ def replay(args: argparse.Namespace, device: str) -> int:
     note(f"{args.replay}: {recording!r}")
     sim = Simulation(recording.source, len(recording.worlds), device, args.threads)
     beyond = recording.every if recording.reason else 0  # the step that went wrong
+    camera = recorder.camera_of(sim.model, args.camera)
     steps = args.steps or (len(recording) - 1) * recording.every + beyond
     if not steps:
         raise BuildError(f"{args.replay}: the recording has one frame only; say how far to run it with --steps N")
@@ -38,7 +39,7 @@ def replay(args: argparse.Namespace, device: str) -> int:
         again = sim.rerun(recording, steps)
         elapsed = time.perf_counter() - begin
     if args.record:
-        recorder.write(again, args.record, sim.model, camera=args.camera, size=args.size)
+        recorder.write(again, args.record, sim.model, camera=camera, size=args.size)
     summary = report(sim, steps, elapsed)
     shared = min(len(again), len(recording))
     off = np.abs(again.qpos[:shared] - recording.qpos[:shared])

@@ -48,7 +48,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kinema.cli import recorder
+    from kinema.cli import INTERRUPTED, NO, recorder
+    from kinema.cli.controls import control_pieces
     from kinema.cli.models import device_of, source_of
     from kinema.cli.terminal import waiting
     from kinema.errors import BuildError
@@ -63,25 +64,31 @@ def run(args: argparse.Namespace) -> int:
         from kinema.cli.replay import replay
 
         return replay(args, device)
+    steps, pace = args.steps or 1000, Pace()
     source = source_of(args.model)
     begin = time.perf_counter()
     sim = Simulation(source, args.worlds or 1, device, args.threads)
     built = time.perf_counter()
+    pieces = control_pieces(args.ctrl, sim.model, sim.worlds, steps, seed=args.seed, longest=pace.longest)
+    camera = recorder.camera_of(sim.model, args.camera)
+    start(sim, args)  # finds a wrong keyframe before kernels are compiled
     with waiting("preparing kernels (compiled once for a kind of model)"):
         sim.step()
     ready = time.perf_counter()
     start(sim, args)
     if args.record:
         recorder.begin(sim, args.record, args.fps)
-    elapsed = advance(sim, args)
+    done, elapsed = advance(sim, pieces, steps, pace)
     if args.record:
-        recorder.write(sim.stop_recording(), args.record, sim.model, camera=args.camera, size=args.size)
-    summary = report(sim, args.steps or 1000, elapsed)
+        recorder.write(sim.stop_recording(), args.record, sim.model, camera=camera, size=args.size)
+    summary = report(sim, done, elapsed)
     summary |= {"build seconds": round(built - begin, 2), "kernel seconds": round(ready - built, 2)}
     show(summary, as_json=args.json)
     if summary["bad worlds"]:
         keep_failure(sim, args.save_failure)
-    return 1 if summary["bad worlds"] else 0
+    if done < steps:
+        return INTERRUPTED
+    return NO if summary["bad worlds"] else 0
 
 
 def keep_failure(sim, path: str | None) -> None:
@@ -121,31 +128,31 @@ class Pace:
         self.piece = max(1, min(4 * self.piece, int(self.interval * steps / max(seconds, 1e-6))))
 
 
-def advance(sim, args: argparse.Namespace) -> float:
-    """Step to the end under the controls asked for; seconds it took."""
+def advance(sim, pieces, steps: int, pace: Pace) -> tuple[int, float]:
+    """Step to the end, or to Ctrl-C, piece by piece of control; steps done, and seconds they took."""
     import warp as wp
 
-    from kinema.cli.controls import control_pieces
-    from kinema.cli.terminal import progress, quantity
+    from kinema.cli.terminal import note, progress, quantity
 
-    pace = Pace()
-    steps = args.steps or 1000
-    elapsed = 0.0
-    pieces = control_pieces(args.ctrl, sim.model, sim.worlds, steps, seed=args.seed, longest=pace.longest)
+    done, elapsed = 0, 0.0
     with progress(f"{sim.worlds} world{'s' * (sim.worlds > 1)}", steps) as tick:
-        done = 0
-        for ctrl, piece in pieces:
-            begin = time.perf_counter()
-            if ctrl is not None:
-                sim.set_state(ctrl=ctrl)
-            sim.step(piece)
-            wp.synchronize_device(sim.engine.device)
-            seconds = time.perf_counter() - begin
-            pace.took(piece, seconds)
-            elapsed += seconds
-            done += piece
-            tick(piece, f"{quantity(sim.worlds * done / elapsed)} steps/s")
-    return elapsed
+        try:
+            for ctrl, piece in pieces:
+                begin = time.perf_counter()
+                if ctrl is not None:
+                    sim.set_state(ctrl=ctrl)
+                sim.step(piece)
+                wp.synchronize_device(sim.engine.device)
+                seconds = time.perf_counter() - begin
+                pace.took(piece, seconds)
+                elapsed += seconds
+                done += piece
+                tick(piece, f"{quantity(sim.worlds * done / elapsed)} steps/s")
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            note(f"interrupted after {done} of {steps} steps")
+    return done, elapsed
 
 
 def report(sim, steps: int, elapsed: float) -> dict[str, object]:

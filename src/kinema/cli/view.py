@@ -22,6 +22,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("--worlds", type=count(), default=1, metavar="N", help="number of worlds (default 1)")
     parser.add_argument("--port", type=count(), default=8080, metavar="N", help="port of the web server (default 8080)")
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="address to serve at (default: this machine only)"
+    )
     parser.add_argument("--open", action="store_true", help="open the browser too")
     add_device(parser)
 
@@ -34,5 +37,8 @@ def run(args: argparse.Namespace) -> int:
     from kinema.viewer import view
 
     source = args.model if args.model.endswith(".npz") else source_of(args.model)
-    view(source, worlds=args.worlds, port=args.port, device=device_of(args.device), open_browser=args.open, block=True)
+    view(
+        source, worlds=args.worlds, host=args.host, port=args.port, device=device_of(args.device),
+        open_browser=args.open, block=True,
+    )  # fmt: skip
     return 0

@@ -20,7 +20,7 @@ class WorkerLost(SimulationError):
 
 
 class Executor(ABC):
-    """A number of workers.
+    """A number of workers; a context that lets them go.
 
     Attributes:
         workers: How many; they are numbered from 0.
@@ -51,6 +51,12 @@ class Executor(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let all workers go."""
+
+    def __enter__(self) -> Executor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class LocalExecutor(Executor):

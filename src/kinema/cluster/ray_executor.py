@@ -5,6 +5,7 @@ Ray's own retries are off: the driver knows what a lost call needs (the state it
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -41,6 +42,7 @@ class RayExecutor(Executor):
         if self._owns:
             local = {} if address else {"num_cpus": workers * cpus}
             self._ray.init(address=address, include_dashboard=False, log_to_driver=False, **local)
+        self._compare_resources()
 
     def start(self, job: Job) -> None:
         self._job = self._ray.put(job)
@@ -85,6 +87,14 @@ class RayExecutor(Executor):
         self._actors = []
         if self._owns:
             self._ray.shutdown()
+
+    def _compare_resources(self) -> None:
+        """Ray lets a worker that finds no room wait without a word; a cluster may still grow."""
+        there = self._ray.cluster_resources()
+        for kind, wanted in (("CPU", self.workers * self.cpus), ("GPU", self.workers * self.gpus)):
+            if wanted > there.get(kind, 0):
+                text = f"{self.workers} workers want {wanted:g} {kind}s, the cluster has {there.get(kind, 0):g}"
+                warnings.warn(f"{text}: rollouts wait until it has more", RuntimeWarning, stacklevel=3)
 
     def _hire(self) -> Any:
         options = {"num_cpus": self.cpus, "num_gpus": self.gpus, "max_restarts": 0, "scheduling_strategy": "SPREAD"}

@@ -30,7 +30,7 @@ class Worker:
         if job.setup is not None:
             job.setup()
         self.job = job
-        self.sim = Simulation(job.model, worlds=min(job.block, job.worlds), device=device, threads=threads)
+        self.sim = Simulation(job.model, min(job.block, job.worlds), device, threads, capture_failures=False)
         self.nu = int(job.model.nu)
 
     def warm(self) -> None:

@@ -20,7 +20,7 @@ class Geoms:
     aabb_center: wp.array2d(dtype=wp.vec3)  # (nworld, ngeom) bounding box in the geom frame [m]
     aabb_half: wp.array2d(dtype=wp.vec3)  # (nworld, ngeom)
     field_kind: wp.array(dtype=int)  # (ngeom,) kind of signed distance field, -1 without
-    field_parameters: wp.array2d(dtype=float)  # (ngeom, n) parameters of the field
+    field_parameters: wp.array3d(dtype=float)  # (nworld, ngeom, n) parameters of the field
     xpos: wp.array2d(dtype=wp.vec3)  # (nworld, ngeom) position of the geom frame [m]
     xmat: wp.array2d(dtype=wp.mat33)  # (nworld, ngeom) orientation of the geom frame
 

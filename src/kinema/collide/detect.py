@@ -22,13 +22,14 @@ from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Option
 from kinema.collide.convex import convex_pair
 from kinema.collide.filter import geom_pairs
 from kinema.collide.hfield import hfield_pair
+from kinema.collide.legacy import collide_portal
 from kinema.collide.parameters import ENABLE_OVERRIDE
 from kinema.collide.primitive import primitive_pair
 from kinema.collide.sdf import Fields, sdf_pair
 from kinema.collide.sweep import MANY, colliding
 from kinema.collide.sweep import bundle as sweep_bundle
 from kinema.collide.sweep import plan as sweep_plan
-from kinema.collide.table import FAMILIES, PairFunction, function_mask
+from kinema.collide.table import FAMILIES, PairFunction, function_mask, uses_native
 from kinema.errors import BuildError
 
 OVERFLOW_CONTACTS = 1  # bit of Contacts.status
@@ -55,6 +56,7 @@ class Build(NamedTuple):
     sweep: bool  # whether the pairs of a world are found by sweeping
     distance: "wp.Function | None" = None  # of the signed distance fields
     gradient: "wp.Function | None" = None  # of the same
+    portal: bool = False  # whether convex shapes meet as without nativeccd
 
     @staticmethod
     def of(m, mask: int, sweep: bool = False, fields: Fields | None = None) -> "Build":
@@ -68,7 +70,7 @@ class Build(NamedTuple):
         polygon, degree = int(np.max(m.mesh_polyvertnum, initial=0)), int(np.max(m.mesh_polymapnum, initial=0))
         epa = 36 if m.opt.ccd_iterations <= 36 else bucket(m.opt.ccd_iterations, 64)
         functions = (fields.distance, fields.gradient) if fields else (None, None)
-        return Build(mask, epa, bucket(polygon, 16), bucket(degree, 8), sweep, *functions)
+        return Build(mask, epa, bucket(polygon, 16), bucket(degree, 8), sweep, *functions, portal=not uses_native(m))
 
     def only(self, mask: int) -> "Build":
         """The same for some of the functions."""
@@ -92,8 +94,10 @@ def pair_function(build: Build):
     """The narrow phase of the pair functions in the mask, behind one door; other functions are not compiled."""
     mask = build.mask
     collide_primitive = primitive_pair(mask & PRIMITIVES)
-    collide_convex = convex_pair(build.epa, build.polygon, build.degree) if mask & CONVEX else None
-    collide_hfield = hfield_pair(build.epa) if mask & HFIELD else None
+    collide_convex = None
+    if mask & CONVEX:
+        collide_convex = collide_portal if build.portal else convex_pair(build.epa, build.polygon, build.degree)
+    collide_hfield = hfield_pair(build.epa, build.portal) if mask & HFIELD else None
     collide_sdf = sdf_pair(build.distance, build.gradient) if mask & FIELD else None
 
     @wp.func

@@ -23,7 +23,6 @@ DISABLE_CONSTRAINT = 1 << 0  # mjtDisableBit
 DISABLE_CONTACT = 1 << 4
 DISABLE_FILTERPARENT = 1 << 10
 DISABLE_MIDPHASE = 1 << 14
-DISABLE_MULTICCD = 1 << 19
 
 
 class GeomPairs(NamedTuple):
@@ -131,10 +130,7 @@ def geom_pairs(m, special: np.ndarray | None = None) -> GeomPairs:
         a[forced] = b
     parameters = override_parameters(m, mixed)
 
-    multiccd = not int(m.opt.disableflags) & DISABLE_MULTICCD
     kinds, inverse = np.unique(types, axis=0, return_inverse=True)
-    counts = [
-        max_contacts(a, b, multiccd=multiccd, sdf_initpoints=int(m.opt.sdf_initpoints)) for a, b in kinds.tolist()
-    ]
+    counts = [max_contacts(m, a, b) for a, b in kinds.tolist()]
     slots = np.array(counts, np.int32)[inverse.reshape(-1)] if len(types) else np.zeros(0, np.int32)
     return GeomPairs(geom.astype(np.int32), explicit_id.astype(np.int32), function, slots, key, parameters)

@@ -12,6 +12,9 @@ import warp as wp
 from kinema.collide.bundles import Geoms, HeightFields, Hulls, Meshes, Options, Touch
 from kinema.collide.convex import convex_distance
 from kinema.collide.emit import emit
+from kinema.collide.epa import Depth
+from kinema.collide.legacy import fixed_normal
+from kinema.collide.portal import portal_overlap
 from kinema.collide.precision import HALF, ONE, ZERO, mat33r, real, unit, vec3r
 from kinema.collide.support import HFIELD, Shape, geom_shape, support
 
@@ -40,10 +43,25 @@ def sample(h: HeightFields, id: int, r: int, c: int) -> vec3r:
     return vec3r(dx * real(c) - real(size[0]), dy * real(r) - real(size[1]), z)
 
 
+@wp.func
+def portal_distance(
+    m: Hulls, s1: Shape, s2: Shape, tolerance: real, iterations: int, _cutoff: real, _need_depth: bool
+) -> Depth:
+    """Depth of a prism and a shape by a portal, with points that have the contact between them."""
+    r = portal_overlap(m, s1, s2, tolerance, iterations)
+    n = fixed_normal(s1, s2, r.pos, r.dir) * (HALF * r.depth)
+    d = Depth()
+    d.found = r.found
+    d.dist = -r.depth
+    d.x1 = r.pos + n
+    d.x2 = r.pos - n
+    return d
+
+
 @cache
-def hfield_pair(capacity: int):
+def hfield_pair(capacity: int, portal: bool = False):
     """Contacts of a height field with a convex geom; ``capacity`` is the largest number of EPA iterations."""
-    signed_distance = convex_distance(capacity)
+    signed_distance = portal_distance if portal else convex_distance(capacity)
 
     @wp.func
     def collide_hfield(

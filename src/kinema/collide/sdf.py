@@ -44,8 +44,9 @@ class Fields(NamedTuple):
 
     distance: wp.Function
     kind: np.ndarray  # (ngeom,)
-    parameters: np.ndarray  # (ngeom, n)
+    parameters: np.ndarray  # (ngeom, n), or (nworld, ngeom, n) where worlds differ
     gradient: wp.Function | None = None  # (kind, p, parameters) -> vec3d; None: forward differences
+    half: np.ndarray | None = None  # (nworld, ngeom, 3) half sizes of boxes around the fields; NaN: the model's box
 
 
 @wp.func
@@ -169,15 +170,15 @@ def sdf_pair(distance: wp.Function, gradient: wp.Function | None = None):
     gradient = gradient or forward_difference(distance)
 
     @wp.func
-    def field_distance(geoms: Geoms, g: int, x: vec3r, size: vec3r) -> real:
+    def field_distance(geoms: Geoms, w: int, g: int, x: vec3r, size: vec3r) -> real:
         if geoms.type[g] == SDF:
-            return distance(geoms.field_kind[g], x, geoms.field_parameters[g])
+            return distance(geoms.field_kind[g], x, geoms.field_parameters[w, g])
         return primitive_distance(geoms.type[g], x, size)
 
     @wp.func
-    def field_gradient(geoms: Geoms, g: int, x: vec3r, size: vec3r) -> vec3r:
+    def field_gradient(geoms: Geoms, w: int, g: int, x: vec3r, size: vec3r) -> vec3r:
         if geoms.type[g] == SDF:
-            return gradient(geoms.field_kind[g], x, geoms.field_parameters[g])
+            return gradient(geoms.field_kind[g], x, geoms.field_parameters[w, g])
         return primitive_gradient(geoms.type[g], x, size)
 
     @wp.func
@@ -200,16 +201,16 @@ def sdf_pair(distance: wp.Function, gradient: wp.Function | None = None):
             first = bool(True)
             while searching:
                 y = pos + mat * x
-                a = field_distance(geoms, g2, x, size2)
-                b = field_distance(geoms, g1, y, size1)
+                a = field_distance(geoms, w, g2, x, size2)
+                b = field_distance(geoms, w, g1, y, size1)
                 value = wp.max(a, b)
                 if objective == OVERLAP:
                     value = a + b + wp.abs(value)
                 if first:
                     first = False
                     value0 = value
-                    grad_a = field_gradient(geoms, g2, x, size2)
-                    grad_b = wp.transpose(mat) * field_gradient(geoms, g1, y, size1)
+                    grad_a = field_gradient(geoms, w, g2, x, size2)
+                    grad_b = wp.transpose(mat) * field_gradient(geoms, w, g1, y, size1)
                     grad = grad_b
                     if a > b:
                         grad = grad_a
@@ -265,8 +266,8 @@ def sdf_pair(distance: wp.Function, gradient: wp.Function | None = None):
                 new = new and wp.length(known[k] - x) >= TINY
             if new:
                 y = pos21 + mat21 * x
-                grad2 = unit(field_gradient(geoms, g2, x, half))
-                grad1 = unit(wp.transpose(mat21) * field_gradient(geoms, g1, y, vec3r(geoms.size[w, g1])))
+                grad2 = unit(field_gradient(geoms, w, g2, x, half))
+                grad1 = unit(wp.transpose(mat21) * field_gradient(geoms, w, g1, y, vec3r(geoms.size[w, g1])))
                 if wp.length(grad2 - grad1) >= TINY:
                     known[count] = x
                     normal = mat2 * -unit(grad2 - grad1)

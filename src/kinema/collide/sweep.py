@@ -7,7 +7,7 @@ import warp as wp
 
 from kinema.collide import upload
 from kinema.collide.bundles import Pairs, Sweep
-from kinema.collide.filter import DISABLE_FILTERPARENT, DISABLE_MIDPHASE, DISABLE_MULTICCD, GeomPairs, geom_pairs
+from kinema.collide.filter import DISABLE_FILTERPARENT, DISABLE_MIDPHASE, GeomPairs, geom_pairs
 from kinema.collide.table import PAIR_FUNCTION, GeomType, function_mask, max_contacts
 
 MANY = 350  # colliding geoms from which a list of all their pairs no longer pays
@@ -42,14 +42,8 @@ def plan(m) -> SweepPlan:
     pairs = geom_pairs(m, special)
 
     reach = radius[active] + np.maximum(0.0, m.geom_margin[active] + m.geom_gap[active])
-    multiccd = not int(m.opt.disableflags) & DISABLE_MULTICCD
     types = np.unique(kind[active]).tolist()
-    slots = [
-        max_contacts(a, b, multiccd=multiccd, sdf_initpoints=int(m.opt.sdf_initpoints))
-        for a in types
-        for b in types
-        if a <= b
-    ]
+    slots = [max_contacts(m, a, b) for a in types for b in types if a <= b]
     functions = np.concatenate([PAIR_FUNCTION[np.ix_(types, types)].ravel(), pairs.function])
     n = len(active)
     capacity = len(pairs.function) + min(n * (n - 1) // 2, PAIRS_PER_GEOM * n)

@@ -7,6 +7,9 @@ from enum import IntEnum
 
 import numpy as np
 
+DISABLE_NATIVECCD = 1 << 17
+DISABLE_MULTICCD = 1 << 19
+
 
 class GeomType(IntEnum):
     """MuJoCo's geom types that collide."""
@@ -95,16 +98,23 @@ MAX_CONTACTS = {
 }
 
 
-def max_contacts(type1: int, type2: int, *, multiccd: bool, sdf_initpoints: int) -> int:
-    """Largest number of contacts of a pair, ``type1 <= type2``."""
+def uses_native(m) -> bool:
+    """Whether MuJoCo's own convex collision detection is on, rather than the portals of libccd."""
+    return not int(m.opt.disableflags) & DISABLE_NATIVECCD
+
+
+def max_contacts(m, type1: int, type2: int) -> int:
+    """Largest number of contacts of a pair, ``type1 <= type2``, under the options of a model."""
     function = PairFunction(int(PAIR_FUNCTION[type1, type2]))
     if function in (_F.SDF_DESCENT, _F.SDF_MESH):
-        return sdf_initpoints
+        return int(m.opt.sdf_initpoints)
     if function != _F.CONVEX:
         return MAX_CONTACTS[function]
     types = {type1, type2}
-    if not multiccd or types & {GeomType.SPHERE, GeomType.ELLIPSOID}:
+    if int(m.opt.disableflags) & DISABLE_MULTICCD or types & {GeomType.SPHERE, GeomType.ELLIPSOID}:
         return 1
+    if not uses_native(m):
+        return 5
     return 1 if types == {GeomType.CAPSULE} else 4
 
 

@@ -16,8 +16,9 @@ from kinema.collide.bundles import (
     Touch,
     vec5,
 )
-from kinema.collide.filter import DISABLE_MULTICCD, GeomPairs
+from kinema.collide.filter import GeomPairs
 from kinema.collide.sdf import Fields
+from kinema.collide.table import DISABLE_MULTICCD
 
 PAIR_DTYPE = {
     "geom": wp.vec2i, "function": int, "condim": int, "margin": float, "gap": float, "friction": vec5,
@@ -42,6 +43,26 @@ def shared(values: np.ndarray, nworld: int, dtype) -> wp.array:
     return view
 
 
+def per_world(values: np.ndarray, dtype) -> wp.array:
+    """A (nworld, n) array of values that differ from world to world."""
+    array = interleaved(len(values), values.shape[1], dtype)
+    array.assign(np.ascontiguousarray(values))
+    return array
+
+
+def field_parameters(fields: Fields | None, ngeom: int, nworld: int) -> wp.array:
+    """Parameters of signed distance fields, (nworld, ngeom, n); the world stride is zero where worlds do not differ."""
+    values = np.zeros((ngeom, 1)) if fields is None else fields.parameters
+    stored = wp.array(np.ascontiguousarray(values), dtype=float, ndim=np.ndim(values))
+    if stored.ndim == 3:
+        return stored
+    view = wp.array(
+        ptr=stored.ptr, dtype=float, shape=(nworld, *stored.shape), strides=(0, *stored.strides), device=stored.device
+    )
+    view._ref = stored  # keeps the memory alive
+    return view
+
+
 def one_d(values, dtype=int) -> wp.array:
     """A 1-D array with at least one element, so that kernels may always index it."""
     values = np.asarray(values)
@@ -56,13 +77,19 @@ def geoms(
     """Shapes of the model, their signed distance fields, and their poses (allocated when not given)."""
     g = Geoms()
     g.field_kind = one_d(np.full(m.ngeom, -1, np.int32) if fields is None else fields.kind)
-    g.field_parameters = wp.array(np.zeros((m.ngeom, 1)) if fields is None else fields.parameters, dtype=float, ndim=2)
+    g.field_parameters = field_parameters(fields, m.ngeom, nworld)
     g.type = one_d(m.geom_type)
     g.dataid = one_d(m.geom_dataid)
     g.size = shared(m.geom_size, nworld, wp.vec3)
     g.rbound = shared(m.geom_rbound, nworld, float)
     g.aabb_center = shared(m.geom_aabb[:, :3], nworld, wp.vec3)
     g.aabb_half = shared(m.geom_aabb[:, 3:], nworld, wp.vec3)
+    if fields is not None and fields.half is not None:
+        known = np.isnan(fields.half)
+        half = np.where(known, np.asarray(m.geom_aabb)[:, 3:], fields.half)
+        radius = np.where(known[..., 0], np.asarray(m.geom_rbound), np.linalg.norm(half, axis=-1))
+        g.aabb_half, g.rbound = per_world(half, wp.vec3), per_world(radius, float)
+        g.aabb_center = per_world(np.where(known, np.asarray(m.geom_aabb)[:, :3], 0.0), wp.vec3)
     g.xpos = interleaved(nworld, m.ngeom, wp.vec3) if xpos is None else xpos
     g.xmat = interleaved(nworld, m.ngeom, wp.mat33) if xmat is None else xmat
     return g

@@ -36,7 +36,7 @@ def join(a: HostModel, b: HostModel) -> HostModel:
     if b.nflex or b.nkey:
         raise BuildError("only the first document of a world may have flexes and keyframes")
     counted = {str(extent).partition("*")[0] for field in model_arrays() for extent in field.shape[:1]}
-    counted |= {*ADDRESSES.values(), "nJmom"}
+    counted |= {*ADDRESSES.values(), "nJmom", "nmocap"}
     widths = {name for name in a.sizes if name.startswith("nuser_")}
     sizes = dict(a.sizes)
     for name in counted & set(b.sizes):
@@ -49,6 +49,7 @@ def join(a: HostModel, b: HostModel) -> HostModel:
     welded = a.nbody  # the second model's world
     arrays["body_parentid"][welded] = 0
     arrays["body_weldid"][a.nbody :] = np.where(np.asarray(b.body_weldid) == 0, 0, np.asarray(b.body_weldid) + a.nbody)
+    _span_world(arrays, sizes)
     names = {kind: [*a.names(kind), *b.names(kind)] for kind in KINDS}
     joined = HostModel(
         arrays, sizes, SimpleNamespace(**vars(a.opt)), SimpleNamespace(**vars(a.stat)), a.vis, a.modelname,
@@ -59,6 +60,16 @@ def join(a: HostModel, b: HostModel) -> HostModel:
     joined.stat.meaninertia = statistic["meaninertia"]
     arrays.update(found)
     return joined
+
+
+def _span_world(arrays: dict[str, np.ndarray], sizes: dict[str, int]) -> None:
+    """The world's row of B holds all dofs, those of both models."""
+    count = arrays["B_rownnz"]
+    rest = arrays["B_colind"][count[0] :]
+    count[0] = sizes["nv"]
+    arrays["B_colind"] = np.concatenate([np.arange(sizes["nv"], dtype=rest.dtype), rest])
+    arrays["B_rowadr"] = (np.cumsum(count) - count).astype(count.dtype)
+    sizes["nB"] = len(arrays["B_colind"])
 
 
 def _joined(field: Field, a: HostModel, b: HostModel, sizes: dict[str, int]) -> np.ndarray:

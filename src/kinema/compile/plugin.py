@@ -156,9 +156,7 @@ def _uses(c: Compilation) -> Iterator[tuple[str, int, Element, int]]:
 
 def _instance(c: Compilation, e: Element, instances: list[Instance], capability: int) -> int:
     """The instance an element uses, made on the spot when it names only a plugin."""
-    name, instance_name = e.text("plugin", ""), e.reference("instance", "plugin")
-    if not name and not instance_name:
-        raise e.error("neither 'plugin' nor 'instance' is specified")
+    name, instance_name = _names(e, c.ids("plugin"))
     if not instance_name:
         info, slot = _find(c, e, name)
         config = _config(e, info)
@@ -167,11 +165,7 @@ def _instance(c: Compilation, e: Element, instances: list[Instance], capability:
         unnamed = Node("instance", {}, file=e.node.file, line=e.node.line)
         c.elements["plugin"].append(Element(unnamed, "plugin", e.scope))
     else:
-        table = c.ids("plugin")
-        if instance_name not in table:
-            near = did_you_mean(instance_name, table)
-            raise e.error(f"unrecognized name {instance_name!r} for plugin instance{near}")
-        number = table[instance_name]
+        number = c.ids("plugin")[instance_name]
         info = instances[number].info
         if name and name != info.name:
             raise e.error(f"'plugin' attribute {name!r} does not match that of the instance, {info.name!r}")
@@ -182,13 +176,26 @@ def _instance(c: Compilation, e: Element, instances: list[Instance], capability:
     return number
 
 
+def _names(e: Element, instances: Mapping[str, object]) -> tuple[str, str]:
+    """The plugin and the instance an element names, at least one of them; the instance must be there."""
+    name, instance_name = e.text("plugin", ""), e.reference("instance", "plugin")
+    if not name and not instance_name:
+        raise e.error("neither 'plugin' nor 'instance' is specified")
+    if instance_name and instance_name not in instances:
+        near = did_you_mean(instance_name, instances)
+        raise e.error(f"unrecognized name {instance_name!r} for plugin instance{near}")
+    return name, instance_name
+
+
 def configuration_of(c: Compilation, e: Element, capability: int) -> tuple[str, dict[str, str]]:
     """Name and configuration of the plugin an element uses, before instances are numbered."""
     instances = [_explicit(c, declared) for declared in c.elements["plugin"]]
     by_name = {instance.element.name: instance for instance in instances}
-    used = by_name.get(e.reference("instance", "plugin"))
-    if used is None:
-        info, _ = _find(c, e, e.text("plugin", ""))
+    name, instance_name = _names(e, by_name)
+    if instance_name:
+        used = by_name[instance_name]
+    else:
+        info, _ = _find(c, e, name)
         used = Instance(info, -1, _config(e, info), e)
     if not used.info.capabilities & capability:
         raise e.error(f"plugin {used.info.name!r} does not support {SUPPORTS[capability]}")

@@ -14,6 +14,7 @@ from kinema.collide.filter import geom_pairs
 from kinema.collide.ray import RayScene
 from kinema.collide.sdf import Fields
 from kinema.collide.upload import estimate_capacity
+from kinema.convex import contact_parameters
 from kinema.convex.data import Contacts, Data, Poses, State
 from kinema.convex.model import Collision, Model
 from kinema.convex.sensors import RANGEFINDER, distance, sensor_types
@@ -61,6 +62,9 @@ class Collider:
         )  # fmt: skip
         self.active = detects(layout.source) and self.detector.mask != 0
         self.source, self.nworld, self.device = layout.source, layout.nworld, layout.device
+        contact_parameters.declare(layout)
+        if contact_parameters.is_changed(layout):
+            contact_parameters.mix(self.detector, layout)
         self.rays = RayScene(self.source, device=self.device) if RANGEFINDER in sensor_types(self.source) else None
 
     @property

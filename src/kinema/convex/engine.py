@@ -12,6 +12,7 @@ import warp as wp
 from kinema.convex import step as recipe
 from kinema.convex.capacity import Capacity, Guard
 from kinema.convex.collision import Collider, capacity
+from kinema.convex.contact_parameters import MIXED, check_expandable, declare, mix
 from kinema.convex.data import Data
 from kinema.convex.extension import Extension, extension_of
 from kinema.convex.layout import ALIASES, Layout
@@ -126,6 +127,7 @@ class Engine:
         """Let a parameter of the model differ per world; every world starts with the model's values."""
         if name in self.layout.expanded:
             return
+        self._check_expandable(name)
         shape = self._shape(name) or self.array(name).shape
         self.layout.expanded[name] = np.broadcast_to(self.read(name), shape)
         self._refill(name)
@@ -143,6 +145,15 @@ class Engine:
         for twin, of in ALIASES.items():
             if of == name:
                 self.set_parameter(twin, value)
+        if self._mix(name):
+            self._remake()
+
+    def _check_expandable(self, name: str) -> None:
+        check_expandable(name, self.collider.detector)
+
+    def _mix(self, name: str) -> bool:
+        """Let pairs of geoms follow a parameter of geoms; returns whether arrays have moved."""
+        return name in MIXED and mix(self.collider.detector, self.layout)
 
     def set_option(self, name: str, value: int) -> None:
         """Change a switch of mjOption that kernels read as they run, such as disableactuator."""
@@ -160,6 +171,12 @@ class Engine:
             if twin != name:
                 self.layout.expanded[twin] = self.layout.expanded[name]
             del self.layout.arrays[twin]
+        declare(self.layout)
+        self._mix(name)
+        self._remake()
+
+    def _remake(self) -> None:
+        """Tell kernels of arrays of the model that have moved."""
         self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
         self._commands.clear()
         self._graphs.clear()

@@ -25,6 +25,7 @@ DISABLE_SPRING, DISABLE_DAMPER, DISABLE_SENSOR = 1 << 5, 1 << 6, 1 << 13
 SENSING = ("position", "velocity", "acceleration")
 PLACES = (*SENSING, "passive", "actuation", "advance")
 INDICES = ("kind", "valueadr", "slotadr", "actuatoradr", "actuatornum", "sensoradr", "sensornum", "bodyadr", "bodynum")
+TACTILE = 46  # mjtSensor
 LISTS = {"slot": "npluginslot", "actuatorid": "npluginactuator", "sensorid": "npluginsensor", "bodyid": "npluginbody"}
 
 
@@ -36,9 +37,9 @@ def no_arrays(nplugin: int = 0) -> dict[str, np.ndarray]:
     return arrays
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Extension:
-    """What plugins add to an engine.
+    """What plugins add to an engine. Only `fields` may be replaced while it is in use.
 
     Attributes:
         stages: Stages by place.
@@ -80,9 +81,16 @@ NONE = Extension()
 
 
 def extension_of(source, device, nworld: int) -> Extension:
-    """What the plugins a model names add to the engine."""
-    if not source.nplugin:
-        return NONE
-    from kinema.plugins.bind import bind
+    """What the plugins a model names add to the engine, and its tactile sensors, which launch kernels as plugins do."""
+    extension = NONE
+    if source.nplugin:
+        from kinema.plugins.bind import bind
 
-    return bind(source, device, nworld)
+        extension = bind(source, device, nworld)
+    if np.any(np.asarray(source.sensor_type) == TACTILE):
+        from kinema.convex.sensors import tactile
+
+        extension = extension if source.nplugin else Extension()
+        feel = tactile.stage(source, device, nworld, extension.fields)
+        extension.stages = {**extension.stages, "acceleration": (*extension.stages.get("acceleration", ()), feel)}
+    return extension

@@ -3,8 +3,8 @@
 Pairs of documents are part of the compiled model already. Those that a user adds to a builder become more of them:
 
     world     the rows of the template world; the other worlds of the class have the same
-    geoms     what `pair_geom1` points at: shapes, where it was declared with `references="shape"`; else geoms, those of
-              documents first, then the shapes built by hand in their order
+    geoms     what `pair_geom1` points at: shapes, where it was declared with `references="shape"`; else geoms of
+              documents, as `register_custom_attributes` declares it
     lengths   all columns of the pairs must be equally long
     indices   a pair whose shapes are not there is left out, with a warning
 
@@ -22,6 +22,7 @@ import numpy as np
 from kinema.compile.host_model import HostModel
 from kinema.errors import BuildError
 from kinema.model import Model
+from kinema.model.mujoco_fields import model_arrays
 
 if TYPE_CHECKING:
     from kinema.convex.view import Source
@@ -50,13 +51,11 @@ def add_pairs(source: Source, model: Model, rows: Mapping[str, np.ndarray]) -> N
     if not columns or not len(columns["geom1"]):
         return
     by_shape = {int(shape): geom for geom, shape in enumerate(source.geoms) if shape != -1}
-    own = [geom for geom in range(int(source.documents.get("ngeom", 0)), source.host.ngeom) if source.geoms[geom] >= 0]
-    own.sort(key=lambda geom: int(source.geoms[geom]))  # in the order of the shapes
-    by_geom = [*range(int(source.documents.get("ngeom", 0))), *own]
+    by_geom = {geom: geom for geom in range(int(source.documents.get("ngeom", 0)))}
     found = []
     for name in GEOMS:
         points_at_shapes = model.fields[f"mujoco:pair_{name}"].references == "shape"
-        places = by_shape if points_at_shapes else dict(enumerate(by_geom))
+        places = by_shape if points_at_shapes else by_geom
         found.append(np.array([places.get(int(i), -1) for i in columns[name]]))
     bad = np.flatnonzero((found[0] < 0) | (found[1] < 0) | (found[0] == found[1]))
     for k in bad:
@@ -100,6 +99,9 @@ def _with_pairs(host: HostModel, geom1: np.ndarray, geom2: np.ndarray, rest: Map
         more[f"pair_{name}"] = np.reshape(rest.get(name, np.tile(default, (len(geom1), *([1] * len(width))))),
                                           (len(geom1), *width))  # fmt: skip
     arrays = dict(host.arrays)
+    for field in model_arrays():  # whatever else mjModel says of pairs
+        if field.shape[0] == "npair":
+            more.setdefault(field.name, np.zeros((len(geom1), *arrays[field.name].shape[1:])))
     joined = {name: np.concatenate([arrays[name], rows]).astype(arrays[name].dtype) for name, rows in more.items()}
     order = np.argsort(joined["pair_signature"], kind="stable")
     arrays |= {name: values[order] for name, values in joined.items()}

@@ -48,8 +48,7 @@ PREFIXES = {
 """Fields that a change of each kind may concern."""
 
 CONTACT_FIELDS = (
-    "geom_friction", "geom_solref", "geom_solimp", "geom_margin", "geom_gap", "geom_size", "geom_contype",
-    "geom_conaffinity", "geom_condim", "pair_friction", "pair_solref", "pair_margin",
+    "geom_size", "geom_contype", "geom_conaffinity", "geom_condim", "pair_friction", "pair_solref", "pair_margin",
 )  # fmt: skip
 """What collision detection keeps a copy of."""
 

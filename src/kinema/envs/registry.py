@@ -17,15 +17,8 @@ def register(task: type[Task], name: str | None = None) -> type[Task]:
     """Make a task known by its name, the class' own by default, here and to Gymnasium; usable as a decorator."""
     name = name or task.__name__
     TASKS[name] = task
-    gymnasium.register(f"{NAMESPACE}/{name}-v0", vector_entry_point=_entry(task))
+    gymnasium.register(f"{NAMESPACE}/{name}-v0", vector_entry_point=f"{__name__}:make", kwargs={"name": name})
     return task
-
-
-def _entry(task: type[Task]):
-    def vector_env(num_envs: int = 1, **options: Any) -> VectorEnv:
-        return VectorEnv(task(), num_envs, **options)
-
-    return vector_env
 
 
 def make(name: str, num_envs: int = 1, **options: Any) -> VectorEnv:

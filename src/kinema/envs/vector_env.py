@@ -68,7 +68,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         if ranges is not None:
             self.task.ranges = dict(ranges)
         _check(self.task, self.max_episode_steps, self.decimation, render_mode)
-        self.sim = Simulation(self.task.model, worlds=num_envs, device=device, threads=threads)
+        # worlds that go bad are reset at once, so nobody could ask for their last good state
+        self.sim = Simulation(self.task.model, num_envs, device, threads, capture_failures=False)
         self.worlds = Worlds(self.sim, backend)
         self.statistics = statistics
         self.render_mode = render_mode
@@ -78,7 +79,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             "render_modes": ["rgb_array"],
             "render_fps": round(1 / (float(self.sim.model.opt.timestep) * self.decimation)),
         }
-        self._np_random_seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
+        self._seed(seed)
         self._index = self.worlds.array(first_world + np.arange(num_envs), "int64")
         self._host_index = first_world + np.arange(num_envs)
         self._episode = self.worlds.full(-1, "int64")
@@ -122,7 +123,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         if tuple(mask.shape) != (self.num_envs,):
             raise BuildError(f"reset_mask of shape {tuple(mask.shape)}: expected ({self.num_envs},)")
         if seed is not None:
-            self._np_random_seed = int(seed)
+            self._seed(seed)
             if not partly:
                 self._vary()
         if seed is not None or self._fresh:
@@ -166,6 +167,11 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         else:
             observed = final + 0  # the policy may keep it, and so may whoever reads final_obs
         return observed, reward, terminated, truncated, info
+
+    def _seed(self, seed: int | None) -> None:
+        """Take a seed, or an arbitrary one; Gymnasium's own generator, which tasks do not use, gets it as well."""
+        given = None if seed is None else int(seed)
+        self._np_random, self._np_random_seed = gymnasium.utils.seeding.np_random(given)
 
     def _begin(self, mask: Any) -> Any:
         """Start new episodes where the mask is true; the observations of all worlds."""

@@ -2,7 +2,7 @@
 
 With torch every array is the engine's own memory, handed over by DLPack's rules: nothing is copied, on a GPU nothing
 passes through the host, and what is written into an array is seen by the next step. NumPy arrays are the engine's own
-memory on the CPU and copies on a GPU.
+memory on the CPU and copies on a GPU. On a GPU, Warp's stream and torch's default one wait for each other.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ class Worlds:
             with self.xp.inference_mode(False):  # it may be written outside the mode it is first asked for in
                 shared = wp.to_torch(array)
         shape = self.sim.engine._shape(name)
-        return shared if shape is None or tuple(shared.shape) == shape else shared.reshape(shape)
+        if shape is None or tuple(shared.shape) == shape:
+            return shared
+        return shared.view(shape) if self.backend == "torch" else shared.reshape(shape, copy=False)  # never a copy
 
     # ------------------------------------------------------------------------------------------ make, read, write
 
@@ -88,7 +90,9 @@ class Worlds:
 
     def full(self, value: Any, dtype: str = "float32") -> Any:
         """One value a world, (count,)."""
-        return self.array(np.full(self.count, value), dtype)
+        if self.backend == "numpy":
+            return np.full(self.count, value, dtype=dtype)
+        return self.xp.full((self.count,), value, dtype=getattr(self.xp, dtype), device=self.device)
 
     def default(self, name: str) -> Any:
         """The model's own values of a field such as qpos0, body_mass, actuator_ctrlrange: one world's, (n, ...)."""

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import math
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import warp as wp
 
 from kinema.errors import PluginError, did_you_mean
@@ -102,6 +103,20 @@ class Field:
         if self.declared.choices:
             return [float(self.declared.choices.index(value))]
         return [float(v) for v in value] if self.length else [float(value)]
+
+    def value(self, numbers: Sequence[float]) -> Any:
+        """The value that device code stores as these numbers."""
+        if self.declared.choices:
+            return self.declared.choices[int(numbers[0])]
+        values = tuple(self.type(n) for n in numbers)
+        return values if self.length else values[0]
+
+    def require(self, numbers: np.ndarray) -> None:
+        """ValueError if one of these numbers is not allowed."""
+        limits = self.declared
+        allowed = (numbers >= limits.min) & (numbers <= limits.max) & (numbers > limits.above)
+        if not np.all(allowed):
+            raise ValueError(f"{self.name}={numbers[~allowed].flat[0]:g}: must be {_limits(limits)}")
 
     @property
     def width(self) -> int:

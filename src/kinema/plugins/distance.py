@@ -145,6 +145,38 @@ def fields_of(source, instances: list[Instance]) -> Fields:
     return Fields(dispatch(kinds, "distance"), kind, parameters, dispatch(kinds, "gradient"))
 
 
+def reshaped(fields: Fields, instances: list[Instance], values: np.ndarray, start: np.ndarray) -> Fields:
+    """The fields with the shapes that `values` [world, ...] of plugin_value give the geoms of these instances.
+
+    A world whose geom has another shape than the model's gets the box the plugin's aabb() gives for it.
+    """
+    nworld, ngeom = len(values), len(fields.kind)
+    parameters = np.array(np.broadcast_to(fields.parameters, (nworld, *fields.parameters.shape[-2:])))
+    half = np.full((nworld, ngeom, 3), np.nan) if fields.half is None else fields.half.copy()
+    for instance in instances:
+        compiled = np.array(numbers_of(instance), dtype=np.float32)
+        first = int(start[instance.id])
+        rows = values[:, first : first + len(compiled)]
+        boxes = np.full((nworld, 3), np.nan)
+        unlike = np.any(rows != compiled, axis=1)
+        for row in np.unique(rows[unlike], axis=0):
+            boxes[unlike & np.all(rows == row, axis=1)] = half_sizes(instance.plugin, instance.configured(row))
+        geoms = [geom for geom in instance.geoms if fields.kind[geom] >= 0]
+        parameters[:, geoms, : len(compiled)] = np.where(unlike[:, None], rows, numbers_of(instance))[:, None]
+        half[:, geoms] = boxes[:, None]
+    return fields._replace(parameters=parameters, half=half)
+
+
+def half_sizes(plugin: Plugin, config) -> np.ndarray:
+    """Half sizes of the box around the field of a configuration."""
+    if not hasattr(config, "aabb"):
+        raise PluginError(f"plugin {plugin.name}: a field needs aabb(), the half sizes of a box around it")
+    half = np.asarray(config.aabb(), dtype=float)
+    if half.shape != (3,) or not np.all(half > 0):
+        raise PluginError(f"plugin {plugin.name}: aabb() gave {half.tolist()}, expected three half sizes above 0")
+    return half
+
+
 @cache
 def _grid_kernel(plugin: Plugin) -> wp.Kernel:
     distance = value_of(plugin)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +54,15 @@ class Instance:
     def states(self, d: Data) -> wp.array:
         """The instance's part of plugin_state, (nworld, statenum)."""
         return d.state.plugin_state[:, self.stateadr : self.stateadr + self.statenum]
+
+    def configured(self, numbers: Sequence[float]) -> Any:
+        """The configuration with other numbers, those that device code sees, in the order of the fields."""
+        made, at = copy(self.config), 0
+        for name, what in self.plugin.fields.items():
+            if what.on_device:
+                setattr(made, name, what.value(numbers[at : at + what.width]))
+                at += what.width
+        return made
 
     def init(self, model) -> None:
         """Make the instance's data."""

@@ -12,8 +12,7 @@ import numpy as np
 import warp as wp
 
 from kinema.errors import PluginError
-from kinema.plugins.distance import distances
-from kinema.plugins.protocol import Plugin
+from kinema.plugins.distance import distances, half_sizes
 from kinema.plugins.registry import find_plugin
 
 POINTS = 300  # along the three edges together
@@ -26,7 +25,7 @@ def field_mesh(name: str, config: Mapping[str, str]) -> tuple[np.ndarray, np.nda
     plugin = find_plugin(name)
     assert plugin is not None
     made = plugin.configure(config)
-    half = _half_sizes(plugin, made)
+    half = half_sizes(plugin, made)
     count = np.floor(POINTS * half / half.sum()).astype(int) + 1
     axes = [np.linspace(-h, h, n) for h, n in zip(half, count, strict=True)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
@@ -45,12 +44,3 @@ def field_mesh(name: str, config: Mapping[str, str]) -> tuple[np.ndarray, np.nda
     corner = vert[face].astype(float)
     volume = np.einsum("ij,ij->", corner[:, 0], np.cross(corner[:, 1], corner[:, 2]))
     return vert, face if volume > 0 else face[:, ::-1].copy()
-
-
-def _half_sizes(plugin: Plugin, made) -> np.ndarray:
-    if not hasattr(made, "aabb"):
-        raise PluginError(f"plugin {plugin.name}: a field needs aabb(), the half sizes of a box around it")
-    half = np.asarray(made.aabb(), dtype=float)
-    if half.shape != (3,) or not np.all(half > 0):
-        raise PluginError(f"plugin {plugin.name}: aabb() gave {half.tolist()}, expected three half sizes above 0")
-    return half

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from kinema.convex.engine import Engine
-from kinema.errors import BuildError, UnknownKey, did_you_mean
+from kinema.errors import PluginError, UnknownKey, did_you_mean
+from kinema.plugins.distance import reshaped
 
 
 def columns(engine: Engine, plugin: str, name: str) -> tuple[list[int], int]:
@@ -37,14 +38,34 @@ def read_parameter(engine: Engine, plugin: str, name: str) -> np.ndarray:
 
 
 def write_parameter(engine: Engine, plugin: str, name: str, value: Any) -> None:
-    """Write a field: anything that broadcasts to (nworld, ninstance[, n]); worlds may differ from then on."""
+    """Write a field: anything that broadcasts to (nworld, ninstance[, n]); worlds may differ from then on.
+
+    Where the plugin gives the shape of geoms, their distance fields and the boxes around them follow; meshes, and with
+    them the contacts with planes, masses and pictures, stay as they were compiled.
+    """
     at, length = columns(engine, plugin, name)
-    if any(len(i.geoms) for i in engine.extension.instances if i.plugin.name == plugin):
-        raise BuildError(f"plugin {plugin} gives the shape of geoms, which is fixed when the model is compiled")
     shape = (engine.nworld, len(at), *((length,) if length else ()))
     values = np.broadcast_to(np.asarray(value, dtype=float), shape)
+    instances = [instance for instance in engine.extension.instances if instance.plugin.name == plugin]
+    try:
+        instances[0].plugin.fields[name].require(values)
+    except ValueError as error:
+        raise PluginError(f"plugin {plugin}: {error}") from None
     engine.expand("plugin_value")
     whole = np.array(engine.read("plugin_value"))
     for k, a in enumerate(at):
         whole[:, a : a + (length or 1)] = values[:, k].reshape(engine.nworld, -1)
     engine.write("plugin_value", whole)
+    reshape(engine)
+
+
+def reshape(engine: Engine) -> None:
+    """Let distance fields follow plugin_value; nothing happens where they have the shapes it gives already."""
+    fields, shaping = engine.extension.fields, [i for i in engine.extension.instances if len(i.geoms)]
+    if fields is None or not shaping:
+        return
+    start = engine.extension.arrays["plugin_valueadr"]
+    wanted = reshaped(fields, shaping, np.asarray(engine.read("plugin_value")), start)
+    if not np.array_equal(np.broadcast_to(fields.parameters, wanted.parameters.shape), wanted.parameters):
+        engine.extension.fields = wanted
+        engine.rebuild()

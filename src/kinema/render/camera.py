@@ -47,45 +47,29 @@ class FreeCamera:
 
 @dataclass
 class View:
-    """One camera as the kernels see it; `camera` is its id in the model, or FREE."""
+    """One camera as it was asked for; `camera` is its id in the model, or FREE, and only then the rest counts."""
 
     camera: int
+    orthographic: bool
     pos: np.ndarray
     mat: np.ndarray
-    body: int
-    centre: np.ndarray
-    half: np.ndarray
-    orthographic: bool
+    body: int = -1
+    fovy: float = 45.0
 
 
-def view_of(m, camera, width: int, height: int) -> View:
+def view_of(m, camera) -> View:
     """The view of a camera: an id, a name, a FreeCamera, or None or -1 for the model's free camera."""
     if camera is None or (isinstance(camera, int | np.integer) and camera == FREE):
         camera = FreeCamera()
     if isinstance(camera, FreeCamera):
-        return _free_view(m, camera, width / height)
+        return _free_view(m, camera)
     if not isinstance(camera, int | str | np.integer):
         raise BuildError(f"camera={camera!r}: give a name, an id, a FreeCamera, or None for the free camera")
-    return _fixed_view(m, ids_of(m, "camera", camera)[0][0], width / height)
+    i = ids_of(m, "camera", camera)[0][0]
+    return View(i, int(m.cam_projection[i]) == ORTHOGRAPHIC, np.zeros(3), np.eye(3))
 
 
-def _lens(fovy: float, aspect: float, orthographic: bool) -> np.ndarray:
-    tall = 0.5 * fovy if orthographic else np.tan(np.deg2rad(fovy) / 2)
-    return np.array([tall * aspect, tall])
-
-
-def _fixed_view(m, i: int, aspect: float) -> View:
-    orthographic = int(m.cam_projection[i]) == ORTHOGRAPHIC
-    half, centre = _lens(float(m.cam_fovy[i]), aspect, orthographic), np.zeros(2)
-    sensor = np.asarray(m.cam_sensorsize, float).reshape(-1, 2)[i]
-    if sensor[1] and not orthographic:
-        focal, principal = np.asarray(m.cam_intrinsic, float).reshape(-1, 2, 2)[i]
-        half = 0.5 * sensor / focal
-        centre = np.array([principal[0], -principal[1]]) / focal
-    return View(i, np.zeros(3), np.eye(3), -1, centre, half, orthographic)
-
-
-def _free_view(m, camera: FreeCamera, aspect: float) -> View:
+def _free_view(m, camera: FreeCamera) -> View:
     settings = m.vis.global_
 
     def chosen(value, default):
@@ -93,45 +77,60 @@ def _free_view(m, camera: FreeCamera, aspect: float) -> View:
 
     azimuth = np.deg2rad(chosen(camera.azimuth, settings.azimuth))
     elevation = np.deg2rad(chosen(camera.elevation, settings.elevation))
-    orthographic = bool(chosen(camera.orthographic, settings.orthographic))
     body = -1 if camera.track is None else ids_of(m, "body", camera.track)[0][0]
     centre = np.zeros(3) if body >= 0 else np.asarray(m.stat.center, float)
-    forward = np.array(
-        [np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)]
-    )
-    up = np.array([-np.sin(elevation) * np.cos(azimuth), -np.sin(elevation) * np.sin(azimuth), np.cos(elevation)])
+    forward = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
     right = np.array([np.sin(azimuth), -np.cos(azimuth), 0.0])
     eye = np.asarray(chosen(camera.lookat, centre), float) - forward * chosen(camera.distance, 1.5 * m.stat.extent)
-    half = _lens(chosen(camera.fovy, settings.fovy), aspect, orthographic)
-    return View(FREE, eye, np.stack([right, up, -forward], axis=1), body, np.zeros(2), half, orthographic)
+    mat = np.stack([right, np.cross(right, forward), -forward], axis=1)
+    orthographic = bool(chosen(camera.orthographic, settings.orthographic))
+    return View(FREE, orthographic, eye, mat, body, float(chosen(camera.fovy, settings.fovy)))
 
 
 @wp.struct
 class Views:
-    """Cameras of a picture, (ncam,) each; poses are [slot, camera] and computed before every picture."""
+    """Cameras of a picture, (ncam,) each; poses and lenses are [slot, camera] and placed before every picture."""
 
+    aspect: float  # width by height
     camera: wp.array(dtype=int)
+    orthographic: wp.array(dtype=int)
     body: wp.array(dtype=int)
     free_pos: wp.array(dtype=wp.vec3)
     free_mat: wp.array(dtype=wp.mat33)
-    lens: wp.array(dtype=wp.vec4)  # centre, half sizes
-    orthographic: wp.array(dtype=int)
+    free_fovy: wp.array(dtype=float)
     pos: wp.array2d(dtype=wp.vec3)
     mat: wp.array2d(dtype=wp.mat33)
+    lens: wp.array2d(dtype=wp.vec4)  # centre, half sizes
 
 
-def upload_views(views: list[View], slots: int, device) -> Views:
-    bundle = Views()
+def upload_views(views: list[View], aspect: float, slots: int, device) -> Views:
+    """Cameras on the device, with room for their poses."""
+    bundle, shape = Views(), (slots, len(views))
+    bundle.aspect = aspect
     bundle.camera = wp.array([v.camera for v in views], dtype=int, device=device)
+    bundle.orthographic = wp.array([int(v.orthographic) for v in views], dtype=int, device=device)
     bundle.body = wp.array([v.body for v in views], dtype=int, device=device)
     bundle.free_pos = wp.array(np.array([v.pos for v in views], np.float32), dtype=wp.vec3, device=device)
     bundle.free_mat = wp.array(np.array([v.mat for v in views], np.float32), dtype=wp.mat33, device=device)
-    lens = np.array([(*v.centre, *v.half) for v in views], np.float32)
-    bundle.lens = wp.array(lens, dtype=wp.vec4, device=device)
-    bundle.orthographic = wp.array([int(v.orthographic) for v in views], dtype=int, device=device)
-    bundle.pos = wp.zeros((slots, len(views)), dtype=wp.vec3, device=device)
-    bundle.mat = wp.zeros((slots, len(views)), dtype=wp.mat33, device=device)
+    bundle.free_fovy = wp.array([v.fovy for v in views], dtype=float, device=device)
+    bundle.pos = wp.zeros(shape, dtype=wp.vec3, device=device)
+    bundle.mat = wp.zeros(shape, dtype=wp.mat33, device=device)
+    bundle.lens = wp.zeros(shape, dtype=wp.vec4, device=device)
     return bundle
+
+
+@wp.func
+def lens_of(fovy: float, sensor: wp.vec2, intrinsic: wp.vec4, aspect: float, orthographic: bool) -> wp.vec4:
+    """Centre and half sizes of the picture at depth 1, or in metres."""
+    if orthographic:
+        return wp.vec4(0.0, 0.0, 0.5 * fovy * aspect, 0.5 * fovy)
+    if sensor[1] > 0.0:
+        return wp.vec4(
+            intrinsic[2] / intrinsic[0], -intrinsic[3] / intrinsic[1],
+            0.5 * sensor[0] / intrinsic[0], 0.5 * sensor[1] / intrinsic[1],
+        )
+    tall = wp.tan(wp.radians(0.5 * fovy))
+    return wp.vec4(0.0, 0.0, tall * aspect, tall)
 
 
 @wp.struct
@@ -146,7 +145,7 @@ class Ray:
 @wp.func
 def pixel_ray(views: Views, slot: int, c: int, s: float, t: float) -> Ray:
     """The ray through fractions (s, t) of a picture, from the upper left."""
-    lens = views.lens[c]
+    lens = views.lens[slot, c]
     mat = views.mat[slot, c]
     x = lens[0] + (2.0 * s - 1.0) * lens[2]
     y = lens[1] + (1.0 - 2.0 * t) * lens[3]

@@ -1,7 +1,7 @@
 """One picture at a time: `sim.render(...)`.
 
 Renderers are kept with the simulation, the last few of them, so that the next picture of the same kind costs no set-up.
-Colours, materials, lights and lenses of a model may be written between pictures: then a new renderer is made.
+Colours, materials and lights of a model may be written between pictures: then a new renderer is made.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOOKS = (
     "geom_rgba", "geom_matid", "geom_group", "geom_size", "site_rgba", "site_matid", "site_group", "site_size",
     "tendon_rgba", "tendon_matid", "tendon_width", "mat_rgba", "mat_emission", "mat_specular", "mat_shininess",
     "mat_reflectance", "mat_texid", "mat_texrepeat", "light_active", "light_castshadow", "light_ambient",
-    "light_diffuse", "light_specular", "light_attenuation", "light_cutoff", "light_exponent", "cam_fovy",
+    "light_diffuse", "light_specular", "light_attenuation", "light_cutoff", "light_exponent", "cam_projection",
 )  # fmt: skip
 """What of a model is seen and may be written."""
 

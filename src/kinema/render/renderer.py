@@ -20,6 +20,7 @@ import warp as wp
 
 from kinema.convex import camera as camera_stages
 from kinema.convex import com, kinematics, tendon
+from kinema.convex.bundle import fields_of
 from kinema.convex.references import pass_by_reference
 from kinema.convex.stage import Stage, world_kernel
 from kinema.errors import BuildError, did_you_mean
@@ -28,6 +29,7 @@ from kinema.render.camera import Views, pixel_ray, upload_views, view_of
 from kinema.render.items import GROUPS, items_of
 from kinema.render.scene import Scene
 from kinema.render.shade import radiance_of
+from kinema.render.shown import Shown
 from kinema.render.trace import Features, Hit, nearest_of
 
 KINDS = ("rgb", "depth", "segmentation")
@@ -141,7 +143,7 @@ def paint_kernel(features: Features) -> wp.Kernel:
             return
         mat = views.mat[p.slot, p.camera]
         gaze = -wp.vec3(mat[0, 2], mat[1, 2], mat[2, 2])
-        covered = 2.0 * views.lens[p.camera][3] / float(canvas.height)
+        covered = 2.0 * views.lens[p.slot, p.camera][3] / float(canvas.height)
         spread = wp.vec2(0.0, covered)
         if views.orthographic[p.camera] != 0:
             spread = wp.vec2(covered, 0.0)
@@ -219,9 +221,8 @@ class Renderer:
         self.worlds = _chosen(worlds, sim.worlds)
         model = sim.model
         cameras = list(cameras) if isinstance(cameras, list | tuple) else [cameras]
-        self.views = upload_views(
-            [view_of(model, camera, width, height) for camera in cameras], len(self.worlds), self.device
-        )
+        views = [view_of(model, camera) for camera in cameras]
+        self.views = upload_views(views, width / height, len(self.worlds), self.device)
         items = items_of(model, geom_groups=geom_groups, site_groups=site_groups, tendon_groups=tendon_groups)
         self.setting = scenes.build(model, items, self.worlds, self.device, shadows=shadows, reflections=reflections)
         self.canvas = self._canvas(len(cameras), antialias)
@@ -280,24 +281,39 @@ class Renderer:
     # ------------------------------------------------------------------------------------------ inside
 
     def _place(self, refresh: bool) -> None:
-        engine, scene = self.sim.engine, self.setting.scene
+        scene = self.setting.scene
         if refresh:
-            wp.launch(
-                world_kernel(self._poses), dim=engine.nworld, inputs=[engine.m, engine.d, 0, 1, 1], device=self.device
-            )
-        slots, poses = len(self.worlds), engine.d.pose
-        wp.launch(scenes.place_views, dim=self.views.pos.shape, device=self.device,
-                  inputs=[scene.placed, poses, engine.d.inertia, self.views])  # fmt: skip
-        if scene.placed.count:
-            wp.launch(scenes.place_items, dim=(slots, scene.placed.count), device=self.device,
-                      inputs=[scene.look, poses, engine.d.ten, scene.placed])  # fmt: skip
-        if scene.lights.count:
-            wp.launch(scenes.place_lights, dim=(slots, scene.lights.count), device=self.device,
-                      inputs=[scene.placed, poses, scene.lights])  # fmt: skip
+            self._refresh()
+        shown = self._shown()
+        slots, items, lights = len(self.worlds), scene.placed.count, scene.lights.count
+        self._launch(scenes.place_views, self.views.pos.shape, [scene.placed, shown, self.views])
+        if items:
+            self._launch(scenes.place_items, (slots, items), [scene.look, shown, scene.placed])
+        if lights:
+            self._launch(scenes.place_lights, (slots, lights), [scene.placed, shown, scene.lights])
         if self.setting.tree is None:
             scenes.plant(self.setting)
         else:
             self.setting.tree.refit()
+
+    def _refresh(self) -> None:
+        """Compute poses from the state, and nothing that a later step would notice."""
+        engine = self.sim.engine
+        if hasattr(engine, "m"):
+            self._launch(world_kernel(self._poses), engine.nworld, [engine.m, engine.d, 0, 1, 1])
+        else:  # another program runs the worlds
+            engine.forward()
+
+    def _shown(self) -> Shown:
+        """The engine's arrays, which it may have made anew since the last picture."""
+        engine = self.sim.engine
+        for field in fields_of(Shown).values():
+            if field.name in engine.layout.arrays:
+                engine.array(field.name)  # up to date, where another program runs the worlds
+        return engine.layout.fill(Shown)
+
+    def _launch(self, kernel: wp.Kernel, dim, inputs: list) -> None:
+        wp.launch(kernel, dim=dim, inputs=inputs, device=self.device)
 
     def _features(self) -> Features:
         setting = self.setting

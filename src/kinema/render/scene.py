@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import warp as wp
 
-from kinema.convex.data import Inertia, Poses, TendonPaths
-from kinema.render.camera import Views
+from kinema.render.camera import Views, lens_of
 from kinema.render.items import (
     BOX,
     CAPSULE,
@@ -27,9 +26,9 @@ from kinema.render.items import (
     PLANE,
     SDF,
     SPHERE,
-    VERTEX,
     Items,
 )
+from kinema.render.shown import Shown
 from kinema.render.texture import Textures, upload_textures
 from kinema.render.triangles import Surfaces, upload_surfaces
 
@@ -57,6 +56,7 @@ class Look:
     density: wp.array(dtype=wp.vec2)  # textures a unit of length
     normal: wp.array(dtype=wp.vec3)  # by corner
     texcoord: wp.array(dtype=wp.vec2)  # by corner
+    face_density: wp.array(dtype=float)  # by face: textures a unit of length
     ball: wp.array(dtype=wp.vec4)  # around a surface of triangles, in its frame
     half: wp.array(dtype=wp.vec3)  # half sizes of the box about the ball's centre
     width: wp.array(dtype=float)  # radius of a tendon
@@ -173,7 +173,7 @@ def _look(items: Items, surfaces: Surfaces, slots: int, device) -> Look:
     for name in ("shape", "objtype", "owner", "segment", "texture", "mapping"):
         setattr(look, name, wp.array(getattr(items, name), dtype=int, device=device))
     look.surface, look.corner = surfaces.id, surfaces.corner
-    look.normal, look.texcoord = surfaces.normal, surfaces.texcoord
+    look.normal, look.texcoord, look.face_density = surfaces.normal, surfaces.texcoord, surfaces.density
     look.rgba = shared_rows(items.rgba, wp.vec4, slots, device)
     look.ball = wp.array(surfaces.ball, dtype=wp.vec4, device=device)
     look.half = wp.array(surfaces.half, dtype=wp.vec3, device=device)
@@ -186,14 +186,14 @@ def _look(items: Items, surfaces: Surfaces, slots: int, device) -> Look:
 
 
 def _densities(items: Items, surfaces: Surfaces) -> np.ndarray:
-    """Textures a unit of length, along u and v: decides how blurred a texture is read."""
+    """Textures a unit of length, along u and v: decides how blurred a texture is read. Meshes with texture coordinates
+    know better, face by face."""
     size = items.size[:, :2]
     own = np.where(items.shape[:, None] == PLANE, 0.5, 1.0) / np.where(size > 0, 2 * size, 1.0)
     own = np.where((items.shape[:, None] == PLANE) & (size > 0), 0.5 / np.maximum(size, 1e-9), own)
     round_ = np.isin(items.shape, (SPHERE, CAPSULE, CYLINDER))
     own[round_, 0] = 1.0 / (2 * np.pi * np.maximum(size[round_, 0], 1e-9))
-    surface = surfaces.ball[:, 3] > 0
-    own[surface] = np.where(items.mapping[surface, None] == VERTEX, surfaces.density[surface, None], 0.5)
+    own[surfaces.ball[:, 3] > 0] = 0.5
     return (own * items.scale[:, :2]).astype(np.float32)
 
 
@@ -326,7 +326,7 @@ def upright(axis: wp.vec3) -> wp.mat33:
 
 
 @wp.kernel(enable_backward=False)
-def place_items(look: Look, poses: Poses, ten: TendonPaths, placed: Placed):
+def place_items(look: Look, shown: Shown, placed: Placed):
     """Copy an item's pose; a segment of a tendon is a capsule between two points of its path."""
     slot, i = wp.tid()
     w = placed.world[slot]
@@ -339,19 +339,19 @@ def place_items(look: Look, poses: Poses, ten: TendonPaths, placed: Placed):
     surface = look.ball[i]
     bound = ball_of(shape, size, surface[3])
     if kind == OBJ_GEOM:
-        pos = poses.geom_xpos[w, owner]
-        mat = poses.geom_xmat[w, owner]
+        pos = shown.geom_xpos[w, owner]
+        mat = shown.geom_xmat[w, owner]
     elif kind == OBJ_SITE:
-        pos = poses.site_xpos[w, owner]
-        mat = poses.site_xmat[w, owner]
+        pos = shown.site_xpos[w, owner]
+        mat = shown.site_xmat[w, owner]
     elif kind == OBJ_TENDON:
         bound = -1.0
-        if look.segment[i] + 1 < ten.wrapnum[w, owner]:
-            a = ten.wrapadr[w, owner] + look.segment[i]
-            from_ = ten.wrap_xpos[w, a // 2, a % 2]
-            to = ten.wrap_xpos[w, (a + 1) // 2, (a + 1) % 2]
-            at = ten.wrap_obj[w, a // 2, a % 2]
-            next = ten.wrap_obj[w, (a + 1) // 2, (a + 1) % 2]
+        if look.segment[i] + 1 < shown.ten_wrapnum[w, owner]:
+            a = shown.ten_wrapadr[w, owner] + look.segment[i]
+            from_ = shown.wrap_xpos[w, a // 2, a % 2]
+            to = shown.wrap_xpos[w, (a + 1) // 2, (a + 1) % 2]
+            at = shown.wrap_obj[w, a // 2, a % 2]
+            next = shown.wrap_obj[w, (a + 1) // 2, (a + 1) % 2]
             length = wp.length(to - from_)
             pos = 0.5 * (from_ + to)
             if at != -2 and next != -2 and length > 0.0:  # -2: a pulley, where the path is cut
@@ -396,24 +396,31 @@ def box_of(shape: int, size: wp.vec3, mat: wp.mat33) -> wp.vec3:
 
 
 @wp.kernel(enable_backward=False)
-def place_views(placed: Placed, poses: Poses, inertia: Inertia, views: Views):
+def place_views(placed: Placed, shown: Shown, views: Views):
     slot, c = wp.tid()
     w = placed.world[slot]
     camera = views.camera[c]
     if camera >= 0:
-        views.pos[slot, c] = poses.cam_xpos[w, camera]
-        views.mat[slot, c] = poses.cam_xmat[w, camera]
+        views.pos[slot, c] = shown.cam_xpos[w, camera]
+        views.mat[slot, c] = shown.cam_xmat[w, camera]
+        views.lens[slot, c] = lens_of(
+            shown.cam_fovy[w, camera], shown.cam_sensorsize[w, camera], shown.cam_intrinsic[w, camera], views.aspect,
+            views.orthographic[c] != 0,
+        )
     else:
         pos = views.free_pos[c]
         if views.body[c] >= 0:
-            pos += inertia.subtree_com[w, views.body[c]]
+            pos += shown.subtree_com[w, views.body[c]]
         views.pos[slot, c] = pos
         views.mat[slot, c] = views.free_mat[c]
+        views.lens[slot, c] = lens_of(
+            views.free_fovy[c], wp.vec2(), wp.vec4(), views.aspect, views.orthographic[c] != 0
+        )
 
 
 @wp.kernel(enable_backward=False)
-def place_lights(placed: Placed, poses: Poses, lights: Lights):
+def place_lights(placed: Placed, shown: Shown, lights: Lights):
     slot, i = wp.tid()
     w = placed.world[slot]
-    lights.pos[slot, i] = poses.light_xpos[w, lights.id[i]]
-    lights.dir[slot, i] = poses.light_xdir[w, lights.id[i]]
+    lights.pos[slot, i] = shown.light_xpos[w, lights.id[i]]
+    lights.dir[slot, i] = shown.light_xdir[w, lights.id[i]]

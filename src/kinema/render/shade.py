@@ -94,6 +94,7 @@ def texture_colour(scene: Scene, hit: Hit, x: wp.vec3, normal: wp.vec3, size: wp
         q = wp.cw_mul(q, scale)
         return sample_cube(scene.textures, id, q, pixel / wp.max(wp.length(x), 1.0e-9))
     uv = wp.vec2()
+    density = scene.look.density[i]
     if mapping == VERTEX:
         k = scene.look.corner[i] + 3 * hit.face
         a = scene.look.texcoord[k]
@@ -101,6 +102,7 @@ def texture_colour(scene: Scene, hit: Hit, x: wp.vec3, normal: wp.vec3, size: wp
         c = scene.look.texcoord[k + 2]
         uv = a * hit.u + b * hit.v + c * (1.0 - hit.u - hit.v)
         uv = wp.vec2(uv[0] * scale[0], uv[1] * scale[1])
+        density = wp.vec2(scale[0], scale[1]) * scene.look.face_density[k // 3]
     elif mapping == FLAT:
         uv = wp.vec2(0.5 * scale[0] * x[0] - 0.5, -0.5 * scale[1] * x[1] - 0.5)
     elif mapping == SHAPE:
@@ -108,7 +110,7 @@ def texture_colour(scene: Scene, hit: Hit, x: wp.vec3, normal: wp.vec3, size: wp
         uv = wp.vec2(uv[0] * scale[0], uv[1] * scale[1])
         if scene.look.shape[i] == PLANE and (size[0] <= 0.0 or size[1] <= 0.0):
             uv = uv - wp.vec2(0.5, 0.5)
-    return sample_flat(scene.textures, id, uv, scene.look.density[i], pixel)
+    return sample_flat(scene.textures, id, uv, density, pixel)
 
 
 @wp.func
@@ -271,8 +273,8 @@ def radiance_of(features: Features) -> wp.Function:
         dim = s.material[3]
         rgba = other.rgba
         other.rgba = wp.vec4(rgba[0] * dim, rgba[1] * dim, rgba[2] * dim, rgba[3])
-        # lights are mirrored together with the scene, so the headlight comes from the mirrored camera
-        gaze = gaze - 2.0 * wp.dot(gaze, s.normal) * s.normal
+        look = other.material  # OpenGL leaves highlights as they are, which it hardly ever sees: it lights corners only
+        other.material = wp.vec4(look[0], look[1] * dim, look[2], look[3])
         return illumination(scene, slot, other, gaze, -mirrored, False)
 
     @wp.func

@@ -19,7 +19,7 @@ CREASE = 0.8
 
 @dataclass
 class Surface:
-    """One surface: vertices, faces, and normals and texture coordinates by corner; `density` is texture per length."""
+    """One surface: vertices, faces, and normals and texture coordinates by corner."""
 
     vertices: np.ndarray
     faces: np.ndarray
@@ -27,15 +27,15 @@ class Surface:
     texcoords: np.ndarray | None = None
 
     @property
-    def density(self) -> float:
-        """How many textures lie on a unit of length, on average."""
+    def density(self) -> np.ndarray:
+        """How many textures lie on a unit of length, by face."""
         if self.texcoords is None:
-            return 1.0
+            return np.zeros(len(self.faces))
         a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
-        area = np.linalg.norm(np.cross(b - a, c - a), axis=1).sum()
+        area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
         s, t = (self.texcoords[:, k] - self.texcoords[:, 0] for k in (1, 2))
-        covered = np.abs(s[:, 0] * t[:, 1] - s[:, 1] * t[:, 0]).sum()
-        return float(np.sqrt(covered / area)) if area > 0 else 1.0
+        covered = np.abs(s[:, 0] * t[:, 1] - s[:, 1] * t[:, 0])
+        return np.sqrt(covered / np.maximum(area, 1e-12))
 
 
 def face_normals(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
@@ -100,18 +100,18 @@ class Surfaces:
     Attributes:
         id: By item: the surface's identifier in kernels; 0: none.
         corner: By item: where the corners of its surface begin.
-        density: By item: textures a unit of length.
         normal: By corner, three a face.
         texcoord: By corner.
+        density: By face: textures a unit of length.
         ball: By item: centre and radius of a ball around its surface.
         half: By item: half sizes of the box about the same centre.
     """
 
     id: wp.array
     corner: wp.array
-    density: np.ndarray
     normal: wp.array
     texcoord: wp.array
+    density: wp.array
     ball: np.ndarray
     half: np.ndarray
     kept: list[wp.Mesh] = field(default_factory=list)
@@ -120,9 +120,8 @@ class Surfaces:
 def upload_surfaces(m, items: Items, device) -> Surfaces:
     """Build the surfaces that items need, each once."""
     made: dict[tuple[int, int], tuple] = {}
-    normals, texcoords, count = [], [], 0
+    normals, texcoords, densities, count = [], [], [], 0
     ids, corners = np.zeros(len(items), np.uint64), np.zeros(len(items), np.int32)
-    density = np.ones(len(items), np.float32)
     ball, half = np.zeros((len(items), 4), np.float32), np.zeros((len(items), 3), np.float32)
     for row, (shape, dataid) in enumerate(zip(items.shape.tolist(), items.dataid.tolist(), strict=True)):
         if shape not in (MESH, SDF, HFIELD) or dataid < 0:
@@ -134,19 +133,20 @@ def upload_surfaces(m, items: Items, device) -> Surfaces:
                 points=wp.array(np.ascontiguousarray(surface.vertices, np.float32), dtype=wp.vec3, device=device),
                 indices=wp.array(np.ascontiguousarray(surface.faces.ravel(), np.int32), dtype=int, device=device),
             )
-            made[key] = (mesh, count, surface.density, *_bounds(surface.vertices))
+            made[key] = (mesh, count, *_bounds(surface.vertices))
             normals.append(surface.normals.reshape(-1, 3))
+            densities.append(surface.density)
             empty = np.zeros((len(normals[-1]), 2))
             texcoords.append(empty if surface.texcoords is None else surface.texcoords.reshape(-1, 2))
             count += len(normals[-1])
-        mesh, corners[row], density[row], ball[row], half[row] = made[key]
+        mesh, corners[row], ball[row], half[row] = made[key]
         ids[row] = mesh.id
     return Surfaces(
         id=wp.array(ids, dtype=wp.uint64, device=device),
         corner=wp.array(corners, dtype=int, device=device),
-        density=density,
         normal=wp.array(_joined(normals, 3), dtype=wp.vec3, device=device),
         texcoord=wp.array(_joined(texcoords, 2), dtype=wp.vec2, device=device),
+        density=wp.array(np.concatenate([*densities, []]).astype(np.float32), dtype=float, device=device),
         ball=ball,
         half=half,
         kept=[mesh for mesh, *_ in made.values()],

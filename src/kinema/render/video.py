@@ -62,8 +62,8 @@ def visible(picture: np.ndarray) -> np.ndarray:
         return np.where(seen[..., None], colour * 255, 0).astype(np.uint8)
     if picture.ndim == 2 or (picture.ndim == 3 and picture.shape[2] == 1):
         depth = picture.reshape(picture.shape[:2]).astype(float)
-        near, far = depth.min(), np.percentile(depth, 95)
-        grey = 1.0 - np.clip((depth - near) / max(far - near, 1e-9), 0.0, 1.0)
+        close = 1.0 / np.maximum(depth, 1e-9)  # differences count most near the eye
+        grey = (close - close.min()) / max(close.max() - close.min(), 1e-12)
         return np.repeat((grey * 255).astype(np.uint8)[..., None], 3, axis=2)
     raise BuildError(f"shape {picture.shape} of {picture.dtype} is no picture: it has (height, width, 3) bytes")
 

@@ -40,3 +40,7 @@ def put_parameters(engine: Engine, values: Mapping[str, np.ndarray], expanded: I
             value = engine.layout.host(name)
         if np.size(value):
             engine.set_parameter(name, value)
+    if engine.extension.fields is not None:
+        from kinema.plugins.parameters import reshape  # the plugin layer is imported on use
+
+        reshape(engine)

@@ -1,4 +1,4 @@
-"""Textured surfaces as binary glTF, which is how a page takes them."""
+"""Textured and glowing surfaces as binary glTF, which is how a page takes them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ def linear(rgb) -> np.ndarray:
 
 
 def to_glb(surface: Surface, paint: Paint) -> bytes:
-    """A surface with texture coordinates under its picture."""
+    """A surface under its paint."""
     trimesh = need("trimesh", "view", "Pages in the browser")
-    image = need("PIL.Image", "view", "Pages in the browser").fromarray(paint.image)
-    see_through = paint.rgba[3] < 1 or paint.image.shape[-1] == 4
+    pillow = need("PIL.Image", "view", "Pages in the browser")
+    image = None if paint.image is None else pillow.fromarray(paint.image)
+    see_through = paint.rgba[3] < 1 or (image is not None and image.mode == "RGBA")
     material = trimesh.visual.material.PBRMaterial(
         baseColorTexture=image,
         baseColorFactor=np.array([*linear(paint.rgba[:3]), paint.rgba[3]]),
@@ -30,7 +31,8 @@ def to_glb(surface: Surface, paint: Paint) -> bytes:
         alphaMode="BLEND" if see_through else "OPAQUE",
         doubleSided=False,
     )
-    uv = surface.uv * [1, -1] + [0, 1]  # trimesh counts rows of pictures from below
+    uv = np.zeros((len(surface.vertices), 2)) if surface.uv is None else surface.uv
+    uv = uv * [1, -1] + [0, 1]  # trimesh counts rows of pictures from below
     visual = trimesh.visual.TextureVisuals(uv=uv, material=material)
     mesh = trimesh.Trimesh(
         surface.vertices, surface.faces, vertex_normals=surface.normals, visual=visual, process=False

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinema.viewer import texture as textures
-from kinema.viewer.scene import GROUPS, color_of, quaternions
+from kinema.viewer.scene import CYLINDER, GROUPS, color_of, quaternions
 
 AT_PULLEY = -2
 
@@ -63,12 +63,17 @@ def tendon_colors(m) -> np.ndarray:
     return colors
 
 
+ARC = 8
+"""Straight pieces that stand for the arc of a tendon around something."""
+
+
 def tendons(m, path: dict[str, np.ndarray], offsets: np.ndarray, groups, colors: np.ndarray) -> Instances:
-    """Tendons as rods along their paths, thinner where they wrap around something.
+    """Tendons as rods along their paths, in arcs around what they wrap.
 
     Args:
         m: The model.
-        path: ten_wrapadr and ten_wrapnum (worlds, ntendon), wrap_obj (worlds, 2 nwrap), wrap_xpos (worlds, 2 nwrap, 3).
+        path: ten_wrapadr and ten_wrapnum (worlds, ntendon), wrap_obj (worlds, 2 nwrap), wrap_xpos (worlds, 2 nwrap, 3),
+            geom_xpos and geom_xmat (worlds, ngeom, 3 or 9).
         offsets: (worlds, 3).
         groups: Groups that are shown.
         colors: Of `tendon_colors`.
@@ -83,11 +88,60 @@ def tendons(m, path: dict[str, np.ndarray], offsets: np.ndarray, groups, colors:
     at = path["ten_wrapadr"].reshape(-1)[owner] + step
     objects, points = path["wrap_obj"], path["wrap_xpos"]
     first, second = objects[world, at], objects[world, at + 1]
-    drawn = (first != AT_PULLEY) & (second != AT_PULLEY)
-    world, tendon, at, inside = world[drawn], tendon[drawn], at[drawn], ((first >= 0) & (second >= 0))[drawn]
-    a, b = points[world, at] + offsets[world], points[world, at + 1] + offsets[world]
-    radius = np.asarray(m.tendon_width, dtype=float)[tendon] * np.where(inside, 0.5, 1.0)
-    return rods(a, b, radius, colors[tendon, :3])
+    straight = (first != AT_PULLEY) & (second != AT_PULLEY)
+    wrapped = straight & (first >= 0) & (first == second)
+    straight &= ~wrapped
+    a, b = points[world[straight], at[straight]], points[world[straight], at[straight] + 1]
+    which, place = tendon[straight], offsets[world[straight]]
+    if wrapped.any():
+        w, k, geom = world[wrapped], at[wrapped], first[wrapped]
+        bends = arcs(
+            points[w, k], points[w, k + 1], points[w, k] - points[w, k - 1],
+            path["geom_xpos"][w, geom], path["geom_xmat"][w, geom].reshape(-1, 3, 3)[:, :, 2],
+            np.asarray(m.geom_type)[geom] == CYLINDER,
+        )  # fmt: skip
+        a, b = np.vstack([a, bends[:, :-1].reshape(-1, 3)]), np.vstack([b, bends[:, 1:].reshape(-1, 3)])
+        which = np.concatenate([which, np.repeat(tendon[wrapped], ARC)])
+        place = np.vstack([place, np.repeat(offsets[w], ARC, axis=0)])
+    radius = np.asarray(m.tendon_width, dtype=float)[which]
+    return rods(a + place, b + place, radius, colors[which, :3])
+
+
+def arcs(start, end, heading, center, axis, around_axis) -> np.ndarray:
+    """Points (n, ARC + 1, 3) of shortest paths on spheres and cylinders, from first touch to last.
+
+    In the plane across the axis the path is an arc, turned the way the tendon comes in; along the axis it is even.
+
+    Args:
+        start, end: (n, 3) first and last touch.
+        heading: (n, 3) direction the tendon comes in.
+        center: (n, 3) of the sphere or cylinder.
+        axis: (n, 3) of the cylinder.
+        around_axis: (n,) whether it is a cylinder; a sphere is turned around the normal of the plane of the path.
+    """
+    start, end, heading = (np.asarray(v, dtype=float) for v in (start, end, heading))
+    normal = np.cross(start - center, heading)
+    axis = np.where(around_axis[:, None], axis * np.sign(_dot(axis, normal)), normal)
+    axis = axis / np.maximum(np.linalg.norm(axis, axis=1, keepdims=True), 1e-12)
+    rise = _dot(end - start, axis)
+    arm = start - center
+    low = _dot(arm, axis)
+    out = arm - low * axis
+    side = np.cross(axis, out)
+    last = end - center
+    square = np.maximum(_dot(out, out), 1e-18)
+    angle = np.arctan2(_dot(last, side) / square, _dot(last, out) / square)[:, 0] % (2 * np.pi)
+    angle = np.where(angle > 2 * np.pi - 1e-3, 0.0, angle)  # touching in one point, from inside
+    t = np.linspace(0, 1, ARC + 1)
+    turn = (angle[:, None] * t)[..., None]
+    middle = (center + low * axis)[:, None] + (rise * axis)[:, None] * t[:, None]
+    found = middle + np.cos(turn) * out[:, None] + np.sin(turn) * side[:, None]
+    found[:, -1] = end
+    return found
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a * b).sum(axis=-1, keepdims=True)
 
 
 # ------------------------------------------------------------------------------------------------ contacts

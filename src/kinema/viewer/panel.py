@@ -61,7 +61,7 @@ class Panel:
             self._build_move()
         with tabs.add_tab("Show"):
             self._build_show()
-        with tabs.add_tab("Plot"):
+        with tabs.add_tab("Plot") as self.plots:
             self._build_plot()
         self.refresh(force=True)
 
@@ -196,7 +196,8 @@ class Panel:
     def _build_show(self) -> None:
         m, session, options = self.m, self.session, self.session.options
         self.toggles: dict[str, object] = {}
-        for label, name in (("Contacts", "contacts"), ("Contact forces", "forces"), ("Inertia", "inertia")):
+        toggles = [("Contacts", "contacts"), ("Contact forces", "forces")] if session.stage.has_contacts else []
+        for label, name in [*toggles, ("Inertia", "inertia")]:
             box = self.gui.add_checkbox(label, getattr(options, name))
             self.toggles[name] = box
             self._on(box, lambda name=name, box=box: setattr(options, name, box.value))
@@ -254,7 +255,6 @@ class Panel:
         self.channel = self.gui.add_dropdown("What", labels)
         self._button("Add plot", lambda: self.add_plot(labels.index(self.channel.value)))
         self._button("Remove all", self.remove_plots)
-        self.plots = self.gui.add_folder("Plots")
 
     def add_plot(self, index: int) -> None:
         """Plot a channel from now on."""
@@ -279,13 +279,15 @@ class Panel:
     def refresh(self, *, force: bool = False) -> None:
         """Write back what changed without the user."""
         session = self.session
-        moved = [(plot, trace) for trace, plot in self.traces if trace.take(session.sim, session.options.world)]
+        for trace, _ in self.traces:
+            trace.take(session.sim, session.options.world)
         now = time.perf_counter()
         if not force and now - self._refreshed < REFRESH:
             return
         self._refreshed = now
-        for plot, trace in moved:
-            plot.data = trace.data()
+        for trace, plot in self.traces:
+            if trace.unseen:
+                plot.data = trace.data()
         self._refresh_run()
         self._refresh_move()
         self._refresh_text()

@@ -54,6 +54,7 @@ class Trace:
     channel: Channel
     times: deque = field(default_factory=lambda: deque(maxlen=POINTS))
     values: deque = field(default_factory=lambda: deque(maxlen=POINTS))
+    unseen: bool = True  # since `data` was last asked for
 
     def take(self, sim, world: int) -> bool:
         """Add the present values; False where time stands still. When time went back, begin anew."""
@@ -62,6 +63,7 @@ class Trace:
             return False
         if self.times and now < self.times[-1]:
             self.clear()
+        self.unseen = True
         self.times.append(now)
         self.values.append(self.channel.read(sim, world))
         while self.times[0] < now - SPAN:
@@ -76,6 +78,7 @@ class Trace:
 
     def data(self) -> tuple[np.ndarray, ...]:
         """Times, then a row of values per number."""
+        self.unseen = False
         if not self.times:
             return (np.zeros(1), *np.zeros((self.channel.count, 1)))
         return (np.array(self.times), *np.array(self.values).T)

@@ -90,10 +90,11 @@ def scene_of(m, *, detail: int = 24) -> Scene:
         detail: Points around round things; fewer where many worlds are drawn.
     """
     moving = _moving_bodies(m)
+    looks = _Looks(m)
     found: dict[tuple, list[tuple[int, _Piece]]] = {}
     for kind in ("geom", "site"):
         for i in range(int(getattr(m, f"n{kind}"))):
-            piece = _piece(m, kind, i)
+            piece = _piece(m, looks, kind, i)
             if piece is None:
                 continue
             body = int(getattr(m, f"{kind}_bodyid")[i])
@@ -101,10 +102,41 @@ def scene_of(m, *, detail: int = 24) -> Scene:
             paint_key = (piece.material, piece.rgba) if piece.material >= 0 else (-1, piece.rgba[3] < 1)
             key = (kind, group, bool(moving[body]), piece.surface_key, paint_key)
             found.setdefault(key, []).append((i, piece))
-    batches = [_batch(m, key, members, number, detail) for number, (key, members) in enumerate(found.items())]
+    batches = [_batch(m, looks, key, members, number, detail) for number, (key, members) in enumerate(found.items())]
     stat = m.stat
     skins = [k for k in range(int(getattr(m, "nskin", 0)))]
     return Scene(batches, float(stat.extent), np.array(stat.center, dtype=float), float(stat.meansize), skins)
+
+
+class _Looks:
+    """Materials of a model: each picture is taken from it and looked at once."""
+
+    def __init__(self, m):
+        self.m = m
+        self._pictures: dict[int, np.ndarray] = {}
+        self._tints: dict[int, np.ndarray | None] = {}
+
+    def picture(self, texture: int) -> np.ndarray:
+        """Pixels of a texture."""
+        if texture not in self._pictures:
+            self._pictures[texture] = textures.picture(self.m, texture)
+        return self._pictures[texture]
+
+    def tint(self, material: int) -> np.ndarray | None:
+        """Colour of a material whose texture is of one colour; None where there is no such texture."""
+        texture = textures.texture_of(self.m, material)
+        if texture >= 0 and texture not in self._tints:
+            pixels = self.picture(texture)
+            self._tints[texture] = textures.mean_color(pixels) if textures.is_flat_color(pixels) else None
+        return self._tints[texture] if texture >= 0 else None
+
+    def texture(self, material: int) -> int:
+        """Texture that must be laid on what is of a material; -1 where a colour does."""
+        return -1 if self.tint(material) is not None else textures.texture_of(self.m, material)
+
+    def is_plain(self, material: int) -> bool:
+        """Whether a colour is all there is to a material: no texture, no light of its own."""
+        return material < 0 or (self.texture(material) < 0 and float(self.m.mat_emission[material]) == 0)
 
 
 def _moving_bodies(m) -> np.ndarray:
@@ -124,7 +156,7 @@ def color_of(m, rgba, material: int) -> tuple[float, float, float, float]:
     return own
 
 
-def _piece(m, kind: str, i: int) -> _Piece | None:
+def _piece(m, looks: _Looks, kind: str, i: int) -> _Piece | None:
     """How a geom or a site is drawn; None where it is not."""
     material = int(getattr(m, f"{kind}_matid")[i])
     rgba = color_of(m, getattr(m, f"{kind}_rgba")[i], material)
@@ -133,10 +165,9 @@ def _piece(m, kind: str, i: int) -> _Piece | None:
     shape = int(getattr(m, f"{kind}_type")[i])
     size = np.array(getattr(m, f"{kind}_size")[i], dtype=float)
     data = int(getattr(m, f"{kind}_dataid")[i]) if hasattr(m, f"{kind}_dataid") else -1
-    texture = textures.texture_of(m, material)
-    if texture >= 0 and textures.is_flat_color(textures.picture(m, texture)):
-        tint = textures.mean_color(textures.picture(m, texture))
-        rgba, texture = (*(float(c) for c in np.multiply(rgba[:3], tint)), rgba[3]), -1
+    tint = looks.tint(material)
+    if tint is not None:
+        rgba = (*(float(c) for c in np.multiply(rgba[:3], tint)), rgba[3])
 
     one = np.ones(3)
     if shape == PLANE:
@@ -156,19 +187,19 @@ def _piece(m, kind: str, i: int) -> _Piece | None:
         key, scale = (UNIT[shape],), render_size(shape, size)
     else:
         return None  # arrows, lines and such are decoration, never geoms of a model
-    if texture < 0:
+    if looks.is_plain(material):
         return _Piece(key, scale, rgba, -1)
     # a texture depends on size, so a textured surface is made at its own size, and drawn at scale 1
     return _Piece((*key, shape, *np.round(scale, 9), *np.round(size, 9)), one, rgba, material)
 
 
-def _batch(m, key: tuple, members: list[tuple[int, _Piece]], number: int, detail: int) -> Batch:
+def _batch(m, looks: _Looks, key: tuple, members: list[tuple[int, _Piece]], number: int, detail: int) -> Batch:
     kind, group, moving, surface_key, _ = key
     first, piece = members[0]
     surface = _surface(m, surface_key, detail)
     paint = None
     if piece.material >= 0:
-        surface, paint = _painted(m, kind, first, piece, surface, surface_key)
+        surface, paint = _painted(m, looks, kind, first, piece, surface, surface_key)
     else:
         surface = surface.welded()
     return Batch(
@@ -208,17 +239,20 @@ def render_size(shape: int, size) -> np.ndarray:
     return np.array([a, a, b]) if shape in (CAPSULE, CYLINDER) else np.array([a, b, c])
 
 
-def _painted(m, kind: str, i: int, piece: _Piece, surface: Surface, key: tuple) -> tuple[Surface, Paint]:
-    """A surface at its own size under the texture of its material."""
+def _painted(m, looks: _Looks, kind: str, i: int, piece: _Piece, surface: Surface, key: tuple) -> tuple[Surface, Paint]:
+    """A surface at its own size under its material."""
     size = render_size(int(getattr(m, f"{kind}_type")[i]), getattr(m, f"{kind}_size")[i])
     endless = key[:2] == ("plane", True)
     scale = np.array(key[-6:-3], dtype=float)
     surface = surface.scaled(scale)
     material = piece.material
-    texture = textures.texture_of(m, material)
-    image = textures.picture(m, texture)
+    texture, image = looks.texture(material), None
     uniform = bool(m.mat_texuniform[material])
-    if int(m.tex_type[texture]) == textures.TEXTURE_2D:
+    if texture >= 0:
+        image = looks.picture(texture)
+    if texture < 0:
+        surface = Surface(surface.vertices, surface.faces, surface.normals)
+    elif int(m.tex_type[texture]) == textures.TEXTURE_2D:
         surface = textures.lay_2d(surface, size, m.mat_texrepeat[material], uniform, endless=endless)
     else:
         # directions are those of the unit object, unless texuniform asks for those of the real one

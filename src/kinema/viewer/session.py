@@ -30,7 +30,7 @@ RATE = 30.0
 BEHIND = 0.25
 """Time that is made up at most in a turn when the simulation is slower than asked [s]; what is beyond is let go."""
 
-BUSY = 0.1
+BUSY = 0.025
 """Time a turn may spend stepping [s], so that a page stays alive whatever the model costs."""
 
 WATCH_EVERY = 0.5
@@ -58,6 +58,7 @@ class Session:
         self.speed = 1.0
         self.every_world = True  # sliders act on all worlds, not only on the picked one
         self.error = ""
+        self.failure: Exception | None = None  # what ended the thread
         self.factor = 0.0  # simulated seconds a second
         self.follow: int | None = None  # body
         self.selected: int | None = None  # body
@@ -108,7 +109,11 @@ class Session:
         last = time.perf_counter()
         while not self._stop.is_set():
             now = time.perf_counter()
-            self.turn(now - last)
+            try:
+                self.turn(now - last)
+            except Exception as failure:  # the thread ends here; `Viewer.wait` and `close` raise it where it is seen
+                self.failure = failure
+                return
             last = now
             self._stop.wait(max(0.0, 1 / RATE - (time.perf_counter() - now)))
 
@@ -124,7 +129,7 @@ class Session:
             if self.watch.changed():
                 self.reload()
         if not self.paused and self.own_steps:
-            self._move(elapsed)
+            self._obey(lambda: self._move(elapsed))
         with self.server.atomic():
             self.stage.show()
             self._show_grip()
@@ -135,8 +140,9 @@ class Session:
     def _obey(self, order: Callable[[], None]) -> None:
         try:
             order()
-        except KinemaError as error:  # what a user did wrong is said in the page
+        except KinemaError as error:  # what went wrong is said in the page
             self.error = str(error)
+            self.play(False)
 
     def _move(self, elapsed: float) -> None:
         if self.timeline is not None:
@@ -223,7 +229,7 @@ class Session:
         self.options.world = int(np.clip(world, 0, self.sim.worlds - 1))
         self._seen = None
         if changed and not self.options.grid:
-            self.stage.build()
+            self.stage.pick(self.options.world)
 
     def show_grid(self, on: bool, spacing: float | None = None) -> None:
         """Show all worlds beside each other, or only the picked one."""
@@ -262,7 +268,7 @@ class Session:
         """Load the model again; on an error the old one stays, and the page says what is wrong."""
         source = self.watch.source
         try:
-            sim = Simulation(source, worlds=self.sim.worlds, device=self.sim.engine.device)
+            sim = Simulation(source, worlds=self.sim.worlds, device=self.sim.engine.device, **self.sim.options)
             sim.forward()
         except KinemaError as error:
             self.error = str(error)
@@ -347,6 +353,7 @@ class Session:
         position, look_at = self.viewpoint()
         camera = self.server.initial_camera
         camera.position, camera.look_at = position, look_at
+        camera.fov = np.deg2rad(float(self.sim.model.vis.global_.fovy))
 
     def viewpoint(self) -> tuple[np.ndarray, np.ndarray]:
         """Position and target of a camera that sees the whole stage."""
@@ -357,7 +364,7 @@ class Session:
         ahead = np.array([np.cos(rise) * np.cos(turn), np.cos(rise) * np.sin(turn), np.sin(rise)])
         span = np.ptp(self.stage.offsets[:, :2], axis=0).max() if len(self.stage.worlds) > 1 else 0.0
         look_at = np.asarray(m.stat.center, dtype=float)
-        return look_at - (1.3 * float(m.stat.extent) + 0.9 * span) * ahead, look_at
+        return look_at - (1.8 * float(m.stat.extent) + 0.7 * span) * ahead, look_at
 
     def look_through(self, camera: int, client) -> None:
         """Move a page's camera to a camera of the model."""
@@ -376,7 +383,7 @@ class Session:
         with client.atomic():
             client.camera.up_direction = (0.0, 0.0, 1.0)
             client.camera.position, client.camera.look_at = position, look_at
-            client.camera.fov = np.deg2rad(45.0)
+            client.camera.fov = np.deg2rad(float(self.sim.model.vis.global_.fovy))
 
     def _follow_body(self) -> None:
         if self.follow is None:

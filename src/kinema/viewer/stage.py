@@ -18,11 +18,14 @@ from kinema.viewer.glb import linear, to_glb
 from kinema.viewer.options import Options
 from kinema.viewer.scene import Batch, Scene, grid_offsets, placed, scene_of
 
-FINE, COARSE = 24, 12
-"""Points around round things: of a few worlds, of many."""
+DETAIL = ((64, 8), (16, 12), (1, 24))
+"""From so many worlds on, round things have so many points around."""
 
 MANY = 16
-"""Worlds from which on round things are drawn coarser, and shadows are left out."""
+"""Worlds from which on shadows are left out."""
+
+TOUCHABLE = 64
+"""Worlds up to which bodies can be clicked and pulled; a page pays for every instance that may be."""
 
 SKYBOX = 2
 
@@ -65,6 +68,11 @@ class Stage:
         """Distance between worlds of the grid [m]."""
         return self.options.spacing or max(1.25 * float(self.m.stat.extent), 1e-3)
 
+    @property
+    def has_contacts(self) -> bool:
+        """Whether the simulation tells of its contacts; those that other programs run do not."""
+        return "contact_pos" in self.sim.engine.layout.arrays
+
     def build(self) -> None:
         """Make all nodes anew, for the worlds the options ask for."""
         self.clear()
@@ -72,13 +80,18 @@ class Stage:
         options.world = int(np.clip(options.world, 0, count - 1))
         self.worlds = np.arange(count) if options.grid else np.array([options.world])
         self.offsets = grid_offsets(len(self.worlds), self.spacing)
-        self.scene = scene_of(self.m, detail=COARSE if len(self.worlds) >= MANY else FINE)
+        self.scene = scene_of(self.m, detail=next(d for n, d in DETAIL if len(self.worlds) >= n))
         self.tendon_colors = overlay.tendon_colors(self.m)
         self.skins = [overlay.Skin(self.m, k) for k in self.scene.skins]
         poses = self._poses(("geom", "site"))
         for batch in self.scene.batches:
             self._add(batch, *placed(batch, *poses[batch.kind], self.offsets))
         self.show_background()
+        self.show(everything=True)
+
+    def pick(self, world: int) -> None:
+        """Draw another world in the place of the one that is drawn."""
+        self.worlds = np.array([world])
         self.show(everything=True)
 
     def clear(self) -> None:
@@ -109,7 +122,7 @@ class Stage:
             )  # fmt: skip
         self.nodes[name], self.batches[name] = node, batch
         self.sent[name] = (positions, wxyzs)
-        if self.on_node is not None and batch.kind == "geom":
+        if self.on_node is not None and batch.kind == "geom" and len(self.worlds) <= TOUCHABLE:
             self.on_node(node, batch)
 
     def touched(self, batch: Batch, instance: int | None) -> Touched:
@@ -219,12 +232,13 @@ class Stage:
         worlds = len(self.worlds)
         path = {name: self._read(name).reshape(worlds, -1) for name in ("ten_wrapadr", "ten_wrapnum", "wrap_obj")}
         path["wrap_xpos"] = self._read("wrap_xpos").reshape(worlds, -1, 3)
+        path["geom_xpos"], path["geom_xmat"] = self._read("geom_xpos"), self._read("geom_xmat")
         found = overlay.tendons(m, path, self.offsets, self.options.groups["tendon"], self.tendon_colors)
         self._show_instances("/tendon", "cylinder", found)
 
     def _show_contacts(self) -> None:
         options = self.options
-        if not (options.contacts or options.forces):
+        if not (options.contacts or options.forces) or not self.has_contacts:
             self._drop("/contact")
             self._drop("/force")
             return

@@ -37,12 +37,12 @@ class Paint:
     """What a textured surface is covered with.
 
     Attributes:
-        image: (height, width, 3 or 4) picture, uint8.
+        image: (height, width, 3 or 4) picture, uint8; None for a colour that glows.
         rgba: Colour it is multiplied by.
         metallic, roughness, emission: Of the material, in [0, 1].
     """
 
-    image: np.ndarray
+    image: np.ndarray | None
     rgba: tuple[float, float, float, float]
     metallic: float
     roughness: float

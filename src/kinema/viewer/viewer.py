@@ -46,6 +46,11 @@ class Viewer:
         """Show the present state and do what the page asked for; for a loop of one's own."""
         self.session.turn()
 
+    @property
+    def paused(self) -> bool:
+        """Whether the page's box "Run" is off."""
+        return self.session.paused
+
     def wait(self) -> None:
         """Go on until Ctrl-C, then close."""
         try:
@@ -57,9 +62,12 @@ class Viewer:
             self.close()
 
     def close(self) -> None:
-        """End the thread and the server."""
+        """End the thread and the server; raises what made the thread end by itself, if something did."""
         self.session.stop()
         close_server(self.server)
+        failure, self.session.failure = self.session.failure, None
+        if failure is not None:
+            raise failure
 
     def __enter__(self) -> Viewer:
         return self

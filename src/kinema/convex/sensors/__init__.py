@@ -52,7 +52,7 @@ FAMILIES = {
 }
 """The function of each family, and the values of mjtSensor it serves."""
 
-ELSEWHERE = {47, 48}  # readings that plugins and users write
+ELSEWHERE = {46, 47, 48}  # readings of taxels (tactile.py), and those that plugins and users write
 DISABLE_SENSOR = 1 << 13
 MESH = 7  # mjtGeom
 
@@ -70,8 +70,8 @@ def stages(m, extension: Extension = NONE) -> list[Stage]:
     missing = unread(m)
     if missing:
         warnings.warn(
-            f'sensors {missing} read 0: tactile sensors, and insidesite with enclosed="true" or a mesh site, are not '
-            "simulated; remove them, or run the model with MuJoCo to have them",
+            f'sensors {missing} read 0: insidesite with enclosed="true" or a mesh site is not simulated; '
+            "remove them, or run the model with MuJoCo to have them",
             stacklevel=2,
         )
     recipe = []

@@ -8,6 +8,7 @@ import math
 from kinema.envs.task import Task, model_path
 
 NEAREST, FARTHEST = 0.05, 0.2  # distances of targets from the shoulder (m)
+WIDTH = 0.04  # distance from the target at which being near stops to earn much (m)
 
 
 class Reacher(Task):
@@ -37,10 +38,10 @@ class Reacher(Task):
 
     def observe(self, worlds):
         xp = worlds.xp
-        parts = [xp.cos(worlds.qpos), xp.sin(worlds.qpos), worlds.qvel, worlds.mocap_pos[:, 0, :2], self.offset(worlds)]
-        return xp.concatenate(parts, -1)
+        angles = [xp.cos(worlds.qpos), xp.sin(worlds.qpos), 0.1 * worlds.qvel]
+        return xp.concatenate([*angles, 5 * worlds.mocap_pos[:, 0, :2], 10 * self.offset(worlds)], -1)
 
     def reward(self, worlds, action):
         squared = (self.offset(worlds) ** 2).sum(-1)
-        near = worlds.xp.exp(-squared / 0.02**2)
+        near = worlds.xp.exp(-squared / WIDTH**2)
         return near - 2 * squared**0.5 - 0.02 * (action**2).sum(-1)

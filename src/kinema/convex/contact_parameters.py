@@ -1,0 +1,108 @@
+"""Friction, softness and margins of geoms while a model runs, and per world.
+
+Collision detection reads parameters per pair of geoms, mixed when the model was uploaded and stored once for all
+worlds. Once a geom's parameters are changed the pairs get rows of their own for every world, and one kernel mixes them
+again on the device; explicit pairs keep theirs. Models with very many geoms, whose pairs a broad phase finds, mix as
+they go along: there a change is seen at once, but it is the same in all worlds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import warp as wp
+
+from kinema.collide.bundles import GeomParameters, Pairs, vec5
+from kinema.collide.detect import Detector
+from kinema.collide.parameters import ENABLE_OVERRIDE, mix_pairs
+from kinema.collide.upload import PAIR_DTYPE, one_d
+from kinema.convex.bundle import Field
+from kinema.convex.layout import Layout, empty_worlds
+from kinema.errors import BuildError
+
+MIXED: dict[str, type] = {
+    "geom_friction": wp.vec3, "geom_solref": wp.vec2, "geom_solimp": vec5, "geom_solmix": float, "geom_margin": float,
+    "geom_gap": float,
+}  # fmt: skip
+"""Fields of the model that parameters of pairs are mixed from."""
+
+PER_PAIR = ("friction", "solref", "solimp", "adhesion", "margin", "gap")
+BOUNDS = ("geom_margin", "geom_gap")
+"""What the broad phase has its cells from."""
+
+
+def declare(layout: Layout) -> None:
+    """Make the arrays of these fields, as parameters like any other."""
+    for name, dtype in MIXED.items():
+        layout.array(Field("param", dtype, ("ngeom",), False, name))
+
+
+def check_expandable(name: str, detector: Detector) -> None:
+    """Raise where a field cannot differ per world."""
+    if name in MIXED and detector.build.sweep:
+        raise BuildError(f"{name} cannot differ per world: the model has so many geoms that a broad phase pairs them")
+
+
+def is_changed(layout: Layout) -> bool:
+    """Whether any of the fields is not the compiled model's any more."""
+    for name in MIXED:
+        if name in layout.expanded:
+            return True
+        now = layout.arrays[name].stored.numpy()
+        if not np.array_equal(now.ravel(), np.asarray(layout.host(name)).astype(now.dtype).ravel()):
+            return True
+    return False
+
+
+def mix(detector: Detector, layout: Layout) -> bool:
+    """Mix the parameters of pairs again; returns whether they moved, so that whoever holds them must be told."""
+    m = layout.source
+    if int(m.opt.enableflags) & ENABLE_OVERRIDE or not len(detector.slots):
+        return False  # the options' values hold for all pairs
+    geoms = _geoms(layout, detector)
+    if detector.build.sweep:
+        sweep = detector.settings.sweep
+        sweep.parameters = geoms
+        _launch(geoms, sweep.special, detector, worlds=1)
+        detector.settings.sweep = sweep
+        return True
+    shared = detector.pairs.friction.strides[0] == 0
+    moved = shared and layout.nworld > 1 and not layout.expanded.keys().isdisjoint(MIXED)
+    if moved:
+        detector.pairs = _per_world(detector, layout.nworld)
+    _launch(geoms, detector.pairs, detector, worlds=1 if shared and not moved else layout.nworld)
+    return moved
+
+
+def _geoms(layout: Layout, detector: Detector) -> GeomParameters:
+    m = layout.source
+    geoms = GeomParameters()
+    with wp.ScopedDevice(detector.device):
+        geoms.condim, geoms.priority = one_d(m.geom_condim), one_d(m.geom_priority)
+        row = wp.array(np.asarray(m.geom_adhesion), dtype=float)
+    geoms.adhesion = wp.array(
+        ptr=row.ptr, dtype=float, shape=(layout.nworld, m.ngeom), strides=(0, row.strides[0]), device=row.device
+    )
+    detector.adhesion = row  # the view does not own its memory
+    for name in MIXED:
+        setattr(geoms, name.removeprefix("geom_"), layout.arrays[name])
+    return geoms
+
+
+def _per_world(detector: Detector, nworld: int) -> Pairs:
+    """The same pairs with rows of their own for every world."""
+    old, new = detector.pairs, Pairs()
+    for name in Pairs.vars:
+        setattr(new, name, getattr(old, name))
+    for name in PER_PAIR:
+        dtype = PAIR_DTYPE[name]
+        array = empty_worlds((nworld, len(detector.slots)), dtype, detector.device)
+        array.assign(np.ascontiguousarray(np.asarray(getattr(old, name).numpy())))
+        setattr(new, name, array)
+    return new
+
+
+def _launch(geoms: GeomParameters, pairs: Pairs, detector: Detector, *, worlds: int) -> None:
+    implicit = np.flatnonzero(detector.host.explicit < 0).astype(np.int32)
+    if len(implicit):
+        with wp.ScopedDevice(detector.device):
+            wp.launch(mix_pairs, dim=(len(implicit), worlds), inputs=[geoms, wp.array(implicit, dtype=int), pairs])
