@@ -11,6 +11,8 @@ the ratio is of medians, with the spread of the turns behind it.
 import argparse
 import importlib.util
 import statistics
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -68,6 +70,11 @@ def start(m: mujoco.MjModel) -> mujoco.MjData:
     return d
 
 
+def kilobytes(arrays, worlds: int) -> float:
+    """Memory of one world in arrays whose first extent is the worlds."""
+    return sum(a.size * wp.types.type_size_in_bytes(a.dtype) for a in arrays) / worlds / 1000
+
+
 class Kinema:
     name = "kinema"
 
@@ -79,6 +86,8 @@ class Kinema:
         self.engine.step(1)
         wp.synchronize_device(device)
         self.setup = time.perf_counter() - begin
+        own = [a for a in self.engine.layout.arrays.values() if not hasattr(a, "stored") and a.shape[0] == worlds]
+        self.memory = kilobytes(own, worlds)
 
     def reset(self) -> None:
         for name, value in self.state.items():
@@ -109,6 +118,8 @@ class MuJoCoWarp:
             self.graph = capture.graph
             wp.synchronize()
         self.setup = time.perf_counter() - begin
+        found = [a for part in (self.d, self.d.contact, self.d.efc) for a in vars(part).values()]
+        self.memory = kilobytes([a for a in found if isinstance(a, wp.array)], worlds)
         self.initial = {name: np.array(getattr(d, name), np.float32) for name in STATE if np.size(getattr(d, name))}
 
     def reset(self) -> None:
@@ -129,6 +140,7 @@ class MuJoCoC:
         from mujoco import rollout
 
         self.m, self.initial, self.worlds, self.setup = m, d, worlds, 0.0
+        self.memory = (d.narena + d.nbuffer) / 1000
         self.data = [mujoco.MjData(m) for _ in range(threads if worlds > 1 else 1)]
         self.pool = rollout.Rollout(nthread=threads) if worlds > 1 else None
         size = mujoco.mj_stateSize(m, mujoco.mjtState.mjSTATE_FULLPHYSICS)
@@ -165,6 +177,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--worlds", default=None, help="numbers of worlds, by commas")
     parser.add_argument("--threads", type=int, default=2, help="CPU threads for many worlds")
     parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--prepare", action="store_true", help="compile the kernels of all models first, side by side")
     parser.add_argument("--plot", action="store_true", help="draw the table into out/throughput.png")
     parser.add_argument("--model", action="append", default=[], metavar="NAME=PATH")
     args = parser.parse_args(argv)
@@ -173,7 +186,9 @@ def main(argv: list[str] | None = None) -> None:
     counts = [int(n) for n in (args.worlds or ("1,256" if on_cpu else "8192")).split(",")]
     peer = MuJoCoC if on_cpu else MuJoCoWarp
     head = f"{'model':12} {'worlds':>7} {'kinema/s':>12} {peer.name + '/s':>14} {'ratio':>6}"
-    print(f"{head}  spread        setup s (ours, theirs)")
+    print(f"{head}  spread        setup s (ours, theirs)  kB a world")
+    if args.prepare:
+        prepare(models, counts, args.device)
     found: dict[str, dict[int, tuple[float, float]]] = {}
     for name, source in models.items():
         m = load(source)
@@ -188,11 +203,22 @@ def main(argv: list[str] | None = None) -> None:
             found.setdefault(name, {})[worlds] = (ours, theirs)
             print(
                 f"{name:12} {worlds:7} {ours:12,.0f} {theirs:14,.0f} {ours / theirs:6.2f}  "
-                f"{min(ratios):.2f}-{max(ratios):.2f}     {sides[0].setup:6.1f} {sides[1].setup:6.1f}",
+                f"{min(ratios):.2f}-{max(ratios):.2f}     {sides[0].setup:6.1f} {sides[1].setup:6.1f}       "
+                f"{sides[0].memory:8.1f} {sides[1].memory:8.1f}",
                 flush=True,
             )
     if args.plot:
         print(f"plot: {draw(found, peer.name, args.device)}")
+
+
+def prepare(models: dict[str, str], counts: list[int], device: str) -> None:
+    """Fill the kernel cache, one process a model."""
+    command = [sys.executable, "-m", "benchmarks", "throughput", "--device", device, "--steps", "1"]
+    command += ["--worlds", str(min(counts))]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    started = [subprocess.Popen([*command, "--model", f"{name}={source}"], **quiet) for name, source in models.items()]
+    for process in started:
+        process.wait()
 
 
 def draw(found: dict[str, dict[int, tuple[float, float]]], peer: str, device: str) -> Path:

@@ -307,6 +307,10 @@ class Engine:
         self._pool = self._pool or ThreadPoolExecutor(self.threads)
         list(self._pool.map(lambda command: command.launch(), commands))
 
+    def launches(self) -> list[Launch]:
+        """The kernels of one step on CUDA, in order."""
+        return self._launches(self.recipes["step"])
+
     def _launches(self, stages: Sequence[Stage]) -> list[Launch]:
         """The kernels of a recipe, one a run of stages."""
         launches = []
