@@ -19,7 +19,8 @@ def test_options_reach_the_viewer(kinema, arm, shown):
     assert kinema("view", arm, "--worlds", 3, "--port", 8099) == (0, "", "")
     source, options = shown[0]
     assert source == arm
-    assert options == {"worlds": 3, "host": "127.0.0.1", "port": 8099, "device": "cpu", "open_browser": False, "block": True}
+    where = {"host": "127.0.0.1", "port": 8099, "device": "cpu"}
+    assert options == {"worlds": 3, **where, "open_browser": False, "block": True}
 
 
 def test_a_recording_is_shown_too(kinema, arm, shown, tmp_path):
