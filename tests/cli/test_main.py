@@ -122,8 +122,19 @@ def test_a_fault_of_ours_is_a_line_and_debug_shows_it(kinema, monkeypatch, arm):
     monkeypatch.setattr("kinema.cli.models.source_of", broken)
     code, _, err = kinema("info", arm)
     assert code == 3 and "ZeroDivisionError: oops" in err and "--debug" in err and "Traceback" not in err
-    with pytest.raises(ZeroDivisionError):
-        kinema("info", arm, "--debug")
+    for words in (("info", arm, "--debug"), ("--debug", "info", arm)):
+        with pytest.raises(ZeroDivisionError):
+            kinema(*words)
+
+
+@pytest.mark.parametrize("words", [("run", "--help"), ("compose", "{arm}")])
+def test_a_closed_pipe_is_no_error(arm, words):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kinema", *(word.format(arm=arm) for word in words)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    process.stdout.close()
+    assert process.stderr.read() == "" and process.wait() == 0
 
 
 def test_ctrl_c_ends_quietly(arm):

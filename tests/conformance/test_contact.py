@@ -1,6 +1,7 @@
 """Models of the corpus in contact-rich states, against MuJoCo: contacts, rows, forces, sensors, rollouts.
 
-A sample runs in every test run; KINEMA_CONFORMANCE=full runs the whole corpus (most of an hour) and writes the page.
+A sample runs in every test run; KINEMA_CONFORMANCE=full runs the whole corpus and writes the page (minutes
+once its kernels are compiled, most of an hour before; survey.py does it in pieces).
 """
 
 from __future__ import annotations
@@ -109,9 +110,10 @@ _NOTES = """
 A contact-rich state of each model (the fullest of a short run), and 1, 10 and 100 steps from it. Compared with MuJoCo
 (float64): kinematics to 1e-4 of the field's scale, mass matrix and forces to 1e-3, qacc_smooth to 2e-3; contacts
 (number, place, frame, distance, parameters), rows (numbers, diag J'DJ, J'D aref), qacc, constraint force and sensors
-to 5e-3; positions and velocities of rollouts to 1e-4, 1e-3, 1e-2. To each is added three times what 1e-6 of noise in
-the state does to MuJoCo itself. The solver may match MuJoCo at the model's own iterations or at convergence, and
-rollouts are scored while MuJoCo agrees with itself under noise of float32's size.
+to 5e-3; positions and velocities of rollouts to 1e-4, 1e-3, 1e-2. To each is added three times what noise of float32's
+size does to MuJoCo itself: 1e-6 in the state, and in the model's lengths and amounts what rounding does to them. The
+solver may match MuJoCo at the model's own iterations or at convergence, and rollouts are scored while MuJoCo agrees
+with itself under noise in the state.
 """
 
 SPOILT = """

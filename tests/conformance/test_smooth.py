@@ -61,7 +61,8 @@ _NOTES = """
 Contacts and constraints switched off; three random states a model. Compared with MuJoCo (float64): kinematics, com,
 cameras, tendons, transmissions, velocities to 1e-4 of the field's scale; mass matrix, forces, sensors to 1e-3;
 qacc_smooth to 2e-3; positions, velocities and activations after 1, 10, 100 steps to 1e-4, 1e-3, 1e-2. To each is added
-three times what 1e-6 of noise in the state does to MuJoCo itself.
+three times what 1e-6 of noise in the state does to MuJoCo itself, and to fields what float32's rounding of the model
+does to them.
 """
 
 

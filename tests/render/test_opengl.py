@@ -64,7 +64,7 @@ STILLS = {
 }
 ROBOTS = ("agility_cassie/scene.xml", "skydio_x2/scene.xml", "trossen_wx250s/scene.xml", "iit_softfoot/scene.xml")
 """None whose shadows leave OpenGL's shadow map: there they end, ours do not."""
-SUITE = ("humanoid", "cheetah", "manipulator")
+SUITE = ("humanoid", "cheetah", "manipulator", "dog")
 
 
 @pytest.fixture(scope="module")

@@ -55,9 +55,8 @@ def compare(m: mujoco.MjModel, camera: int) -> None:
     mujoco.mj_forward(m, d)
     sim = Simulation(m)
     sim.set_state(qpos=np.array(d.qpos))
-    renderer = Renderer(
-        sim, camera, WIDTH, HEIGHT, kinds=("depth", "segmentation"), site_groups=(), tendon_groups=()
-    )
+    others = {"site_groups": (), "tendon_groups": (), "skin_groups": ()}  # rays meet geoms only
+    renderer = Renderer(sim, camera, WIDTH, HEIGHT, kinds=("depth", "segmentation"), **others)
     renderer.render()
     depth, objects = renderer.depth.numpy()[0, 0], renderer.segmentation.numpy()[0, 0]
     ids, expected = oracle.seen(m, d, camera, WIDTH, HEIGHT)

@@ -84,6 +84,10 @@ def test_show(viewer):
     panel.follow.value = "nothing"
     viewer.update()
     assert session.follow is None
+    session.options.inertia, session.options.frames = False, "none"  # chosen by a program: the page says so
+    session.options.groups["geom"].add(0)
+    panel.refresh(force=True)
+    assert not panel.toggles["inertia"].value and panel.frames.value == "none" and panel.groups["geom", 0].value
 
 
 def test_worlds(open_viewer):

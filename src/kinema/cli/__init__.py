@@ -14,6 +14,7 @@ wrong; 3 Kinema itself failed; 130 Ctrl-C. Nothing heavy is imported before a co
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -28,7 +29,17 @@ NO, WRONG_INPUT, FAILED, INTERRUPTED = 1, 2, 3, 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with the given words (those of the process by default); returns the exit code."""
     try:
-        args = parse(sys.argv[1:] if argv is None else argv)
+        code = _run(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to fail at exit
+        return 0
+
+
+def _run(argv: Sequence[str]) -> int:
+    try:
+        args = parse(argv)
     except SystemExit as end:  # argparse has said what there was to say
         return int(end.code or 0)
     if args.debug:
@@ -40,9 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of a pipe has seen enough
-        sys.stderr.close()
-        return 0
+    except BrokenPipeError:
+        raise
     except Exception as error:
         return _tell(error)
 

@@ -41,6 +41,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments, with `run`: the function of the command they name."""
     parser = Parser(prog="kinema", description=DESCRIPTION, epilog=FIRST_STEPS)
     parser.add_argument("--version", action="version", version=f"kinema {__version__}")
+    _add_debug(parser, default=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     parsers = {}
     for name in COMMANDS:
@@ -48,7 +49,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         description = f"{module.SUMMARY}\n\n{(module.__doc__ or '').partition(chr(10))[2].strip()}"
         parsers[name] = commands.add_parser(name, help=module.SUMMARY, description=description, epilog=module.EXAMPLES)
         module.arguments(parsers[name])
-        parsers[name].add_argument("--debug", action="store_true", help="show the traceback of an error")
+        _add_debug(parsers[name], default=argparse.SUPPRESS)  # where it is not given, what stands before the command
         parsers[name].set_defaults(run=module.run)
     words = list(argv)
     first = next((word for word in words if not word.startswith("-")), None)
@@ -63,6 +64,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         word = unknown[0].partition("=")[0]
         chosen.error(f"unknown argument {word!r}{did_you_mean(word, chosen.flags())}")
     return args
+
+
+def _add_debug(parser: argparse.ArgumentParser, *, default) -> None:
+    parser.add_argument("--debug", action="store_true", default=default, help="show the traceback of an error")
 
 
 def count(minimum: int = 1) -> Callable[[str], int]:

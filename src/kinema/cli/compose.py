@@ -4,6 +4,8 @@
 the world where no place is given. Names of the attached model get a prefix, "robot/" for a model named robot; --prefix,
 --pos, --euler and --free belong to the --attach before them.
 
+Since / separates prefixes, a / in a name of the files given becomes a backslash.
+
 The output is MJCF on standard output, a file.xml with the files it needs beside it, or a file.zip with all in it.
 """
 

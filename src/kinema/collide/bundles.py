@@ -56,10 +56,26 @@ class Hulls:
 
 
 @wp.struct
+class Solids:
+    """Octrees of signed distances, and faces of meshes in trees of boxes; empty unless distance fields collide."""
+
+    octadr: wp.array(dtype=int)  # (nmesh,) root of the octree, -1 without
+    octchild: wp.array(dtype=int)  # (8 noct,) children, counted from the root; -1: none
+    octbox: wp.array(dtype=wp.vec3d)  # (2 noct,) center and half size [m]
+    octvalue: wp.array(dtype=wp.float64)  # (8 noct,) distances at the corners [m]
+    bvhadr: wp.array(dtype=int)  # (nmesh,) root of the tree of boxes
+    bvhnode: wp.array(dtype=wp.vec3i)  # (nbvh,) face or -1, and two children, counted from the root, or -1
+    bvhbox: wp.array(dtype=wp.vec3d)  # (2 nbvhstatic,) center and half size [m]
+    faceadr: wp.array(dtype=int)  # (nmesh,)
+    face: wp.array(dtype=wp.vec3i)  # (nmeshface,) vertices
+
+
+@wp.struct
 class Meshes:
     """Convex hulls of meshes: vertices, vertex graphs and polygons, as mjModel has them."""
 
     hull: Hulls
+    solid: Solids
     polyadr: wp.array(dtype=int)  # (nmesh,)
     polynum: wp.array(dtype=int)  # (nmesh,)
     polynormal: wp.array(dtype=wp.vec3d)  # (nmeshpoly,) double: neighbouring polygons differ by little

@@ -26,10 +26,11 @@ from kinema.collide.legacy import collide_portal
 from kinema.collide.parameters import ENABLE_OVERRIDE
 from kinema.collide.primitive import primitive_pair
 from kinema.collide.sdf import Fields, sdf_pair
+from kinema.collide.sdf_mesh import sdf_mesh_pair
 from kinema.collide.sweep import MANY, colliding
 from kinema.collide.sweep import bundle as sweep_bundle
 from kinema.collide.sweep import plan as sweep_plan
-from kinema.collide.table import FAMILIES, PairFunction, function_mask, uses_native
+from kinema.collide.table import FAMILIES, GeomType, PairFunction, function_mask, uses_native
 from kinema.errors import BuildError
 
 OVERFLOW_CONTACTS = 1  # bit of Contacts.status
@@ -44,6 +45,7 @@ PRIMITIVES = family_mask("primitive")
 CONVEX = family_mask("convex")
 HFIELD = family_mask("hfield")
 FIELD = 1 << PairFunction.SDF_DESCENT
+FIELD_MESH = 1 << PairFunction.SDF_MESH
 
 
 class Build(NamedTuple):
@@ -99,6 +101,7 @@ def pair_function(build: Build):
         collide_convex = collide_portal if build.portal else convex_pair(build.epa, build.polygon, build.degree)
     collide_hfield = hfield_pair(build.epa, build.portal) if mask & HFIELD else None
     collide_sdf = sdf_pair(build.distance, build.gradient) if mask & FIELD else None
+    collide_sdf_mesh = sdf_mesh_pair(build.distance, build.gradient) if mask & FIELD_MESH else None
 
     @wp.func
     def collide_pair(
@@ -128,7 +131,10 @@ def pair_function(build: Build):
                 n += collide_hfield(w, g1, g2, margin, geoms, meshes, hfields, options, touch, base)
         if wp.static(mask & FIELD != 0):
             if function == wp.static(int(PairFunction.SDF_DESCENT)):
-                n += collide_sdf(w, g1, g2, geoms, options, touch, base)
+                n += collide_sdf(w, g1, g2, geoms, meshes.solid, options, touch, base)
+        if wp.static(mask & FIELD_MESH != 0):
+            if function == wp.static(int(PairFunction.SDF_MESH)):
+                n += collide_sdf_mesh(w, g1, g2, geoms, meshes, options, touch, base)
         return n
 
     return collide_pair
@@ -304,16 +310,16 @@ def gather_contacts(nworld: int, count: wp.array2d(dtype=int), touch: Touch, pai
         finish_world(contacts, w, k)
 
 
-def require_fields(mask: int, fields: Fields | None) -> None:
+def require_fields(m, mask: int, fields: Fields | None) -> None:
     """Refuse models whose signed distance fields would be passed through silently."""
-    if mask & 1 << PairFunction.SDF_MESH:
-        raise BuildError(
-            "a mesh may collide with a signed distance field here, which is not supported: exclude the pair"
-        )
-    if mask & FIELD and fields is None:
-        raise BuildError(
-            "geoms of type sdf collide here, but no distance functions were given: pass Detector(fields=...)"
-        )
+    if not mask & (FIELD | FIELD_MESH):
+        return
+    for g in np.flatnonzero(np.asarray(m.geom_type) == GeomType.SDF):
+        mesh = m.geom_dataid[g]
+        if (fields is None or fields.kind[g] < 0) and (mesh < 0 or m.mesh_octadr[mesh] < 0 or m.geom_plugin[g] >= 0):
+            raise BuildError(
+                f"geom {g} is of type sdf and collides, but no distance function was given: pass Detector(fields=...)"
+            )
 
 
 class Detector:
@@ -351,11 +357,11 @@ class Detector:
             plan = plan._replace(capacity=pairs)
         self.host = plan.special if plan else geom_pairs(model)
         self.mask = plan.mask if plan else function_mask(self.host.function)
-        require_fields(self.mask, fields)
+        require_fields(model, self.mask, fields)
         self.build = Build.of(model, self.mask, sweep, fields)
         with wp.ScopedDevice(self.device):
             self.geoms = upload.geoms(model, nworld, geom_xpos, geom_xmat, fields)
-            self.meshes = upload.meshes(model)
+            self.meshes = upload.meshes(model, solid=bool(self.mask & (FIELD | FIELD_MESH)))
             self.hfields = upload.height_fields(model)
             self.settings = upload.settings(model)
             if plan:

@@ -9,9 +9,9 @@ each of the Halton points on
 by gradient steps with a backtracking line search; a step that ends worse than it began is taken back and ends the
 search. Points with distance <= 0 are contacts, with the normal of the midsurface A = B. Margins play no role.
 
-The fields of geoms of type sdf come from outside: ``distance(kind, p, parameters)`` is a Warp function over all kinds
-of fields in the model, which kernels are built with. Gradients of these are forward differences, as MuJoCo's are,
-unless ``gradient(kind, p, parameters)`` is given too.
+The field of a geom of type sdf is the octree of its mesh, or comes from outside: ``distance(kind, p, parameters)`` is a
+Warp function over all kinds of fields in the model, which kernels are built with. Gradients of these are forward
+differences, as MuJoCo's are, unless ``gradient(kind, p, parameters)`` is given too.
 """
 
 from functools import cache
@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 import warp as wp
 
-from kinema.collide.bundles import Geoms, Options, Touch
+from kinema.collide.bundles import Geoms, Options, Solids, Touch
 from kinema.collide.emit import emit
+from kinema.collide.octree import octree_distance, octree_gradient
 from kinema.collide.precision import HALF, ONE, TINY, TWO, ZERO, mat33r, real, unit, vec3r
 from kinema.collide.support import BOX, CAPSULE, CYLINDER, ELLIPSOID, SPHERE
 
@@ -165,24 +166,51 @@ def forward_difference(distance: wp.Function) -> wp.Function:
 
 
 @cache
-def sdf_pair(distance: wp.Function, gradient: wp.Function | None = None):
-    """Contacts of a geom with a signed distance field, given the functions of all fields of the model."""
-    gradient = gradient or forward_difference(distance)
+def field_functions(distance: wp.Function | None, gradient: wp.Function | None = None):
+    """Distance and gradient of the field of any geom, given the functions of fields that come from outside."""
+    given = distance is not None
+    if given and gradient is None:
+        gradient = forward_difference(distance)
 
     @wp.func
-    def field_distance(geoms: Geoms, w: int, g: int, x: vec3r, size: vec3r) -> real:
+    def field_distance(geoms: Geoms, solids: Solids, w: int, g: int, x: vec3r, size: vec3r) -> real:
         if geoms.type[g] == SDF:
-            return distance(geoms.field_kind[g], x, geoms.field_parameters[w, g])
+            if wp.static(given):
+                if geoms.field_kind[g] >= 0:
+                    return distance(geoms.field_kind[g], x, geoms.field_parameters[w, g])
+            return octree_distance(solids, geoms.dataid[g], x)
         return primitive_distance(geoms.type[g], x, size)
 
     @wp.func
-    def field_gradient(geoms: Geoms, w: int, g: int, x: vec3r, size: vec3r) -> vec3r:
+    def field_gradient(geoms: Geoms, solids: Solids, w: int, g: int, x: vec3r, size: vec3r) -> vec3r:
         if geoms.type[g] == SDF:
-            return gradient(geoms.field_kind[g], x, geoms.field_parameters[w, g])
+            if wp.static(given):
+                if geoms.field_kind[g] >= 0:
+                    return gradient(geoms.field_kind[g], x, geoms.field_parameters[w, g])
+            return octree_gradient(solids, geoms.dataid[g], x)
         return primitive_gradient(geoms.type[g], x, size)
 
+    return field_distance, field_gradient
+
+
+@cache
+def sdf_pair(distance: wp.Function | None, gradient: wp.Function | None = None):
+    """Contacts of a geom with a signed distance field, given the functions of fields that come from outside."""
+    field_distance, field_gradient = field_functions(distance, gradient)
+
     @wp.func
-    def descend(geoms: Geoms, w: int, g1: int, g2: int, pos: vec3r, mat: mat33r, x: vec3r, objective: int, steps: int):
+    def descend(
+        geoms: Geoms,
+        solids: Solids,
+        w: int,
+        g1: int,
+        g2: int,
+        pos: vec3r,
+        mat: mat33r,
+        x: vec3r,
+        objective: int,
+        steps: int,
+    ):
         """Steps of gradient descent from x. Returns the point, the value there, and whether gradients were sound.
 
         pos and mat map the frame of geom 2 to that of geom 1.
@@ -201,16 +229,16 @@ def sdf_pair(distance: wp.Function, gradient: wp.Function | None = None):
             first = bool(True)
             while searching:
                 y = pos + mat * x
-                a = field_distance(geoms, w, g2, x, size2)
-                b = field_distance(geoms, w, g1, y, size1)
+                a = field_distance(geoms, solids, w, g2, x, size2)
+                b = field_distance(geoms, solids, w, g1, y, size1)
                 value = wp.max(a, b)
                 if objective == OVERLAP:
                     value = a + b + wp.abs(value)
                 if first:
                     first = False
                     value0 = value
-                    grad_a = field_gradient(geoms, w, g2, x, size2)
-                    grad_b = wp.transpose(mat) * field_gradient(geoms, w, g1, y, size1)
+                    grad_a = field_gradient(geoms, solids, w, g2, x, size2)
+                    grad_b = wp.transpose(mat) * field_gradient(geoms, solids, w, g1, y, size1)
                     grad = grad_b
                     if a > b:
                         grad = grad_a
@@ -230,7 +258,9 @@ def sdf_pair(distance: wp.Function, gradient: wp.Function | None = None):
         return x, value
 
     @wp.func
-    def collide_sdf(w: int, g1: int, g2: int, geoms: Geoms, options: Options, touch: Touch, base: int) -> int:
+    def collide_sdf(
+        w: int, g1: int, g2: int, geoms: Geoms, solids: Solids, options: Options, touch: Touch, base: int
+    ) -> int:
         """Write the contacts of geom g1 and field g2 of world w from slot ``base`` on; return their number."""
         pos1 = vec3r(geoms.xpos[w, g1])
         pos2 = vec3r(geoms.xpos[w, g2])
@@ -260,14 +290,14 @@ def sdf_pair(distance: wp.Function, gradient: wp.Function | None = None):
             two = int(2)
             for objective in range(two):
                 steps = wp.where(objective == 0, options.sdf_iterations, 1)
-                x, dist = descend(geoms, w, g1, g2, pos21, mat21, x, objective, steps)
+                x, dist = descend(geoms, solids, w, g1, g2, pos21, mat21, x, objective, steps)
             new = dist <= ZERO and count < wp.static(MOST)
             for k in range(count):
                 new = new and wp.length(known[k] - x) >= TINY
             if new:
                 y = pos21 + mat21 * x
-                grad2 = unit(field_gradient(geoms, w, g2, x, half))
-                grad1 = unit(wp.transpose(mat21) * field_gradient(geoms, w, g1, y, vec3r(geoms.size[w, g1])))
+                grad2 = unit(field_gradient(geoms, solids, w, g2, x, half))
+                grad1 = unit(wp.transpose(mat21) * field_gradient(geoms, solids, w, g1, y, vec3r(geoms.size[w, g1])))
                 if wp.length(grad2 - grad1) >= TINY:
                     known[count] = x
                     normal = mat2 * -unit(grad2 - grad1)

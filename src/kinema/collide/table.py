@@ -95,6 +95,7 @@ MAX_CONTACTS = {
     _F.CAPSULE_BOX: 2,
     _F.BOX_BOX: 8,
     _F.HFIELD_CONVEX: 50,  # mjMAXCONPAIR
+    _F.SDF_MESH: 50,
 }
 
 
@@ -106,7 +107,7 @@ def uses_native(m) -> bool:
 def max_contacts(m, type1: int, type2: int) -> int:
     """Largest number of contacts of a pair, ``type1 <= type2``, under the options of a model."""
     function = PairFunction(int(PAIR_FUNCTION[type1, type2]))
-    if function in (_F.SDF_DESCENT, _F.SDF_MESH):
+    if function == _F.SDF_DESCENT:
         return int(m.opt.sdf_initpoints)
     if function != _F.CONVEX:
         return MAX_CONTACTS[function]

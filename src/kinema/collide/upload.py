@@ -13,6 +13,7 @@ from kinema.collide.bundles import (
     Options,
     Pairs,
     Settings,
+    Solids,
     Touch,
     vec5,
 )
@@ -95,8 +96,26 @@ def geoms(
     return g
 
 
-def meshes(m) -> Meshes:
-    """Convex hulls of the model's meshes."""
+def solids(m, needed: bool) -> Solids:
+    """Octrees and faces of the model's meshes, if they are needed."""
+
+    def rows(values, width: int) -> np.ndarray:
+        return np.asarray(values).reshape(-1, width) if needed else np.zeros((0, width))
+
+    b = Solids()
+    for name in ("octadr", "bvhadr", "faceadr"):
+        setattr(b, name, one_d(getattr(m, f"mesh_{name}") if needed else []))
+    b.octchild = one_d(rows(m.oct_child, 1)[:, 0])
+    b.octbox = one_d(rows(m.oct_aabb, 3), wp.vec3d)
+    b.octvalue = one_d(rows(m.oct_coeff, 1)[:, 0], wp.float64)
+    b.bvhnode = one_d(np.column_stack([rows(m.bvh_nodeid, 1), rows(m.bvh_child, 2)]), wp.vec3i)
+    b.bvhbox = one_d(rows(m.bvh_aabb, 3), wp.vec3d)
+    b.face = one_d(rows(m.mesh_face, 3), wp.vec3i)
+    return b
+
+
+def meshes(m, solid: bool = False) -> Meshes:
+    """Convex hulls of the model's meshes; with ``solid``, what signed distance fields need of them too."""
     h = Hulls()
     for name in ("vertadr", "vertnum", "graphadr", "graph"):
         setattr(h, name, one_d(getattr(m, f"mesh_{name}")))
@@ -104,6 +123,7 @@ def meshes(m) -> Meshes:
     h.vert = one_d(m.mesh_vert, wp.vec3)
     b = Meshes()
     b.hull = h
+    b.solid = solids(m, solid)
     for name in ("polyadr", "polynum", "polyvertadr", "polyvertnum", "polyvert", "polymapadr", "polymapnum", "polymap"):
         setattr(b, name, one_d(getattr(m, f"mesh_{name}")))
     b.polynormal = one_d(m.mesh_polynormal, wp.vec3d)

@@ -1,4 +1,4 @@
-"""What is drawn: one table of items, of geoms, sites and the segments of spatial tendons.
+"""What is drawn: one table of items, of geoms, sites, skins and the segments of spatial tendons.
 
 An item is a shape with a look. The look of an object is that of its material, unless the object has a colour of its own
 (any that differs from the default grey), as mjv_updateScene decides it. Sizes are semi-axes: (r, r, r) of a sphere,
@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)  # mjtGeom
-OBJ_GEOM, OBJ_SITE, OBJ_TENDON = 5, 6, 18  # mjtObj
+SKIN = 106  # mjtGeom too
+OBJ_GEOM, OBJ_SITE, OBJ_SKIN, OBJ_TENDON = 5, 6, 11, 18  # mjtObj
 ROLE_RGB, ROLE_RGBA = 1, 8  # mjtTextureRole
 TEXTURE_2D = 0  # mjtTexture
 NONE, SHAPE, VERTEX, FLAT, CUBE = range(5)
@@ -34,14 +35,14 @@ GROUPS = (0, 1, 2)
 
 @dataclass
 class Items:
-    """Columns of the table, one row an item; `owner` holds the row of the geom, site or tendon.
+    """Columns of the table, one row an item; `owner` holds the row of the geom, site, skin or tendon.
 
     Attributes:
         objtype: mjtObj of the owner.
         owner: Id of the owner.
         segment: Number of the segment on its tendon; 0 for others.
         shape: mjtGeom.
-        dataid: Mesh or height field; -1: none.
+        dataid: Mesh, height field or skin; -1: none.
         size: Semi-axes.
         rgba: Colour.
         look: Emission, specular, shininess, reflectance.
@@ -67,10 +68,11 @@ class Items:
 
 
 def items_of(m, *, geom_groups: Collection[int] = GROUPS, site_groups: Collection[int] = GROUPS,
-             tendon_groups: Collection[int] = GROUPS) -> Items:  # fmt: skip
+             tendon_groups: Collection[int] = GROUPS, skin_groups: Collection[int] = GROUPS) -> Items:  # fmt: skip
     """The items of a model, those of the given groups that are not wholly transparent."""
     rows = [_geom(m, i) for i in range(m.ngeom) if _shown(m.geom_group[i], geom_groups)]
     rows += [_site(m, i) for i in range(m.nsite) if _shown(m.site_group[i], site_groups)]
+    rows += [_skin(m, i) for i in range(m.nskin) if _shown(m.skin_group[i], skin_groups)]
     for i in range(m.ntendon):
         if _shown(m.tendon_group[i], tendon_groups):
             rows += _tendon(m, i)
@@ -106,6 +108,11 @@ def _site(m, i: int) -> dict:
     return _row(m, OBJ_SITE, i, int(m.site_type[i]), -1, m.site_size[i], m.site_matid[i], m.site_rgba[i])
 
 
+def _skin(m, i: int) -> dict:
+    rgba = np.asarray(m.skin_rgba).reshape(-1, 4)[i]
+    return _row(m, OBJ_SKIN, i, SKIN, i, np.zeros(3), m.skin_matid[i], rgba)
+
+
 def _tendon(m, i: int) -> list[dict]:
     """Segments of a spatial tendon: as many as its path can have; those it does not have now are hidden."""
     if int(m.tendon_type[i]) != SPATIAL:
@@ -135,6 +142,11 @@ def _row(m, objtype: int, owner: int, shape: int, dataid: int, size, material: i
     }  # fmt: skip
 
 
+def has_texcoords(m, shape: int, dataid: int) -> bool:
+    """Whether the vertices of a mesh or skin have texture coordinates."""
+    return int(np.asarray(m.skin_texcoordadr if shape == SKIN else m.mesh_texcoordadr)[dataid]) >= 0
+
+
 def _texture(m, material: int, shape: int, dataid: int, size: np.ndarray) -> tuple[int, int, tuple]:
     """Texture, mapping and scale of the texture coordinates of a shape with a material."""
     roles = np.asarray(m.mat_texid).reshape(int(m.nmat), -1)[material]
@@ -146,9 +158,9 @@ def _texture(m, material: int, shape: int, dataid: int, size: np.ndarray) -> tup
     if int(m.tex_type[texture]) != TEXTURE_2D:
         return texture, CUBE, tuple(size if uniform else (1.0, 1.0, 1.0))
     repeat = np.asarray(m.mat_texrepeat, float).reshape(-1, 2)[material]
-    if shape in (MESH, SDF) and dataid >= 0 and int(m.mesh_texcoordadr[dataid]) >= 0:
+    if shape in (MESH, SDF, SKIN) and dataid >= 0 and has_texcoords(m, shape, dataid):
         scale, mapping = np.where(repeat > 0, repeat, 1.0), VERTEX
-    elif shape in (MESH, SDF, HFIELD):
+    elif shape in (MESH, SDF, SKIN, HFIELD):
         scale, mapping = repeat / np.where(size[:2] > 0, size[:2], 1.0), FLAT
     else:
         scale, mapping = np.where(repeat > 0, repeat, 1.0), SHAPE

@@ -19,6 +19,7 @@ LOOKS = (
     "tendon_rgba", "tendon_matid", "tendon_width", "mat_rgba", "mat_emission", "mat_specular", "mat_shininess",
     "mat_reflectance", "mat_texid", "mat_texrepeat", "light_active", "light_castshadow", "light_ambient",
     "light_diffuse", "light_specular", "light_attenuation", "light_cutoff", "light_exponent", "cam_projection",
+    "skin_rgba", "skin_matid",
 )  # fmt: skip
 """What of a model is seen and may be written."""
 
@@ -27,7 +28,7 @@ def render(
     sim, camera=None, width: int = 320, height: int = 240, *, worlds: int | Sequence[int] | None = None,
     kind: str = "rgb", shadows: bool = True, reflections: bool = True, antialias: bool = True,
     geom_groups: Collection[int] = GROUPS, site_groups: Collection[int] = GROUPS,
-    tendon_groups: Collection[int] = GROUPS, refresh: bool = True,
+    tendon_groups: Collection[int] = GROUPS, skin_groups: Collection[int] = GROUPS, refresh: bool = True,
 ) -> np.ndarray:  # fmt: skip
     """Pictures of worlds in their present state.
 
@@ -40,7 +41,7 @@ def render(
         shadows: Whether lights cast shadows.
         reflections: Whether a material with reflectance mirrors.
         antialias: Smooth the outlines of things.
-        geom_groups, site_groups, tendon_groups: Groups that are drawn.
+        geom_groups, site_groups, tendon_groups, skin_groups: Groups that are drawn.
         refresh: Compute poses from the state first; False draws them as the last step or forward left them.
 
     Returns:
@@ -48,7 +49,7 @@ def render(
         is); or object id and mjtObj, as two integers (-1, -1 where nothing is).
     """
     chosen = None if worlds is None else tuple(np.atleast_1d(np.asarray(worlds)).tolist())
-    groups = tuple(tuple(sorted(g)) for g in (geom_groups, site_groups, tendon_groups))
+    groups = tuple(tuple(sorted(g)) for g in (geom_groups, site_groups, tendon_groups, skin_groups))
     look = hash(tuple(np.asarray(getattr(sim.model, name)).tobytes() for name in LOOKS))
     key = (camera, width, height, chosen, kind, shadows, reflections, antialias, groups, look)
     kept = vars(sim).setdefault("_renderers", {})
@@ -57,6 +58,7 @@ def render(
         renderer = Renderer(
             sim, camera, width, height, kinds=(kind,), worlds=worlds, shadows=shadows, reflections=reflections,
             antialias=antialias, geom_groups=geom_groups, site_groups=site_groups, tendon_groups=tendon_groups,
+            skin_groups=skin_groups,
         )  # fmt: skip
     kept[key] = renderer  # the newest last
     while len(kept) > KEPT:

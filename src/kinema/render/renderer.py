@@ -30,6 +30,7 @@ from kinema.render.items import GROUPS, items_of
 from kinema.render.scene import Scene
 from kinema.render.shade import radiance_of
 from kinema.render.shown import Shown
+from kinema.render.skin import bend, plant_skins
 from kinema.render.trace import Features, Hit, nearest_of
 
 KINDS = ("rgb", "depth", "segmentation")
@@ -195,7 +196,7 @@ class Renderer:
         shadows: Whether lights cast shadows (where the model says so).
         reflections: Whether a material with reflectance mirrors.
         antialias: Smooth the outlines of things.
-        geom_groups, site_groups, tendon_groups: Groups that are drawn.
+        geom_groups, site_groups, tendon_groups, skin_groups: Groups that are drawn.
         threads: CPU threads; None: one a core.
 
     Attributes:
@@ -208,7 +209,7 @@ class Renderer:
         self, sim, cameras=None, width: int = 320, height: int = 240, *, kinds: Collection[str] = ("rgb",),
         worlds: Sequence[int] | None = None, shadows: bool = True, reflections: bool = True, antialias: bool = False,
         geom_groups: Collection[int] = GROUPS, site_groups: Collection[int] = GROUPS,
-        tendon_groups: Collection[int] = GROUPS, threads: int | None = None,
+        tendon_groups: Collection[int] = GROUPS, skin_groups: Collection[int] = GROUPS, threads: int | None = None,
     ):  # fmt: skip
         kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
         for kind in kinds:
@@ -223,7 +224,10 @@ class Renderer:
         cameras = list(cameras) if isinstance(cameras, list | tuple) else [cameras]
         views = [view_of(model, camera) for camera in cameras]
         self.views = upload_views(views, width / height, len(self.worlds), self.device)
-        items = items_of(model, geom_groups=geom_groups, site_groups=site_groups, tendon_groups=tendon_groups)
+        items = items_of(
+            model, geom_groups=geom_groups, site_groups=site_groups, tendon_groups=tendon_groups,
+            skin_groups=skin_groups,
+        )  # fmt: skip
         self.setting = scenes.build(model, items, self.worlds, self.device, shadows=shadows, reflections=reflections)
         self.canvas = self._canvas(len(cameras), antialias)
         self.rgb, self.depth, self.segmentation = self.canvas.rgb, self.canvas.depth, self.canvas.segmentation
@@ -291,6 +295,13 @@ class Renderer:
             self._launch(scenes.place_items, (slots, items), [scene.look, shown, scene.placed])
         if lights:
             self._launch(scenes.place_lights, (slots, lights), [scene.placed, shown, scene.lights])
+        skins = self.setting.skins
+        if skins:
+            bend(skins, scene.placed.world, shown)
+            for mesh in skins.meshes:
+                mesh.refit()
+            if not skins.meshes:
+                plant_skins(skins, self.sim.model, scene.look.surface, scene.placed.surface_root)
         if self.setting.tree is None:
             scenes.plant(self.setting)
         else:

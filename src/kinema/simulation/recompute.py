@@ -1,4 +1,8 @@
-"""Numbers of the model that follow from others by a dynamics pass at qpos0, computed again where those changed."""
+"""Numbers of the model that follow from others by a dynamics pass at qpos0, computed again where those changed.
+
+Worlds that differ in masses and inertias only are computed all at once; where anything else differs, each kind of world
+on its own.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kinema.convex.layout import ALIASES
 from kinema.model.mujoco_fields import model_fields
 
 if TYPE_CHECKING:
@@ -19,23 +24,51 @@ DERIVED = (
 )  # fmt: skip
 """Parameters that follow from others by a dynamics pass at qpos0."""
 
+INDEPENDENT = frozenset(
+    "gravity wind magnetic density viscosity timestep impratio tolerance ls_tolerance noslip_tolerance meaninertia "
+    "dof_damping dof_frictionloss dof_solref dof_solimp jnt_stiffness jnt_range jnt_margin jnt_solref jnt_solimp "
+    "jnt_actfrcrange geom_friction geom_solref geom_solimp geom_solmix geom_margin geom_gap geom_fluid qpos_spring "
+    "actuator_gainprm actuator_biasprm actuator_dynprm actuator_ctrlrange actuator_forcerange actuator_actrange "
+    "tendon_damping tendon_stiffness tendon_frictionloss tendon_range tendon_margin eq_solref eq_solimp "
+    "body_gravcomp plugin_value".split()
+)
+"""Parameters that nothing of DERIVED follows from."""
+
 
 def recompute(sim: Simulation) -> None:
     """Compute the derived parameters again, world by world where worlds differ."""
     from kinema.compile.constants import derived_constants  # imported on use: few runs need it
+    from kinema.compile.constants.inertial import INERTIAL, inertial_constants
 
-    expanded = sim.engine.layout.expanded
-    alike = not expanded
-    worlds = [derived_constants(_Numbers(sim, w)) for w in range(1 if alike else sim.worlds)]
-    for name in DERIVED:
-        if not sim.engine.is_parameter(name) or np.size(worlds[0][name]) == 0:
+    engine = sim.engine
+    differ = sorted(set(engine.layout.expanded) - INDEPENDENT - set(DERIVED) - set(ALIASES))
+    kinds, of = _kinds(sim, differ)
+    known = derived_constants(_Numbers(sim, kinds[0]))
+    found = {name: np.asarray(known[name])[None] for name in DERIVED}
+    if len(kinds) > 1 and set(differ) <= set(INERTIAL):
+        base = _Numbers(sim, kinds[0])
+        found |= inertial_constants(base, {name: _Numbers.rows(sim, name)[kinds] for name in differ})
+    elif len(kinds) > 1:
+        others = [derived_constants(_Numbers(sim, world)) for world in kinds[1:]]
+        found = {name: np.stack([known[name], *(other[name] for other in others)]) for name in DERIVED}
+    for name, values in found.items():
+        if not engine.is_parameter(name) or values.size == 0:
             continue
-        values = np.stack([found[name] for found in worlds])
-        if alike or (np.ptp(values, axis=0).max() == 0 and name not in expanded):
-            sim.engine.set_parameter(name, values[0])
-        else:
-            sim.engine.expand(name)
-            sim.engine.set_parameter(name, values)
+        if name not in engine.layout.expanded:
+            if len(values) == 1 or np.ptp(values, axis=0).max() == 0:
+                engine.set_parameter(name, values[0])
+                continue
+            engine.expand(name)
+        engine.set_parameter(name, values[of] if len(values) > 1 else values[0])
+
+
+def _kinds(sim: Simulation, names: list[str]) -> tuple[list[int], np.ndarray]:
+    """A world of each kind that the parameters tell apart, and which kind each world is of."""
+    rows = [np.asarray(sim.engine.read(name)).reshape(sim.worlds, -1) for name in names]
+    if not rows:
+        return [0], np.zeros(sim.worlds, int)
+    _, first, of = np.unique(np.concatenate(rows, axis=1), axis=0, return_index=True, return_inverse=True)
+    return first.tolist(), of.reshape(-1)
 
 
 class _Numbers:
@@ -45,6 +78,13 @@ class _Numbers:
         self._sim, self._world = sim, world
         names = [n for n, field in model_fields().items() if field.group == "option" and hasattr(sim.model.opt, n)]
         self.opt = SimpleNamespace(**{name: self._value(name, sim.model.opt) for name in names})
+
+    @staticmethod
+    def rows(sim: Simulation, name: str) -> np.ndarray:
+        """A parameter in all worlds; numbers that nobody touched keep their float64."""
+        values = np.asarray(sim.engine.read(name))
+        exact = np.asarray(getattr(sim.model, name), dtype=float)
+        return np.where(values == exact.astype(np.float32), exact, values)
 
     def _value(self, name: str, owner) -> Any:
         source = getattr(owner, name)

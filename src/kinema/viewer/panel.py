@@ -289,6 +289,7 @@ class Panel:
             if trace.unseen:
                 plot.data = trace.data()
         self._refresh_run()
+        self._refresh_show()
         self._refresh_move()
         self._refresh_text()
 
@@ -311,6 +312,17 @@ class Panel:
                 self.frame.max = max(1, len(timeline) - 1)
             if self.frame.value != timeline.at:
                 self._write(self.frame, timeline.at)
+
+    def _refresh_show(self) -> None:
+        options = self.session.options
+        for name, box in self.toggles.items():
+            if box.value != getattr(options, name):
+                self._write(box, getattr(options, name))
+        if self.frames.value != options.frames:
+            self._write(self.frames, options.frames)
+        for (kind, group), box in self.groups.items():
+            if box.value != (group in options.groups[kind]):
+                self._write(box, group in options.groups[kind])
 
     def _refresh_move(self) -> None:
         sim, world = self.session.sim, self.session.options.world

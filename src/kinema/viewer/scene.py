@@ -259,20 +259,15 @@ def _painted(m, looks: _Looks, kind: str, i: int, piece: _Piece, surface: Surfac
         half = np.abs(surface.vertices).max(axis=0)
         unit = np.ones(3) if uniform or key[0] == "mesh" else np.where(half > 0, half, 1.0)
         surface = textures.lay_cube(surface, unit, single=image.shape[0] == image.shape[1])
+    roughness = float(m.mat_roughness[material])
     paint = Paint(
         image=image,
         rgba=piece.rgba,
         metallic=max(0.0, float(m.mat_metallic[material])),
-        roughness=_roughness(m, material),
+        roughness=roughness if roughness >= 0 else 1.0,
         emission=float(m.mat_emission[material]),
     )
     return surface, paint
-
-
-def _roughness(m, material: int) -> float:
-    """Of a material: its own, or what its shininess amounts to."""
-    own = float(m.mat_roughness[material])
-    return own if own >= 0 else 1.0 - 0.6 * float(m.mat_shininess[material])
 
 
 # ------------------------------------------------------------------------------------------------ poses

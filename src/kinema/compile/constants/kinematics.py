@@ -7,7 +7,8 @@
     dof       spatial axis (ω, v) with v taken at the centre of mass c of the body's tree:
               slide (0, a), hinge (a, a × (c - anchor))
 
-Arrays have a leading axis W over configurations. Velocity axes of free and ball joints are the body's own.
+Arrays have a leading axis W over configurations, or over worlds: masses and inertias may differ along it. Velocity axes
+of free and ball joints are the body's own.
 """
 
 from __future__ import annotations
@@ -110,13 +111,12 @@ def _turn(rotation: Array, vector: Array) -> Array:
 
 
 def _centres_of_mass(m, tree: Tree, xipos: Array) -> Array:
-    mass = np.asarray(m.body_mass)
-    total = tree.sum_up(mass[None])[0]
-    moment = tree.sum_up(mass[:, None] * xipos)
+    mass = np.atleast_2d(np.asarray(m.body_mass))
+    total = tree.sum_up(mass)
+    moment = tree.sum_up(mass[..., None] * xipos)
     light = total < MINVAL
-    com = moment / np.where(light, 1.0, total)[:, None]
-    com[:, light] = xipos[:, light]
-    return com
+    com = moment / np.where(light, 1.0, total)[..., None]
+    return np.where(light[..., None], xipos, com)
 
 
 def _dof_axes(m, xmat: Array, xanchor: Array, xaxis: Array, com: Array) -> Array:

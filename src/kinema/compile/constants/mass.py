@@ -70,16 +70,16 @@ def actuator_armature(m) -> tuple[Array, Array]:
 
 def spatial_inertia(m, pose: Pose) -> Array:
     """6×6 inertia of each body about the centre of mass of its tree, for motion vectors (ω, v): (W, nbody, 6, 6)."""
-    mass = np.asarray(m.body_mass)
+    mass = np.asarray(m.body_mass)[..., None, None]
     orientation = quat.matrix(quat.multiply(pose.xquat, np.asarray(m.body_iquat)))
-    local = (orientation * np.asarray(m.body_inertia)[:, None, :]) @ orientation.swapaxes(-1, -2)
+    local = (orientation * np.asarray(m.body_inertia)[..., None, :]) @ orientation.swapaxes(-1, -2)
     offset = quat.skew(pose.xipos - pose.subtree_com[:, np.asarray(m.body_rootid)])
     inertia = np.zeros((*pose.xpos.shape[:2], 6, 6))
-    weighted = mass[:, None, None] * offset
+    weighted = mass * offset
     inertia[..., :3, :3] = local - weighted @ offset
     inertia[..., :3, 3:] = weighted
     inertia[..., 3:, :3] = -weighted
-    inertia[..., 3:, 3:] = mass[:, None, None] * np.eye(3)
+    inertia[..., 3:, 3:] = mass * np.eye(3)
     return inertia
 
 
@@ -105,7 +105,7 @@ def mass_matrix(
         lower = momentum[:, block.dofs] @ pose.cdof[:, block.dofs].swapaxes(-1, -2) * block.above
         matrix = lower + np.tril(lower, -1).swapaxes(-1, -2)
         n = block.dofs.shape[1]
-        matrix[..., np.arange(n), np.arange(n)] += armature[block.dofs]
+        matrix[..., np.arange(n), np.arange(n)] += armature[..., block.dofs]
         for t in heavy:
             row = tendon_rows[:, t][:, block.dofs]
             matrix = matrix + tendon_armature[t] * row[..., :, None] * row[..., None, :] * (block.above | block.above.T)

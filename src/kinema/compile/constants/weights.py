@@ -20,46 +20,47 @@ Array = np.ndarray
 
 
 def body_weights(m, pose: Pose, mass: MassMatrix) -> Array:
-    """body_invweight0 (nbody, 2)."""
-    weight = np.zeros((m.nbody, 2))
+    """body_invweight0 (W, nbody, 2)."""
+    weight = np.zeros((len(pose.xpos), m.nbody, 2))
     for block, half in zip(mass.blocks, mass.halves, strict=True):
-        axes = pose.cdof[0][block.dofs]  # (G, n, 6)
-        lever = (pose.xipos - pose.subtree_com[:, np.asarray(m.body_rootid)])[0][block.bodies]  # (G, b, 3)
-        # velocity of the body's centre: v + ω × lever, (G, b, n, 3)
-        linear = axes[:, None, :, 3:] + quat.cross(axes[:, None, :, :3], lever[:, :, None, :])
+        axes = pose.cdof[:, block.dofs]  # (W, G, n, 6)
+        lever = (pose.xipos - pose.subtree_com[:, np.asarray(m.body_rootid)])[:, block.bodies]  # (W, G, b, 3)
+        # velocity of the body's centre: v + ω × lever, (W, G, b, n, 3)
+        linear = axes[:, :, None, :, 3:] + quat.cross(axes[:, :, None, :, :3], lever[:, :, :, None, :])
         linear = linear * block.moves[:, :, None]
-        angular = axes[:, None, :, :3] * block.moves[:, :, None]
+        angular = axes[:, :, None, :, :3] * block.moves[:, :, None]
         for column, jacobian in enumerate((linear, angular)):
-            rows = jacobian.swapaxes(-1, -2)  # (G, b, 3, n)
-            flat = rows.reshape(len(rows), -1, rows.shape[-1])
-            moved = (flat @ half[0].swapaxes(-1, -2)).reshape(rows.shape)
-            weight[block.bodies, column] = np.sum(moved**2, axis=(-1, -2)) / 3.0
+            rows = jacobian.swapaxes(-1, -2)  # (W, G, b, 3, n)
+            flat = rows.reshape(*rows.shape[:2], -1, rows.shape[-1])
+            moved = (flat @ half.swapaxes(-1, -2)).reshape(rows.shape)
+            weight[:, block.bodies, column] = np.sum(moved**2, axis=(-1, -2)) / 3.0
     # bodies that only slide on their own are read off their mass (armature left out, as MuJoCo has it)
     simple = np.asarray(m.body_simple) == 2
-    weight[simple, 0] = 1.0 / np.maximum(MINVAL, np.asarray(m.body_mass)[simple])
-    weight[simple, 1] = 0.0
+    weight[:, simple, 0] = 1.0 / np.maximum(MINVAL, np.asarray(m.body_mass)[..., simple])
+    weight[:, simple, 1] = 0.0
     return weight
 
 
-def dof_weights(m, mass: MassMatrix) -> Array:
-    """dof_invweight0 (nv,)."""
-    weight = np.zeros(m.nv)
+def dof_weights(m, mass: MassMatrix, worlds: int = 1) -> Array:
+    """dof_invweight0 (W, nv)."""
+    weight = np.zeros((worlds, m.nv))
     for block, half in zip(mass.blocks, mass.halves, strict=True):
-        weight[block.dofs] = np.sum(half[0] ** 2, axis=-2)
+        weight[:, block.dofs] = np.sum(half**2, axis=-2)
     for joint in np.flatnonzero(np.asarray(m.jnt_type) <= Joint.BALL):
         adr = int(m.jnt_dofadr[joint])
         for start in range(adr, adr + (6 if m.jnt_type[joint] == Joint.FREE else 3), 3):
-            weight[start : start + 3] = weight[start : start + 3].mean()
+            weight[:, start : start + 3] = weight[:, start : start + 3].mean(axis=-1, keepdims=True)
     simple = np.asarray(m.body_simple)[np.asarray(m.dof_bodyid)] == 2
-    weight[simple] = 1.0 / np.maximum(MINVAL, np.asarray(m.body_mass)[np.asarray(m.dof_bodyid)[simple]])
+    body = np.asarray(m.dof_bodyid)[simple]
+    weight[:, simple] = 1.0 / np.maximum(MINVAL, np.asarray(m.body_mass)[..., body])
     return weight
 
 
 def row_weights(mass: MassMatrix, rows: Array) -> Array:
-    """J M⁻¹ Jᵀ of each row: (P, nv) → (P,)."""
-    return np.sum(mass.solve(rows[None])[0] * rows, axis=-1)
+    """J M⁻¹ Jᵀ of each row: (W, P, nv) → (W, P)."""
+    return np.sum(mass.solve(rows) * rows, axis=-1)
 
 
 def row_accelerations(mass: MassMatrix, rows: Array) -> Array:
-    """|M⁻¹ Jᵀ| of each row: (P, nv) → (P,)."""
-    return np.sqrt(np.sum(mass.solve(rows[None])[0] ** 2, axis=-1))
+    """|M⁻¹ Jᵀ| of each row: (W, P, nv) → (W, P)."""
+    return np.sqrt(np.sum(mass.solve(rows) ** 2, axis=-1))
