@@ -246,6 +246,11 @@ class Renderer:
         canvas.width, canvas.height, canvas.cameras = self.width, self.height, cameras
         canvas.across, canvas.down = -(-self.width // TILE_WIDTH), -(-self.height // TILE_HEIGHT)
         canvas.smooth = int(antialias)
+        if _threads_of(canvas, len(self.worlds)) >= 2**31:
+            raise BuildError(
+                f"{len(self.worlds)} worlds x {cameras} cameras x {self.width} x {self.height} are too many pixels for"
+                " one picture: draw some worlds at a time (worlds=...)"
+            )
         canvas.rgb = made(colours, wp.vec3ub)
         canvas.depth = made("depth" in self.kinds, float)
         canvas.segmentation = made("segmentation" in self.kinds, wp.vec2i)
@@ -311,7 +316,8 @@ class Renderer:
         """Compute poses from the state, and nothing that a later step would notice."""
         engine = self.sim.engine
         if hasattr(engine, "m"):
-            self._launch(world_kernel(self._poses), engine.nworld, [engine.m, engine.d, 0, 1, 1])
+            inputs = [engine.m, engine.d, 0, 1, 1]
+            wp.launch(world_kernel(self._poses), dim=engine.nworld, inputs=inputs, device=self.device, block_dim=32)
         else:  # another program runs the worlds
             engine.forward()
 
@@ -344,7 +350,7 @@ class Renderer:
         if colours:
             kernels.append(paint_kernel(features))
         canvas = self.canvas
-        total = len(self.worlds) * canvas.cameras * canvas.across * canvas.down * TILE_WIDTH * TILE_HEIGHT
+        total = _threads_of(canvas, len(self.worlds))
         parts = 1
         if not self.device.is_cuda and self._threads > 1 and total > SMALL:
             parts = PARTS * self._threads
@@ -371,6 +377,11 @@ def _pose_stages(m) -> list[Stage]:
         Stage(camera_stages.light_pose, over="nlight"),
         *tendon.stages(m),
     ]
+
+
+def _threads_of(canvas: Canvas, slots: int) -> int:
+    """One a pixel, whole tiles."""
+    return slots * canvas.cameras * canvas.across * canvas.down * TILE_WIDTH * TILE_HEIGHT
 
 
 def _chosen(worlds, count: int) -> np.ndarray:
