@@ -5,8 +5,8 @@ A plugin that has something to show defines, on the host,
     visualize(self, model, read, instance, shown)
 
 `model` has mjModel's arrays as compiled, `read(name)` gives a field of mjData, or a parameter that may differ per
-world, of the world that is shown, and `shown` takes what is to be seen. A viewer calls `shown_by_plugins(engine, world)`
-when it draws, as MuJoCo calls `visualize` in mjv_updateScene.
+world, of the world that is shown, and `shown` takes what is to be seen. A viewer calls
+`shown_by_plugins(engine, world)` when it draws, as MuJoCo calls `visualize` in mjv_updateScene.
 """
 
 from __future__ import annotations
