@@ -24,6 +24,7 @@ from kinema.convex.bundle import fields_of
 from kinema.convex.references import pass_by_reference
 from kinema.convex.stage import Stage, world_kernel
 from kinema.errors import BuildError, did_you_mean
+from kinema.render import place
 from kinema.render import scene as scenes
 from kinema.render.camera import Views, pixel_ray, upload_views, view_of
 from kinema.render.items import GROUPS, items_of
@@ -295,11 +296,11 @@ class Renderer:
             self._refresh()
         shown = self._shown()
         slots, items, lights = len(self.worlds), scene.placed.count, scene.lights.count
-        self._launch(scenes.place_views, self.views.pos.shape, [scene.placed, shown, self.views])
+        self._launch(place.place_views, self.views.pos.shape, [scene.placed, shown, self.views])
         if items:
-            self._launch(scenes.place_items, (slots, items), [scene.look, shown, scene.placed])
+            self._launch(place.place_items, (slots, items), [scene.look, shown, scene.placed])
         if lights:
-            self._launch(scenes.place_lights, (slots, lights), [scene.placed, shown, scene.lights])
+            self._launch(place.place_lights, (slots, lights), [scene.placed, shown, scene.lights])
         skins = self.setting.skins
         if skins:
             bend(skins, scene.placed.world, shown)
