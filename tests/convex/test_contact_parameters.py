@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from kinema.errors import BuildError, UnknownKey
+from kinema.errors import BuildError
 from kinema.simulation import Simulation
 
 SLIDING = """
@@ -127,11 +127,6 @@ def test_the_same_as_a_model_compiled_with_them(sim):
         one.set_state(qvel=start(m))
         one.step(40)
         np.testing.assert_array_equal(one.d.qpos[0], sim.d.qpos[world])
-
-
-def test_sizes_stay_fixed(sim):
-    with pytest.raises(UnknownKey, match="geom_size"):
-        sim.expand("geom_size")
 
 
 def test_many_geoms_are_the_same_in_all_worlds():

@@ -11,9 +11,8 @@ from kinema.draws import Draws
 from kinema.envs import Task, VectorEnv, make
 from kinema.envs.task import model_path
 from kinema.envs.tasks import CartPole
-from kinema.envs.vector_env import UNDERIVED
 from kinema.errors import BuildError, UnknownKey
-from kinema.simulation.recompute import DERIVED
+from kinema.simulation.recompute import DERIVED, INDEPENDENT
 
 torch = pytest.importorskip("torch")
 BACKENDS = ("numpy", "torch")
@@ -287,7 +286,7 @@ def test_parameters_change_the_motion_as_in_mujoco():
     np.testing.assert_allclose(observed[1], np.r_[d.qpos, d.qvel], atol=2e-5)
 
 
-def test_nothing_derives_from_what_is_called_underived():
+def test_nothing_derives_from_parameters_that_are_not_recomputed():
     m = mujoco.MjModel.from_xml_path(str(model_path("quadruped")))
 
     def derived():
@@ -296,9 +295,9 @@ def test_nothing_derives_from_what_is_called_underived():
 
     before = derived()
     assert len(before) > 10
-    for name in UNDERIVED:
-        field = getattr(m if hasattr(m, name) else m.opt, name)
-        if np.size(field) and isinstance(field, np.ndarray):
+    for name in INDEPENDENT:
+        field = getattr(m if hasattr(m, name) else m.opt, name, None)
+        if isinstance(field, np.ndarray) and field.size:
             field *= 1.3
         after = derived()
         for known, values in before.items():

@@ -5,7 +5,11 @@ import pytest
 
 from kinema.compile import compile_model
 from kinema.convex.engine import Engine
+from kinema.plugins import find_plugin
+from kinema.plugins.bind import kernel_modules
+from tests.plugins import samples  # noqa: F401 (registers plugins)
 from tests.plugins.forms import FORMS
+from tests.plugins.forms import drive as host_kernel
 from tests.plugins.scenes import forms
 
 FIELDS = ("qpos", "qvel", "act", "act_dot", "plugin_state", "sensordata", "actuator_force", "qfrc_passive")
@@ -47,3 +51,8 @@ def test_forms_compute_what_they_say(engines):
         at_hip = at_knee + 0.4 * 0.4 * (vx * np.cos(hip) - vz * np.sin(hip))
         expected = np.stack([at_hip, at_knee], axis=1) - 0.1 * engine.read("qvel")
         np.testing.assert_allclose(engine.read("qfrc_passive"), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_kernels_of_host_code_are_known_before_a_graph_is_captured():
+    assert kernel_modules(find_plugin("test.form.host")) == [host_kernel.module]
+    assert kernel_modules(find_plugin("test.recorder")) == []

@@ -6,7 +6,7 @@ import warp as wp
 
 from kinema import mjcf
 from kinema.errors import BuildError
-from kinema.render import Renderer, render
+from kinema.render import FreeCamera, Renderer, render
 from kinema.simulation import Simulation
 
 SCENE = """<mujoco>
@@ -194,3 +194,15 @@ def test_errors_teach(sim):
         sim.render(width=0, height=10)
     with pytest.raises(BuildError, match="worlds 0 to 4"):
         sim.render(worlds=[7])
+    with pytest.raises(BuildError, match="Renderer draws several"):
+        sim.render(["front", "top"])
+    with pytest.raises(BuildError, match="some worlds at a time"):
+        sim.render("front", 40000, 40000)
+    with pytest.raises(BuildError, match="three coordinates"):
+        FreeCamera(lookat=[1, 2])
+
+
+def test_free_cameras_take_any_point(sim):
+    views = [FreeCamera(lookat=point) for point in ((0, 0, 1), [0, 0, 1], np.array([0.0, 0.0, 1.0]))]
+    pictures = [render(sim, view, 16, 12, worlds=0) for view in views]
+    assert pictures[0].any() and all(np.array_equal(pictures[0], other) for other in pictures)

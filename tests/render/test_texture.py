@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from kinema.render import FreeCamera, render
+from kinema.render import FreeCamera, render, write_png
+from kinema.resources import clear_cache
 from kinema.simulation import Simulation
 
 SIZE = 64
@@ -94,6 +95,26 @@ def test_mesh_texture_coordinates():
     checkered = picture('<geom type="mesh" mesh="q" material="m"/>', mesh + checker("2 1"))
     assert squares(checkered[:, SIZE // 2 + 5]) == 4  # u, which repeats twice, runs along y
     assert squares(checkered[SIZE // 2 + 5]) == 2
+
+
+def test_texture_that_stays_in_its_file(tmp_path):
+    """MuJoCo may leave the pixels in the file: the model holds its path."""
+    mujoco = pytest.importorskip("mujoco")
+    pixels = np.zeros((8, 8, 3), np.uint8)
+    pixels[:, :4], pixels[:, 4:] = (255, 0, 0), (0, 0, 255)
+    write_png(tmp_path / "t.png", pixels)
+    text = f"""<mujoco>{FLAT}<compiler passthrough="textures"/><asset>
+        <texture name="t" type="2d" file="{tmp_path / "t.png"}"/>{LAID.format(repeat="1 1", uniform="false")}</asset>
+        <worldbody><geom type="plane" size="1 1 .1" material="m"/></worldbody></mujoco>"""
+    m = mujoco.MjModel.from_xml_string(text)
+    assert m.tex_adr[0] == -1
+    image = render(Simulation(m), TOP, SIZE, SIZE)[0]
+    np.testing.assert_array_equal(image[SIZE // 2, [16, 48]], [[255, 0, 0], [0, 0, 255]])
+    (tmp_path / "t.png").unlink()
+    clear_cache()
+    with pytest.warns(UserWarning, match="texture 0 is left white"):
+        image = render(Simulation(m), TOP, SIZE, SIZE)[0]
+    np.testing.assert_array_equal(image[SIZE // 2, 16], 255)
 
 
 def test_colour_times_texture():

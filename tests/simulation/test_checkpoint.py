@@ -55,6 +55,16 @@ def test_a_running_simulation_takes_it_up(saved):
     np.testing.assert_array_equal(other.d.qpos, sim.d.qpos)
 
 
+def test_models_of_very_many_geoms(tmp_path):
+    """Their contact parameters and sizes cannot differ per world, which must not stand in the way."""
+    balls = "".join(f'<body pos="{i % 20} {i // 20} 1"><freejoint/><geom size=".1"/></body>' for i in range(360))
+    sim = Simulation(f"<mujoco><worldbody>{balls}</worldbody></mujoco>", worlds=2, device="cpu", threads=1)
+    sim.m.geom_friction = np.full((360, 3), 0.3)
+    other = Simulation.restore(sim.save(tmp_path / "many.npz"), device="cpu", threads=1)
+    np.testing.assert_array_equal(other.m.geom_friction, sim.m.geom_friction)
+    assert sim.copy_of_world(1).worlds == 1
+
+
 def test_frozen_worlds_stay_frozen(tmp_path):
     sim = Simulation(ARM, worlds=2, device="cpu", threads=1)
     sim.set_state(qpos=[[0.1, 0.2], [np.nan, 0]])

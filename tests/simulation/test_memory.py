@@ -21,6 +21,15 @@ def test_estimates_are_what_is_allocated(xml, worlds):
                                   and not hasattr(a, "stored")}.values())  # fmt: skip
 
 
+@pytest.mark.parametrize("watched", [False, True], ids=["room for all", "may overflow"])
+def test_steps_allocate_nothing_that_was_not_told(watched):
+    sim = Simulation(REMEMBERING, 4, device="cpu", threads=1)
+    sim.engine.guard.needed = watched  # as it is where lists may turn out too short
+    before = sim.memory()
+    sim.step(3)
+    assert sim.memory().groups == before.groups
+
+
 def test_expanding_costs_a_row_a_world():
     sim = Simulation(ARM, 50, device="cpu", threads=1)
     before = sim.memory()

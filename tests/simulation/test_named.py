@@ -114,8 +114,8 @@ def test_mistakes_are_explained(stepped):
         _ = sim.joint("knee").qpo
     with pytest.raises(UnknownKey, match="xpos is computed"):
         sim.body("trunk").xpos = 1
-    with pytest.raises(UnknownKey, match="geom_size is fixed"):
-        sim.geom("shin").size = 1
+    with pytest.raises(UnknownKey, match="geom_type is fixed"):
+        sim.geom("shin").type = 1
     with pytest.raises(BuildError, match=r"qpos: an array of shape \(2,\) does not fit \(3, 1\)"):
         sim.joint("knee").qpos = [1, 2]
     with pytest.raises(ValueError, match="read-only"):

@@ -121,8 +121,8 @@ def test_mistakes_are_explained(sim):
         sim.set_state(qpos=[1, 2, 3])
     with pytest.raises(KinemaError, match="body_mass"):
         sim.expand("body_mas")
-    with pytest.raises(KinemaError, match="geom_size"):
-        sim.expand("geom_size")
+    with pytest.raises(KinemaError, match="geom_rbound"):
+        sim.expand("geom_rbound")
     with pytest.raises(KinemaError, match="keyframe 5"):
         sim.reset(keyframe=5)
     with pytest.raises(BuildError, match="at least one world"):

@@ -107,6 +107,12 @@ class BridgeEngine(Engine):
     def _mix(self, name: str) -> bool:
         return False  # the other side mixes parameters of geoms itself
 
+    def _check_sizes(self, size: np.ndarray) -> None:
+        raise BuildError("geom_size is fixed: MuJoCo keeps bounds that follow from it")
+
+    def _resize(self, name: str) -> None:
+        """Nothing follows: sizes are fixed."""
+
     def set_option(self, name: str, value: int) -> None:
         """Change a switch of mjOption."""
         raise BuildError(f"{name} is fixed when a solver of MuJoCo's is made")

@@ -150,13 +150,18 @@ class Guard:
 
     # ------------------------------------------------------------------------------------------ growing
 
+    def kept_names(self) -> list[str]:
+        """Arrays that are kept before every call, to go back to; none where there is nothing to watch."""
+        if not self.needed or self.on_overflow != "grow":
+            return []
+        names = [field.name for field in fields_of(State).values() if self.engine.array(field.name).size]
+        return [*names, "substep", "contact_most", "efc_most"]  # marks of a run that did not count do not count
+
     def _save(self) -> None:
         """Keep the state."""
         engine = self.engine
         if self._saved is None:
-            names = [field.name for field in fields_of(State).values() if engine.array(field.name).size]
-            names += ["substep", "contact_most", "efc_most"]  # marks of a run that did not count do not count
-            self._saved = {name: wp.empty_like(engine.array(name)) for name in names}
+            self._saved = {name: wp.empty_like(engine.array(name)) for name in self.kept_names()}
         if not engine.device.is_cuda:
             for name, kept in self._saved.items():
                 np.copyto(kept.numpy(), engine.array(name).numpy())

@@ -14,7 +14,7 @@ from kinema.collide.filter import geom_pairs
 from kinema.collide.ray import RayScene
 from kinema.collide.sdf import Fields
 from kinema.collide.upload import estimate_capacity
-from kinema.convex import contact_parameters
+from kinema.convex import contact_parameters, geom_sizes
 from kinema.convex.data import Contacts, Data, Poses, State
 from kinema.convex.model import Collision, Model
 from kinema.convex.sensors import RANGEFINDER, distance, sensor_types
@@ -65,6 +65,8 @@ class Collider:
         contact_parameters.declare(layout)
         if contact_parameters.is_changed(layout):
             contact_parameters.mix(self.detector, layout)
+        if geom_sizes.is_changed(layout):
+            geom_sizes.resize(self.detector, layout)
         self.rays = RayScene(self.source, device=self.device) if RANGEFINDER in sensor_types(self.source) else None
 
     @property

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import warp as wp
 
+from kinema.convex import geom_sizes
 from kinema.convex import step as recipe
 from kinema.convex.capacity import Capacity, Guard
 from kinema.convex.collision import Collider, capacity
@@ -34,8 +35,8 @@ from kinema.convex.stage import (
 from kinema.errors import BuildError
 from kinema.model.mujoco_fields import data_fields, model_fields
 
-FIXED = ("geom_size", "geom_rbound")
-"""Parameters that may not be changed: collision detection keeps bounds and pairs that follow from them."""
+FIXED = ("geom_rbound",)
+"""Parameters that may not be changed: they follow from others."""
 
 
 RANGES = 4  # ranges of worlds a thread, so that a thread that is held up does not hold up the others
@@ -135,6 +136,8 @@ class Engine:
     def set_parameter(self, name: str, value) -> None:
         """Write a parameter of the model: for all worlds alike, or world by world once it is expanded."""
         array = self.array(name)
+        if name == geom_sizes.SIZE:
+            self._check_sizes(np.broadcast_to(np.asarray(value, np.float32), (*array.shape, 3)))
         stored = getattr(array, "stored", None)
         if stored is None:
             self.write(name, value)
@@ -147,9 +150,21 @@ class Engine:
                 self.set_parameter(twin, value)
         if self._mix(name):
             self._remake()
+        self._resize(name)
 
     def _check_expandable(self, name: str) -> None:
         check_expandable(name, self.collider.detector)
+        if name == geom_sizes.SIZE:
+            self._check_sizes(self.read(name))
+
+    def _check_sizes(self, size: np.ndarray) -> None:
+        geom_sizes.check(self.collider.detector, self.layout, size)
+
+    def _resize(self, name: str) -> None:
+        """Let collision detection follow the sizes of geoms."""
+        if name == geom_sizes.SIZE:
+            geom_sizes.resize(self.collider.detector, self.layout)
+            self._remake()
 
     def _mix(self, name: str) -> bool:
         """Let pairs of geoms follow a parameter of geoms; returns whether arrays have moved."""
@@ -174,6 +189,7 @@ class Engine:
         declare(self.layout)
         self._mix(name)
         self._remake()
+        self._resize(name)
 
     def _remake(self) -> None:
         """Tell kernels of arrays of the model that have moved."""

@@ -25,7 +25,7 @@ DISABLE_SPRING, DISABLE_DAMPER, DISABLE_SENSOR = 1 << 5, 1 << 6, 1 << 13
 SENSING = ("position", "velocity", "acceleration")
 PLACES = (*SENSING, "passive", "actuation", "advance")
 INDICES = ("kind", "valueadr", "slotadr", "actuatoradr", "actuatornum", "sensoradr", "sensornum", "bodyadr", "bodynum")
-TACTILE = 46  # mjtSensor
+INSIDESITE, TACTILE = 38, 46  # mjtSensor
 LISTS = {"slot": "npluginslot", "actuatorid": "npluginactuator", "sensorid": "npluginsensor", "bodyid": "npluginbody"}
 
 
@@ -81,16 +81,30 @@ NONE = Extension()
 
 
 def extension_of(source, device, nworld: int) -> Extension:
-    """What the plugins a model names add to the engine, and its tactile sensors, which launch kernels as plugins do."""
+    """What the plugins a model names add to the engine, and those of its sensors that launch kernels as plugins do."""
     extension = NONE
     if source.nplugin:
         from kinema.plugins.bind import bind
 
         extension = bind(source, device, nworld)
-    if np.any(np.asarray(source.sensor_type) == TACTILE):
+    sensing = _sensing_kernels(source, device, nworld, extension.fields)
+    if sensing:
+        extension = extension if source.nplugin else Extension()
+        extension.stages = {**extension.stages, "acceleration": (*extension.stages.get("acceleration", ()), *sensing)}
+    return extension
+
+
+def _sensing_kernels(source, device, nworld: int, fields: Fields | None) -> list[Stage]:
+    """Stages of sensors with arrays of their own: taxels, and sites that are meshes."""
+    kinds = set(np.asarray(source.sensor_type).tolist())
+    stages = []
+    if TACTILE in kinds:
         from kinema.convex.sensors import tactile
 
-        extension = extension if source.nplugin else Extension()
-        feel = tactile.stage(source, device, nworld, extension.fields)
-        extension.stages = {**extension.stages, "acceleration": (*extension.stages.get("acceleration", ()), feel)}
-    return extension
+        stages.append(tactile.stage(source, device, nworld, fields))
+    if INSIDESITE in kinds:
+        from kinema.convex.sensors import mesh_zone
+
+        if len(mesh_zone.mesh_zones(source)):
+            stages.append(mesh_zone.stage(source, device, nworld))
+    return stages

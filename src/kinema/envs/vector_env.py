@@ -20,19 +20,12 @@ from kinema.envs.task import Task
 from kinema.envs.worlds import Worlds
 from kinema.errors import BuildError, did_you_mean, need
 from kinema.simulation import STATE, Simulation
+from kinema.simulation.recompute import INDEPENDENT
 
 gymnasium = need("gymnasium", "rl", "Environments")
 
 REFRESH = ("none", "motion", "forward")
 PARAMETERS = WORD  # the "episode" in which parameters of the model are drawn
-
-UNDERIVED = frozenset(
-    "dof_damping dof_frictionloss dof_solref dof_solimp jnt_stiffness jnt_range jnt_margin jnt_solref jnt_solimp "
-    "geom_friction geom_solref geom_solimp geom_solmix geom_margin geom_gap actuator_gainprm actuator_biasprm "
-    "actuator_dynprm actuator_ctrlrange actuator_forcerange tendon_damping tendon_stiffness tendon_frictionloss "
-    "gravity wind density viscosity impratio qpos_spring".split()
-)
-"""Parameters nothing else of the model derives from."""
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
@@ -203,7 +196,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self.sim.expand(*values)
         for name, value in values.items():
             self.sim.engine.set_parameter(name, value)
-        if not UNDERIVED.issuperset(values):
+        if not INDEPENDENT.issuperset(values):
             self.sim.recompute()
 
     # ------------------------------------------------------------------------------------------ what is seen

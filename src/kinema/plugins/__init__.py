@@ -18,8 +18,10 @@ from kinema.plugins.inputs import A, ActuatorInput, BodyInput, Clock, P, S, Sens
 from kinema.plugins.instance import Instance
 from kinema.plugins.protocol import Act, Plugin, State
 from kinema.plugins.registry import find_plugin, load_plugin, load_plugins, plugin, register, unregister
+from kinema.plugins.visual import Mark, Shown, shown_by_plugins
 
 __all__ = [
-    "A", "Act", "ActuatorInput", "BodyInput", "Clock", "Instance", "P", "Path", "Plugin", "PluginError", "S",
-    "SensorInput", "State", "field", "find_plugin", "load_plugin", "load_plugins", "plugin", "register", "unregister",
+    "A", "Act", "ActuatorInput", "BodyInput", "Clock", "Instance", "Mark", "P", "Path", "Plugin", "PluginError", "S",
+    "SensorInput", "Shown", "State", "field", "find_plugin", "load_plugin", "load_plugins", "plugin", "register",
+    "shown_by_plugins", "unregister",
 ]  # fmt: skip

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 
 import numpy as np
@@ -58,6 +59,12 @@ def configurations(source) -> list[dict[str, str]]:
     return result
 
 
+def kernel_modules(plugin: Plugin) -> list[wp.Module]:
+    """The modules of the kernels that the module of a plugin names, its own or imported ones."""
+    names = vars(sys.modules[plugin.cls.__module__]).values()
+    return list(dict.fromkeys(value.module for value in names if isinstance(value, wp.Kernel)))
+
+
 def instances_of(source, device: wp.Device, nworld: int) -> list[Instance]:
     """All instances of a model, initialized."""
     instances = []
@@ -85,7 +92,8 @@ def instances_of(source, device: wp.Device, nworld: int) -> list[Instance]:
     for instance in instances:
         instance.init(source)
         if instance.plugin.host and device.is_cuda:  # no module may be loaded while a graph is captured
-            wp.load_module(instance.plugin.cls.__module__, device=device)
+            for module in kernel_modules(instance.plugin):
+                module.load(device)
     return instances
 
 

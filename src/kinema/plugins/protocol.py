@@ -29,7 +29,7 @@ The large form runs on the host and launches kernels of its own: `compute(self, 
 capability with `instance.capability` set, and `advance(self, m, d, instance)`, `act_dot(self, m, d, instance)`.
 
 On the host, all optional: check(self) -> text or None, nsensordata(self) -> int, init(self, model, instance) -> data,
-destroy(self, data), aabb(self) -> half sizes (SDF).
+destroy(self, data), aabb(self) -> half sizes (SDF), visualize(self, model, read, instance, shown) (visual.py).
 """
 
 from __future__ import annotations

@@ -44,6 +44,13 @@ class FreeCamera:
     orthographic: bool | None = None
     track: str | int | None = None
 
+    def __post_init__(self):
+        if self.lookat is not None:
+            point = tuple(float(x) for x in self.lookat)  # hashable, whatever it was
+            if len(point) != 3:
+                raise BuildError(f"lookat={self.lookat!r}: a point has three coordinates")
+            object.__setattr__(self, "lookat", point)
+
 
 @dataclass
 class View:

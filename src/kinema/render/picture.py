@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from kinema.errors import BuildError
 from kinema.render.items import GROUPS
 from kinema.render.renderer import Renderer
 
@@ -48,6 +49,8 @@ def render(
         (worlds, height, width, channels): three bytes; metres along the gaze, as one float (the far plane where nothing
         is); or object id and mjtObj, as two integers (-1, -1 where nothing is).
     """
+    if isinstance(camera, list | tuple):
+        raise BuildError("render draws one camera: a kinema.render.Renderer draws several at once")
     chosen = None if worlds is None else tuple(np.atleast_1d(np.asarray(worlds)).tolist())
     groups = tuple(tuple(sorted(g)) for g in (geom_groups, site_groups, tendon_groups, skin_groups))
     look = hash(tuple(np.asarray(getattr(sim.model, name)).tobytes() for name in LOOKS))

@@ -24,6 +24,7 @@ from kinema.convex.bundle import fields_of
 from kinema.convex.references import pass_by_reference
 from kinema.convex.stage import Stage, world_kernel
 from kinema.errors import BuildError, did_you_mean
+from kinema.render import place
 from kinema.render import scene as scenes
 from kinema.render.camera import Views, pixel_ray, upload_views, view_of
 from kinema.render.items import GROUPS, items_of
@@ -246,6 +247,11 @@ class Renderer:
         canvas.width, canvas.height, canvas.cameras = self.width, self.height, cameras
         canvas.across, canvas.down = -(-self.width // TILE_WIDTH), -(-self.height // TILE_HEIGHT)
         canvas.smooth = int(antialias)
+        if _threads_of(canvas, len(self.worlds)) >= 2**31:
+            raise BuildError(
+                f"{len(self.worlds)} worlds x {cameras} cameras x {self.width} x {self.height} are too many pixels for"
+                " one picture: draw some worlds at a time (worlds=...)"
+            )
         canvas.rgb = made(colours, wp.vec3ub)
         canvas.depth = made("depth" in self.kinds, float)
         canvas.segmentation = made("segmentation" in self.kinds, wp.vec2i)
@@ -290,11 +296,11 @@ class Renderer:
             self._refresh()
         shown = self._shown()
         slots, items, lights = len(self.worlds), scene.placed.count, scene.lights.count
-        self._launch(scenes.place_views, self.views.pos.shape, [scene.placed, shown, self.views])
+        self._launch(place.place_views, self.views.pos.shape, [scene.placed, shown, self.views])
         if items:
-            self._launch(scenes.place_items, (slots, items), [scene.look, shown, scene.placed])
+            self._launch(place.place_items, (slots, items), [scene.look, shown, scene.placed])
         if lights:
-            self._launch(scenes.place_lights, (slots, lights), [scene.placed, shown, scene.lights])
+            self._launch(place.place_lights, (slots, lights), [scene.placed, shown, scene.lights])
         skins = self.setting.skins
         if skins:
             bend(skins, scene.placed.world, shown)
@@ -311,7 +317,8 @@ class Renderer:
         """Compute poses from the state, and nothing that a later step would notice."""
         engine = self.sim.engine
         if hasattr(engine, "m"):
-            self._launch(world_kernel(self._poses), engine.nworld, [engine.m, engine.d, 0, 1, 1])
+            inputs = [engine.m, engine.d, 0, 1, 1]
+            wp.launch(world_kernel(self._poses), dim=engine.nworld, inputs=inputs, device=self.device, block_dim=32)
         else:  # another program runs the worlds
             engine.forward()
 
@@ -344,7 +351,7 @@ class Renderer:
         if colours:
             kernels.append(paint_kernel(features))
         canvas = self.canvas
-        total = len(self.worlds) * canvas.cameras * canvas.across * canvas.down * TILE_WIDTH * TILE_HEIGHT
+        total = _threads_of(canvas, len(self.worlds))
         parts = 1
         if not self.device.is_cuda and self._threads > 1 and total > SMALL:
             parts = PARTS * self._threads
@@ -371,6 +378,11 @@ def _pose_stages(m) -> list[Stage]:
         Stage(camera_stages.light_pose, over="nlight"),
         *tendon.stages(m),
     ]
+
+
+def _threads_of(canvas: Canvas, slots: int) -> int:
+    """One a pixel, whole tiles."""
+    return slots * canvas.cameras * canvas.across * canvas.down * TILE_WIDTH * TILE_HEIGHT
 
 
 def _chosen(worlds, count: int) -> np.ndarray:

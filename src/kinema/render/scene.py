@@ -1,8 +1,7 @@
 """The scene on the device: what never changes, and what is placed anew before every picture.
 
-A slot is a world that is drawn. The engine keeps worlds interleaved, which suits physics; a picture wants all items of
-one world side by side, so `place` copies poses into [slot, item] rows and bounds each item by a ball. Where there are
-many items, a bounding volume hierarchy over the boxes of those balls, one tree a slot, is refitted as well.
+A slot is a world that is drawn. Rows of items are [slot, item]; place.py fills them. Where there are many items, a
+bounding volume hierarchy over their boxes has one tree a slot; it is built once and then refitted.
 """
 
 from __future__ import annotations
@@ -12,24 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 import warp as wp
 
-from kinema.render.camera import Views, lens_of
 from kinema.render.items import (
     BOX,
     CAPSULE,
     CYLINDER,
-    ELLIPSOID,
-    HFIELD,
-    MESH,
-    OBJ_GEOM,
-    OBJ_SITE,
-    OBJ_TENDON,
     PLANE,
-    SDF,
     SKIN,
     SPHERE,
     Items,
 )
-from kinema.render.shown import Shown
 from kinema.render.skin import Skins, upload_skins
 from kinema.render.texture import Textures, upload_textures
 from kinema.render.triangles import Surfaces, upload_surfaces
@@ -313,133 +303,3 @@ def _sky(m, items: Items, lights: Lights, reflections: bool) -> Sky:
     mirrors = [int(i) for i in order if flat[i]]
     sky.mirror = mirrors[0] if mirrors and reflections else -1
     return sky
-
-
-# ---------------------------------------------------------------------------------------------- before every picture
-
-
-@wp.func
-def ball_of(shape: int, size: wp.vec3, radius: float) -> float:
-    """Radius of the ball about an item's centre."""
-    if shape == PLANE or shape == SKIN:
-        return 1.0e30
-    if shape == SPHERE:
-        return size[0]
-    if shape == CAPSULE:
-        return size[0] + size[2]
-    if shape == CYLINDER:
-        return wp.sqrt(size[0] * size[0] + size[2] * size[2])
-    if shape == MESH or shape == SDF or shape == HFIELD:
-        return radius
-    return wp.length(size)
-
-
-@wp.func
-def upright(axis: wp.vec3) -> wp.mat33:
-    """A frame whose z is the given unit vector."""
-    x = wp.vec3(1.0, 0.0, 0.0)
-    if wp.abs(axis[0]) > 0.9:
-        x = wp.vec3(0.0, 1.0, 0.0)
-    y = wp.normalize(wp.cross(axis, x))
-    return wp.matrix_from_cols(wp.cross(y, axis), y, axis)
-
-
-@wp.kernel(enable_backward=False)
-def place_items(look: Look, shown: Shown, placed: Placed):
-    """Copy an item's pose; a segment of a tendon is a capsule between two points of its path."""
-    slot, i = wp.tid()
-    w = placed.world[slot]
-    owner = look.owner[i]
-    kind = look.objtype[i]
-    shape = look.shape[i]
-    size = placed.size[slot, i]
-    pos = wp.vec3()
-    mat = wp.identity(n=3, dtype=float)
-    surface = look.ball[i]
-    bound = ball_of(shape, size, surface[3])
-    if kind == OBJ_GEOM:
-        pos = shown.geom_xpos[w, owner]
-        mat = shown.geom_xmat[w, owner]
-    elif kind == OBJ_SITE:
-        pos = shown.site_xpos[w, owner]
-        mat = shown.site_xmat[w, owner]
-    elif kind == OBJ_TENDON:
-        bound = -1.0
-        if look.segment[i] + 1 < shown.ten_wrapnum[w, owner]:
-            a = shown.ten_wrapadr[w, owner] + look.segment[i]
-            from_ = shown.wrap_xpos[w, a // 2, a % 2]
-            to = shown.wrap_xpos[w, (a + 1) // 2, (a + 1) % 2]
-            at = shown.wrap_obj[w, a // 2, a % 2]
-            next = shown.wrap_obj[w, (a + 1) // 2, (a + 1) % 2]
-            length = wp.length(to - from_)
-            pos = 0.5 * (from_ + to)
-            if at != -2 and next != -2 and length > 0.0:  # -2: a pulley, where the path is cut
-                mat = upright((to - from_) / length)
-                thick = look.width[i]
-                if at >= 0 and next >= 0:  # inside what it wraps around
-                    thick = 0.5 * thick
-                size = wp.vec3(thick, thick, 0.5 * length)
-                placed.size[slot, i] = size
-                bound = thick + 0.5 * length
-    placed.pos[slot, i] = pos
-    placed.mat[slot, i] = mat
-    centre = pos + mat @ wp.vec3(surface[0], surface[1], surface[2])
-    placed.ball[slot, i] = wp.vec4(centre[0], centre[1], centre[2], bound)
-    if i >= placed.listed:
-        k = slot * (placed.count - placed.listed) + i - placed.listed
-        if shape == MESH or shape == SDF or shape == HFIELD:
-            size = look.half[i]
-        half = wp.vec3()
-        if bound > 0.0:
-            half = box_of(shape, size, mat)
-        placed.lower[k] = centre - half
-        placed.upper[k] = centre + half
-
-
-@wp.func
-def box_of(shape: int, size: wp.vec3, mat: wp.mat33) -> wp.vec3:
-    """Half sizes of the box around a shape that has been turned."""
-    half = wp.vec3()
-    for k in range(3):
-        row = wp.vec3(mat[k, 0], mat[k, 1], mat[k, 2])
-        scaled = wp.cw_mul(row, size)
-        if shape == CAPSULE:
-            half[k] = size[0] + wp.abs(scaled[2])
-        elif shape == CYLINDER:
-            half[k] = size[0] * wp.sqrt(row[0] * row[0] + row[1] * row[1]) + wp.abs(scaled[2])
-        elif shape == SPHERE or shape == ELLIPSOID:
-            half[k] = wp.length(scaled)
-        else:
-            half[k] = wp.abs(scaled[0]) + wp.abs(scaled[1]) + wp.abs(scaled[2])
-    return half
-
-
-@wp.kernel(enable_backward=False)
-def place_views(placed: Placed, shown: Shown, views: Views):
-    slot, c = wp.tid()
-    w = placed.world[slot]
-    camera = views.camera[c]
-    if camera >= 0:
-        views.pos[slot, c] = shown.cam_xpos[w, camera]
-        views.mat[slot, c] = shown.cam_xmat[w, camera]
-        views.lens[slot, c] = lens_of(
-            shown.cam_fovy[w, camera], shown.cam_sensorsize[w, camera], shown.cam_intrinsic[w, camera], views.aspect,
-            views.orthographic[c] != 0,
-        )
-    else:
-        pos = views.free_pos[c]
-        if views.body[c] >= 0:
-            pos += shown.subtree_com[w, views.body[c]]
-        views.pos[slot, c] = pos
-        views.mat[slot, c] = views.free_mat[c]
-        views.lens[slot, c] = lens_of(
-            views.free_fovy[c], wp.vec2(), wp.vec4(), views.aspect, views.orthographic[c] != 0
-        )
-
-
-@wp.kernel(enable_backward=False)
-def place_lights(placed: Placed, shown: Shown, lights: Lights):
-    slot, i = wp.tid()
-    w = placed.world[slot]
-    lights.pos[slot, i] = shown.light_xpos[w, lights.id[i]]
-    lights.dir[slot, i] = shown.light_xdir[w, lights.id[i]]

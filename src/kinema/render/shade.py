@@ -49,7 +49,6 @@ class Surface:
 
     pos: wp.vec3
     normal: wp.vec3
-    facet: wp.vec3  # normal of the face itself, where normals are smoothed
     rgba: wp.vec4
     texture: wp.vec4
     material: wp.vec4

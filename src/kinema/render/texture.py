@@ -7,13 +7,18 @@ faces of a cube lie one after another, in OpenGL's order +x -x +y -y +z -z and w
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import warp as wp
 
+from kinema.errors import ResourceError
+from kinema.geometry import png as png_files
 from kinema.render.items import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE, TEXTURE_2D
+from kinema.resources import read
 
 MAX_LEVELS = 14
-SRGB = 2  # mjtColorSpace
+AUTO, SRGB = 0, 2  # mjtColorSpace
 TWO_PI = wp.constant(2.0 * np.pi)
 
 
@@ -53,21 +58,38 @@ def upload_textures(m, device) -> Textures:
 
 
 def _faces(m, i: int) -> np.ndarray:
-    """(faces, height, width, 4): one face of a flat texture, six of a cube."""
-    width, height, channels = int(m.tex_width[i]), int(m.tex_height[i]), int(m.tex_nchannel[i])
-    first = int(m.tex_adr[i])
-    data = np.asarray(m.tex_data)[first : first + width * height * channels].reshape(height, width, channels)
+    """(faces, height, width, 4): one face of a flat texture, six of a cube. White where there is no picture."""
+    data, is_srgb = _pixels(m, i)
+    height, width, channels = data.shape
     image = np.full((height, width, 4), 255.0)
-    image[..., : min(channels, 4)] = data[..., :4]
-    if channels < 3:
-        image[..., 1] = image[..., 2] = image[..., 0]
+    if channels in (3, 4):  # others are no colours, or compressed in ways that only other renderers know
+        image[..., :channels] = data
     if int(m.tex_type[i]) == TEXTURE_2D:
-        if int(np.asarray(m.tex_colorspace)[i]) == SRGB:
+        if is_srgb:
             image[..., :3] = _linear(image[..., :3] / 255.0) * 255.0
         return image[None]
     if width == height:
         return np.repeat(image[None], 6, axis=0)
     return image.reshape(6, width, width, 4)
+
+
+def _pixels(m, i: int) -> tuple[np.ndarray, bool]:
+    """(height, width, channels) bytes of a texture and whether they are sRGB; read from its file where the model holds
+    only the path."""
+    width, height, channels = int(m.tex_width[i]), int(m.tex_height[i]), int(m.tex_nchannel[i])
+    first, space = int(m.tex_adr[i]), int(np.asarray(m.tex_colorspace)[i])
+    if first >= 0:
+        data = np.asarray(m.tex_data)[first : first + width * height * channels]
+        return data.reshape(height, width, channels), space == SRGB
+    start = int(m.tex_pathadr[i])
+    path = bytes(np.asarray(bytearray(m.paths) if isinstance(m.paths, bytes) else m.paths, np.uint8)[start:])
+    path = path.partition(b"\0")[0].decode()
+    try:
+        png = png_files.decode(read(path))
+    except ResourceError as error:
+        warnings.warn(f"texture {i} is left white: {error}", stacklevel=2)
+        return np.full((1, 1, 3), 255, np.uint8), False
+    return png.channels(channels), space == SRGB or (space == AUTO and png.srgb)
 
 
 def _linear(c: np.ndarray) -> np.ndarray:

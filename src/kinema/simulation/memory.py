@@ -83,7 +83,7 @@ def measure(sim: Simulation) -> Memory:
         if owner.ptr is None or owner.ptr in seen or not owner.size:
             return
         seen.add(owner.ptr)
-        count = owner.size * wp.types.type_size_in_bytes(owner.dtype)
+        count = _bytes(owner)
         if owner is array and a_row_a_world:
             per_world[group] = per_world.get(group, 0) + count // engine.nworld
         else:
@@ -97,7 +97,14 @@ def measure(sim: Simulation) -> Memory:
     for group, part in parts:
         for array in _arrays(part, set()):
             add(group, array, engine.nworld in (array.shape[0], array.shape[-1]))  # as far as that can be told
+    if engine.guard._saved is None:  # the first step makes them
+        count = sum(_bytes(engine.array(name)) for name in engine.guard.kept_names())
+        per_world["kept"] = per_world.get("kept", 0) + count // engine.nworld
     return Memory(engine.nworld, shared, per_world)
+
+
+def _bytes(array: wp.array) -> int:
+    return array.size * wp.types.type_size_in_bytes(array.dtype)
 
 
 def extrapolate(one: Memory, two: Memory, worlds: int) -> Memory:

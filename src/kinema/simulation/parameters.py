@@ -33,14 +33,18 @@ def put_parameters(engine: Engine, values: Mapping[str, np.ndarray], expanded: I
             raise BuildError(f"{name} was changed, but is no parameter of this simulation")
         if name in expanded:
             engine.expand(name)
-        value = values.get(name)
-        if value is None:
-            if name not in engine.layout.expanded and np.size(engine.array(name).stored.numpy()) == 0:
-                continue
-            value = engine.layout.host(name)
-        if np.size(value):
+        value = values.get(name, engine.layout.host(name))
+        if np.size(value) and not _has(engine, name, value):
             engine.set_parameter(name, value)
     if engine.extension.fields is not None:
         from kinema.plugins.parameters import reshape  # the plugin layer is imported on use
 
         reshape(engine)
+
+
+def _has(engine: Engine, name: str, value: np.ndarray) -> bool:
+    """Whether a parameter that all worlds share has a value already: writing some of them costs more than a copy."""
+    if name in engine.layout.expanded:
+        return False
+    now = engine.array(name).stored.numpy().ravel()
+    return now.size == np.size(value) and np.array_equal(now, np.ravel(np.asarray(value).astype(now.dtype)))

@@ -266,7 +266,7 @@ class Stage:
             width = float(self.m.vis.scale.forcewidth) * float(self.m.stat.meansize)
             self.nodes[name] = self.api.add_arrows(
                 name, points, colors=_bytes(np.asarray(rgba, dtype=float)[:3], light=False),
-                shaft_radius=width, head_radius=2 * width, head_length=4 * width,
+                shaft_radius=width, head_radius=1.6 * width, head_length=2.5 * width,
             )  # fmt: skip
             self.sent[name] = (points,)
 

@@ -54,7 +54,6 @@ FAMILIES = {
 
 ELSEWHERE = {46, 47, 48}  # readings of taxels (tactile.py), and those that plugins and users write
 DISABLE_SENSOR = 1 << 13
-MESH = 7  # mjtGeom
 
 
 def sensor_types(m) -> set[int]:
@@ -70,7 +69,7 @@ def stages(m, extension: Extension = NONE) -> list[Stage]:
     missing = unread(m)
     if missing:
         warnings.warn(
-            f'sensors {missing} read 0: insidesite with enclosed="true" or a mesh site is not simulated; '
+            f'sensors {missing} read 0: insidesite with enclosed="true" is not simulated; '
             "remove them, or run the model with MuJoCo to have them",
             stacklevel=2,
         )
@@ -112,7 +111,7 @@ def unread(m) -> list[int]:
     served = set().union(distance.TYPES, ELSEWHERE, *(types for _, types in FAMILIES.values()))
     missing = []
     for i, kind in enumerate(np.asarray(m.sensor_type).tolist()):
-        enclosed = kind == 38 and (m.sensor_intprm[i][0] or m.site_type[m.sensor_refid[i]] == MESH)
+        enclosed = kind == 38 and m.sensor_intprm[i][0]
         if kind not in served or enclosed:
             missing.append(i)
     return missing

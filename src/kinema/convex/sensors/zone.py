@@ -35,17 +35,24 @@ def inside(pos: wp.vec3, mat: wp.mat33, size: wp.vec3, kind: int, point: wp.vec3
 
 
 @wp.func
+def watched_point(m: Model, d: Data, w: int, i: int) -> wp.vec3:
+    """The position of what sensor i watches; of a body without mass the centre of its subtree."""
+    objtype = m.sensor.objtype[i]
+    obj = m.sensor.objid[i]
+    point = object_position(d.pose, w, objtype, obj)
+    if objtype == OBJ_BODY and obj > 0:
+        if m.body.mass[w, obj] < MINVAL and m.body.subtreemass[w, obj] >= MINVAL:
+            point = d.inertia.subtree_com[w, obj]
+    return point
+
+
+@wp.func
 def inside_sensor(m: Model, d: Data, w: int, i: int):
-    """1 while an object's frame is inside a site; of a body without mass the centre of its subtree counts."""
+    """1 while an object's frame is inside a site."""
     if m.sensor.type[i] == INSIDESITE:
-        objtype = m.sensor.objtype[i]
-        obj = m.sensor.objid[i]
         site = m.sensor.refid[i]
-        point = object_position(d.pose, w, objtype, obj)
-        if objtype == OBJ_BODY and obj > 0:
-            if m.body.mass[w, obj] < MINVAL and m.body.subtreemass[w, obj] >= MINVAL:
-                point = d.inertia.subtree_com[w, obj]
         found = inside(
-            d.pose.site_xpos[w, site], d.pose.site_xmat[w, site], m.site.size[w, site], m.site.type[site], point
-        )
+            d.pose.site_xpos[w, site], d.pose.site_xmat[w, site], m.site.size[w, site], m.site.type[site],
+            watched_point(m, d, w, i),
+        )  # fmt: skip
         d.sensor.sensordata[w, m.sensor.adr[i]] = wp.where(found, 1.0, 0.0)

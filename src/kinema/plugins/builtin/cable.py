@@ -8,8 +8,10 @@ rest. With K = (J G, Iy E, Iz E) of the cross-section and L the distance of the 
 and the torque on body b, in its frame, is conj(Q_b) S_b of its own joint minus S_(b+1) of the next.
 """
 
+import numpy as np
 import warp as wp
 
+from kinema.compile.pose import conjugate, multiply
 from kinema.convex.com import project_wrench, wrench_about
 from kinema.convex.data import Data
 from kinema.convex.jacobian import last_dof
@@ -18,6 +20,7 @@ from kinema.convex.model import Model
 from kinema.errors import PluginError
 from kinema.math.quaternion import mul_quat, rotate, rotate_inverse, sub_quat, to_velocity
 from kinema.plugins import P, field, plugin
+from kinema.plugins.visual import ramp
 
 CAPSULE, CYLINDER, BOX = wp.constant(3), wp.constant(5), wp.constant(6)  # mjtGeom
 BALL = 1  # mjtJoint
@@ -39,6 +42,15 @@ def section(kind: int, size: wp.vec3) -> wp.vec3:
         twist = a * b * b * b * (16.0 / 3.0 - 3.36 * r * (1.0 - r * r * r * r / 12.0))
         moments = wp.vec3(twist, 8.0 * v * v * v * 2.0 * h / 12.0, 8.0 * h * h * h * 2.0 * v / 12.0)
     return moments
+
+
+def rotation_vector(quat: list[float]) -> np.ndarray:
+    """Axis times angle of a rotation."""
+    axis = np.array(quat[1:])
+    sine = np.linalg.norm(axis)
+    angle = 2 * np.arctan2(sine, quat[0])
+    angle = angle - 2 * np.pi if angle > np.pi else angle
+    return axis * (angle / sine if sine > 0 else 2.0)
 
 
 @wp.func
@@ -79,6 +91,28 @@ class Cable:
                 raise PluginError(f"plugin mujoco.elasticity.cable: body {body} should be the child of body {before}")
             if model.body_jntnum[body] < 1 or model.jnt_type[last] != BALL:
                 raise PluginError(f"plugin mujoco.elasticity.cable: body {body} should end with a ball joint")
+
+    def visualize(self, model, read, instance, shown) -> None:
+        """Colour the bodies by the mean stress at their two ends, in full at vmax."""
+        bodies = instance.bodies
+        if self.vmax == 0.0 or len(bodies) < 2:
+            return
+        quat, rest, pos, size = (read(name) for name in ("xquat", "body_quat", "body_pos", "geom_size"))
+        stresses = []
+        for before, body in zip(bodies[:-1], bodies[1:], strict=True):
+            bent = rotation_vector(multiply(conjugate(quat[before].tolist()), quat[body].tolist()))
+            if not self.flat:
+                a = int(model.jnt_qposadr[model.body_jntadr[body]]) + int(model.body_dofnum[body]) - 3
+                start = np.asarray(model.qpos0)[a : a + 4].tolist()
+                bent = bent - rotation_vector(multiply(conjugate(start), rest[body].tolist()))
+            geom = int(model.body_geomadr[body])
+            moments = np.array(section(int(model.geom_type[geom]), wp.vec3(*size[geom].tolist())))
+            stiffness = moments * [self.twist, self.bend, self.bend]
+            stresses.append(-stiffness * bent / np.linalg.norm(pos[body]))
+        for n, body in enumerate(bodies):
+            ends = stresses[max(n - 1, 0) : n + 1]
+            value = np.linalg.norm(np.mean(ends, axis=0)) / self.vmax
+            shown.color(model.body_geomadr[body], ramp(value))
 
     @wp.func
     def compute_passive(m: Model, d: Data, w: int, instance: int, p: P):

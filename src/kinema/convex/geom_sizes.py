@@ -1,0 +1,91 @@
+"""Sizes of geoms while a model runs, and per world: spheres, capsules, ellipsoids, cylinders and boxes.
+
+    rbound  radius of the bounding sphere      sphere r   capsule r + h   ellipsoid max   cylinder √(r² + h²)   box |s|
+    aabb    half sizes of the bounding box     (r, r, r)  (r, r, r + h)   s               (r, r, h)             s
+
+Bounds follow the sizes. Masses and inertias do not, as in MuJoCo: set them too where they should. Meshes, height fields
+and distance fields keep their shape.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import warp as wp
+
+from kinema.collide.detect import Detector
+from kinema.convex.layout import Layout, empty_worlds
+from kinema.errors import BuildError
+
+SIZE, RADIUS = "geom_size", "geom_rbound"
+PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX = 0, 2, 3, 4, 5, 6  # of mjtGeom
+SIZED = (PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX)
+
+
+def bounds(kind: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bounding radius (..., ngeom) and half sizes of the bounding box (..., ngeom, 3) of geoms that have sizes."""
+    r, h = size[..., 0], size[..., 1]
+    box = np.linalg.norm(size, axis=-1)
+    radius = np.select([kind == k for k in (SPHERE, CAPSULE, ELLIPSOID, CYLINDER)],
+                       [r, r + h, size.max(axis=-1), np.hypot(r, h)], box)  # fmt: skip
+    length = np.select([kind == SPHERE, kind == CAPSULE, kind == CYLINDER], [r, r + h, h], size[..., 2])
+    round_ = np.isin(kind, (SPHERE, CAPSULE, CYLINDER))
+    half = np.stack([r, np.where(round_, r, h), length], axis=-1)
+    return radius, half
+
+
+def is_changed(layout: Layout) -> bool:
+    """Whether any size is not the compiled model's any more."""
+    if SIZE not in layout.arrays:
+        return False
+    return SIZE in layout.expanded or not np.array_equal(_row(layout), _host(layout))
+
+
+def check(detector: Detector, layout: Layout, size: np.ndarray) -> None:
+    """Raise where these sizes cannot be given while running."""
+    if detector.build.sweep:
+        raise BuildError("geom_size is fixed: the model has so many geoms that a broad phase pairs them by their size")
+    if detector.build.distance is not None:
+        raise BuildError("geom_size is fixed: the model has signed distance fields; give their parameters instead")
+    kind = np.asarray(layout.source.geom_type)
+    shaped = np.flatnonzero(~np.isin(kind, SIZED))
+    if np.any(size[..., shaped, :] != _host(layout)[shaped]):
+        raise BuildError("geom_size of meshes, height fields and distance fields is fixed: it follows from their data")
+
+
+def resize(detector: Detector, layout: Layout) -> None:
+    """Let collision detection read the sizes of the layout, and the bounds that follow from them."""
+    per_world = SIZE in layout.expanded
+    size = layout.arrays[SIZE].numpy() if per_world else _row(layout)[None]
+    kind = np.asarray(layout.source.geom_type)
+    radius, half = bounds(kind, size)
+    own = np.isin(kind, SIZED) & (kind != PLANE)
+    radius = np.where(own, radius, np.asarray(layout.source.geom_rbound)).astype(np.float32)
+    half = np.where(own[:, None], half, np.asarray(layout.source.geom_aabb)[:, 3:]).astype(np.float32)
+    geoms = detector.geoms
+    geoms.size = layout.arrays[SIZE]
+    geoms.rbound = _rows(radius, float, layout)
+    geoms.aabb_half = _rows(half, wp.vec3, layout)
+    detector.geoms = geoms
+    detector.bounds = geoms.rbound, geoms.aabb_half  # the struct does not own their memory
+
+
+def _row(layout: Layout) -> np.ndarray:
+    return layout.arrays[SIZE].stored.numpy().reshape(-1, 3)
+
+
+def _host(layout: Layout) -> np.ndarray:
+    return np.asarray(layout.host(SIZE)).astype(np.float32)
+
+
+def _rows(values: np.ndarray, dtype: type, layout: Layout) -> wp.array:
+    """(worlds, ngeom), one row for all where there is one."""
+    if len(values) > 1 or layout.nworld == 1:
+        array = empty_worlds((layout.nworld, values.shape[1]), dtype, layout.device)
+        array.assign(np.ascontiguousarray(values))
+        return array
+    row = wp.array(np.ascontiguousarray(values[0]), dtype=dtype, device=layout.device)
+    view = wp.array(
+        ptr=row.ptr, dtype=dtype, shape=(layout.nworld, row.shape[0]), strides=(0, row.strides[0]), device=row.device
+    )
+    view.stored = row  # the view does not own its memory
+    return view
