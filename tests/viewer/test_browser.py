@@ -17,7 +17,7 @@ from kinema.viewer import write_html
 from tests.viewer.models import ARM
 
 PATIENCE = 120
-TOP = 100
+TOP = 140
 SIZE = {"width": 520, "height": 340}
 CHROMIUM = next((path for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if os.path.exists(path)), None)
 CHROMIUM = CHROMIUM or shutil.which("chromium") or shutil.which("google-chrome")
@@ -33,6 +33,7 @@ class Tab:
     """A page and all it asked for, said and got wrong."""
 
     def __init__(self, browser):
+        self.width = 250  # the panel begins here
         self.page = browser.new_page(viewport=SIZE)
         self.page.set_default_timeout(1000 * PATIENCE)
         self.requests, self.errors, self.said = [], [], []
@@ -44,7 +45,7 @@ class Tab:
         """The 3D view, left of the panel, as (height, width, 3)."""
         from PIL import Image
 
-        data = self.page.screenshot(clip={"x": 0, "y": TOP, "width": 240, "height": 240})
+        data = self.page.screenshot(clip={"x": 0, "y": TOP, "width": self.width, "height": SIZE["height"] - TOP})
         return np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
 
     def wait_for(self, seen, what: str) -> np.ndarray:
@@ -102,9 +103,9 @@ def tab(browser):
 
 
 def aim(viewer):
-    """A camera that has the arm in the part of the window the panel leaves free."""
-    viewer.server.initial_camera.position = (1.0, -3.0, 0.9)
-    viewer.server.initial_camera.look_at = (1.0, 0.0, 0.5)
+    """A camera that has the arm where neither the panel nor a notice covers it: left and below."""
+    viewer.server.initial_camera.position = (1.6, -4.5, 1.7)
+    viewer.server.initial_camera.look_at = (1.6, 0.0, 1.4)
 
 
 def all_there(picture):
@@ -114,9 +115,7 @@ def all_there(picture):
 def test_page(tab, open_viewer):
     """Loads from this machine alone, without an error; shapes and colours are there; sliders move the simulation."""
     sim = Simulation(ARM, threads=1)
-    viewer = open_viewer(sim, run=True)
-    viewer.session.ask(lambda: viewer.session.play(False))
-    viewer.session.ask(lambda: viewer.session.set_joint(1, 0.0))
+    viewer = open_viewer(sim, run=True, paused=True)
     aim(viewer)
     tab.page.goto(viewer.url)
     before = tab.wait_for(all_there, "a red, a green and a blue thing")
@@ -176,6 +175,7 @@ def test_a_recording_plays_from_disk(tab, tmp_path):
     sim.record(every=4)
     sim.step(120)
     path = write_html(sim.stop_recording(), tmp_path / "run.html")
+    tab.width = SIZE["width"]
     tab.page.goto(path.as_uri())
     first = tab.wait_for(lambda p: blue(p).sum() > 30, "the fore arm")
     height = middle(blue(first))

@@ -85,7 +85,7 @@ class Viewer:
 
 def view(
     source, *, worlds: int = 1, port: int = 8080, host: str = "127.0.0.1", device=None, open_browser: bool = True,
-    run: bool = True, block: bool | None = None,
+    run: bool = True, paused: bool = False, block: bool | None = None,
 ) -> Viewer:  # fmt: skip
     """Show a model, a simulation or a recording in the browser.
 
@@ -98,6 +98,7 @@ def view(
         device: Warp device to simulate on.
         open_browser: Open the page, where there is a display.
         run: Let the viewer step the simulation. False: you do, and call `viewer.update()`.
+        paused: Begin paused.
         block: Return only after Ctrl-C; None: unless the source is a simulation, or this is a notebook.
     """
     sim, recording, path = _opened(source, worlds, device)
@@ -108,6 +109,7 @@ def view(
     except BaseException:
         close_server(server)
         raise
+    session.paused |= paused
     if run:
         session.start()
     sys.stderr.write(greeting(viewer.url, host, viewer.port))
