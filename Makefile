@@ -8,7 +8,7 @@ DEMO   := $(VENV)/.demo
 # Packages that only carry models or peers for side-by-side tests; their own dependencies are not needed.
 CARRIERS := brax mujoco-mjx newton==1.7.0
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench docs clean
 demo: $(DEMO)
 	$(BIN)/python examples/demo.py
 
@@ -21,6 +21,10 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open build/site/index.html"
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

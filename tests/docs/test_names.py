@@ -1,0 +1,73 @@
+"""Names that pages mention exist: Kinema's, and those of MuJoCo, dm_control and Newton in the tables of equivalents."""
+
+import importlib
+import re
+
+import pytest
+
+from kinema import ModelBuilder, Simulation, mjcf
+from kinema.model import Model
+from kinema.model.mujoco_fields import data_fields, model_fields
+from kinema.solvers import SolverConvex
+from tests.docs.pages import PAGES, inline_code, name
+
+OWNERS = {
+    "sim": Simulation, "physics": mjcf.Physics, "builder": ModelBuilder, "model": Model, "solver": SolverConvex,
+}  # fmt: skip
+"""Names pages use for objects, and their classes."""
+ATTRIBUTES = {"sim": {"d", "m", "engine"}}
+THEIRS = {
+    "model.body", "model.body_mass", "model.opt", "model.attach", "model.detach",  # MuJoCo's mjModel; a document
+    "model.temperature", "model.acme", "model.mujoco", "model.xml",  # namespaces; a file
+    "physics.model", "physics.data",
+}  # fmt: skip
+PACKAGES = ("kinema", "mjcf", "resources", "mujoco", "newton", "dm_control")
+
+
+def resolve(path: str) -> object:
+    """The object a dotted name stands for."""
+    first, *rest = {"mjcf": "kinema.mjcf", "resources": "kinema.resources"}.get(path.split(".")[0], "").split(".")
+    words = [*([first, *rest] if first else []), *path.split(".")[1 if first else 0 :]]
+    found = importlib.import_module(words[0])
+    for i, word in enumerate(words[1:], 2):
+        try:
+            found = getattr(found, word)
+        except AttributeError:
+            found = importlib.import_module(".".join(words[:i]))
+    return found
+
+
+def dotted(text: str, firsts) -> list[str]:
+    return [m[0].rstrip(".") for m in re.finditer(rf"(?<![\w./@'-])(?:{'|'.join(firsts)})(?:\.[A-Za-z_]\w*)+", text)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_names_of_packages(page):
+    files = (".xml", ".npz", ".html", ".sensor", ".pid", ".mlp_actuator", ".dcmotor", ".elasticity", ".sdf")
+    wrong = []
+    for code in inline_code(page):
+        for path in dotted(code, PACKAGES):
+            if any(path.split(".")[1] == ending[1:] for ending in files):  # files, and plugins' names
+                continue
+            try:
+                resolve(path)
+            except ImportError as error:
+                wrong.append(f"{path}: {error}")
+    assert not wrong
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_methods(page):
+    fields = {*data_fields(), *model_fields()}
+    wrong = []
+    for code in inline_code(page):  # names in blocks are tried by running them
+        for path in dotted(code, OWNERS):
+            owner, member, *rest = path.split(".")
+            if f"{owner}.{member}" in THEIRS or not owner:
+                continue
+            if owner == "sim" and member in ("d", "m") and rest:
+                if rest[0] not in fields and rest[0] not in ("opt", "name"):
+                    wrong.append(path)
+            elif not hasattr(OWNERS[owner], member) and member not in ATTRIBUTES.get(owner, ()):
+                wrong.append(path)
+    assert not wrong
