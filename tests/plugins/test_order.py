@@ -134,6 +134,6 @@ def test_device_functions_stand_where_mujoco_calls_them():
     order = [
         "passive_total", "test_drag_passive_0", "test_speedometer_sensor_2", "simple_actuator",
         "dyntype_rates", "test_stepper_act_dot_1", "test_stepper_actuator_1", "limit_force", "joint_force", "cut_off",
-        "advance_activations", "advance_position", "test_drag_advance_0", "test_stepper_advance_act_1",
+        "advance_activations", "advance_joint", "advance_time", "test_drag_advance_0", "test_stepper_advance_act_1",
     ]  # fmt: skip
     assert [name for name in names if name in order] == order
