@@ -6,6 +6,8 @@ import re
 import pytest
 
 from kinema import ModelBuilder, Simulation, mjcf
+from kinema.convex.bundle import fields_of
+from kinema.convex.data import Data
 from kinema.model import Model
 from kinema.model.mujoco_fields import data_fields, model_fields
 from kinema.solvers import SolverConvex
@@ -58,7 +60,8 @@ def test_names_of_packages(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_methods(page):
-    fields = {*data_fields(), *model_fields()}
+    bundles = [fields_of(bundle.type).values() for bundle in Data.vars.values()]
+    fields = {*data_fields(), *model_fields(), *(field.name for bundle in bundles for field in bundle)}
     wrong = []
     for code in inline_code(page):  # names in blocks are tried by running them
         for path in dotted(code, OWNERS):

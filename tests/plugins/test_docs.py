@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    return re.findall(rf"```{language}[^\n]*\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
 
 @pytest.fixture
