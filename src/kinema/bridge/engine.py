@@ -22,7 +22,7 @@ from kinema.convex.contact_parameters import declare
 from kinema.convex.data import Data
 from kinema.convex.engine import Engine
 from kinema.convex.extension import NONE
-from kinema.convex.layout import ALIASES, DERIVED, Layout
+from kinema.convex.layout import ALIASES, Layout
 from kinema.convex.model import Model
 from kinema.convex.reset import initial_state
 from kinema.convex.status import BAD_STATE
@@ -72,11 +72,11 @@ class BridgeEngine(Engine):
         declare(self.layout)
 
     def _is_offered(self, field: Field) -> bool:
+        if not all(isinstance(s, int) or hasattr(self.source, s) for s in field.size):
+            return False  # of a list whose length is the convex engine's affair
         if field.kind == "data":
-            known = field.name == "status" or (field.name in data_fields() and self._has(field.name))
-            return known and all(isinstance(s, int) or hasattr(self.source, s) for s in field.size)
-        name = ALIASES.get(field.name, field.name)
-        return field.kind != "shared" and (name in model_fields() or name in DERIVED)
+            return field.name == "status" or (field.name in data_fields() and self._has(field.name))
+        return field.kind != "shared" and ALIASES.get(field.name, field.name) in model_fields()
 
     # ------------------------------------------------------------------------------------------ arrays
 
