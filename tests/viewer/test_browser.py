@@ -45,7 +45,9 @@ class Tab:
         """The 3D view, left of the panel, as (height, width, 3)."""
         from PIL import Image
 
-        data = self.page.screenshot(clip={"x": 0, "y": TOP, "width": self.width, "height": SIZE["height"] - TOP})
+        data = self.page.screenshot(
+            clip={"x": 0, "y": TOP, "width": self.width, "height": self.page.viewport_size["height"] - TOP}
+        )
         return np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
 
     def wait_for(self, seen, what: str) -> np.ndarray:
@@ -104,6 +106,8 @@ def tab(browser):
 
 def aim(viewer):
     """A camera that has the arm where neither the panel nor a notice covers it: left and below."""
+    viewer.session.options.shadows = False  # half of what a picture costs in software
+    viewer.session.stage.light()
     viewer.server.initial_camera.position = (1.6, -4.5, 1.7)
     viewer.server.initial_camera.look_at = (1.6, 0.0, 1.4)
 

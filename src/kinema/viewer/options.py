@@ -13,7 +13,7 @@ class Options:
 
     Attributes:
         groups: Visible groups of geoms, sites, tendons and skins.
-        contacts, forces, inertia, skins: Whether these are drawn.
+        contacts, forces, inertia, skins, shadows: Whether these are drawn.
         frames: "none", "body", "geom" or "site".
         grid: Draw all worlds beside each other rather than the picked one.
         spacing: Distance between worlds of the grid [m]; None: from the model's extent.
@@ -27,6 +27,7 @@ class Options:
     forces: bool = False
     inertia: bool = False
     skins: bool = True
+    shadows: bool = True
     frames: str = "none"
     grid: bool = True
     spacing: float | None = None

@@ -204,6 +204,8 @@ class Panel:
         if session.stage.skins:
             self.toggles["skins"] = box = self.gui.add_checkbox("Skins", options.skins)
             self._on(box, lambda box=box: setattr(options, "skins", box.value))
+        self.toggles["shadows"] = shadows = self.gui.add_checkbox("Shadows", options.shadows)
+        self._on(shadows, lambda: (setattr(options, "shadows", shadows.value), session.stage.light()))
         self.frames = self.gui.add_dropdown("Frames", ("none", "body", "geom", "site"), initial_value=options.frames)
         self._on(self.frames, lambda: setattr(options, "frames", self.frames.value))
         self.groups: dict[tuple[str, int], object] = {}

@@ -24,7 +24,6 @@ def open_server(host: str, port: int, *, label: str | None = None):
     except OSError as error:
         raise BuildError(f"cannot open a page at {host}:{port}: {error}; choose another port or host") from None
     server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
-    server.scene.configure_environment_map("city", environment_intensity=0.7)  # at full strength floors are too bright
     for message in (messages.ShareUrlRequest, messages.ShareUrlDisconnect):  # a tunnel through someone else's machine
         server._websock_server.unregister_handler(message)
     return server

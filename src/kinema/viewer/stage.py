@@ -58,6 +58,7 @@ class Stage:
         self.scene: Scene | None = None
         self.worlds = np.zeros(1, int)
         self.offsets = np.zeros((1, 3))
+        self._shadows = True  # as pages have it
         self._pull: tuple[np.ndarray, np.ndarray] | None = None
         self.build()
 
@@ -87,7 +88,15 @@ class Stage:
         for batch in self.scene.batches:
             self._add(batch, *placed(batch, *poses[batch.kind], self.offsets))
         self.show_background()
+        self.light()
         self.show(everything=True)
+
+    def light(self) -> None:
+        """Light the stage, with shadows where they are wanted and few worlds are drawn."""
+        wanted = self.options.shadows and len(self.worlds) < MANY
+        if wanted != self._shadows:
+            self._shadows = wanted
+            self.api.configure_default_lights(True, cast_shadow=wanted)
 
     def pick(self, world: int) -> None:
         """Draw another world in the place of the one that is drawn."""
