@@ -24,7 +24,7 @@ bench: $(STAMP)
 
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "open build/site/index.html"
+	@echo "open build/site/index.html; for the search: $(BIN)/python -m http.server -d build/site"
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -41,7 +41,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "arm.xml").write_text(ARM)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(wp.config, "log_level", wp.LOG_WARNING)  # else Warp tells what it loads among what the page prints
+    monkeypatch.setattr(wp.config, "log_level", wp.LOG_WARNING)  # Warp would tell what it loads
     modules = set(sys.modules)
     yield tmp_path
     for module in set(sys.modules) - modules:
