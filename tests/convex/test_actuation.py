@@ -34,7 +34,6 @@ ADVANCE = (
     Stage(actuation.advance_activations, over="nactuator"),
     Stage(dcmotor.advance_dcmotor, over="nactuator"),
 )
-MOMENT = ("moment_rownnz", "moment_rowadr", "moment_colind", "actuator_moment")
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +41,23 @@ def model() -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(pulled.ACTUATORS.format(integrator="Euler"))
 
 
+def moment(harness: Harness, d) -> np.ndarray:
+    """MuJoCo's actuator_moment in the engine's rows, which hold every dof that may ever matter."""
+    full = np.zeros((len(d.moment_rownnz), harness.m.nv))
+    mujoco.mju_sparse2dense(full, d.actuator_moment, d.moment_rownnz, d.moment_rowadr, d.moment_colind)
+    adr, nnz, col = (harness.read(f"moment_{name}") for name in ("rowadr", "rownnz", "colind"))
+    value = np.zeros(len(col))
+    for out in range(len(adr)):
+        entries = slice(adr[out], adr[out] + nnz[out])
+        value[entries] = full[out, col[entries]]
+    return value
+
+
 def inject(m, d) -> Harness:
     """Everything MuJoCo knows before it computes actuation."""
     harness = Harness(m)
     harness.inject(d)
-    for name in MOMENT:
-        value = np.zeros(harness.layout.arrays[name].shape[1])
-        source = getattr(d, name)
-        value[: len(source)] = source
-        harness.write(name, value)
+    harness.write("actuator_moment", moment(harness, d))
     for name in ("actuator_force", "qfrc_actuator", "act_dot"):
         harness.write(name, np.full(getattr(d, name).shape, 77.0))
     return harness
