@@ -1,12 +1,16 @@
-"""Names that pages mention exist: Kinema's, and those of MuJoCo, dm_control and Newton in the tables of equivalents."""
+"""What pages mention exists: names of Kinema, and of MuJoCo, dm_control and Newton in the tables of equivalents;
+commands with their options; files that the README links to.
+"""
 
 import importlib
 import importlib.util
 import re
+import shlex
 
 import pytest
 
 from kinema import ModelBuilder, Simulation, mjcf
+from kinema.cli.arguments import COMMANDS, parse
 from kinema.convex.bundle import fields_of
 from kinema.convex.data import Data
 from kinema.model import Model
@@ -78,3 +82,32 @@ def test_methods(page):
             elif not hasattr(OWNERS[owner], member) and member not in ATTRIBUTES.get(owner, ()):
                 wrong.append(path)
     assert not wrong
+
+
+def commands(page) -> list[str]:
+    """Every call of the command that a page shows, in blocks, indented text and prose."""
+    text = page.read_text(encoding="utf-8")
+    shown = [line.strip() for line in text.splitlines() if line.strip().startswith("kinema ")]
+    return [line.partition("  ")[0].partition("#")[0].strip() for line in shown] + [
+        code for code in inline_code(page) if code.startswith("kinema ") and "…" not in code
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_commands(page):
+    for command in commands(page):
+        words = [word for word in shlex.split(command)[1:] if word != "COMMAND"]
+        if len(words) == 1:  # only named
+            words.append("--help")
+        try:
+            known = parse(words).command
+        except SystemExit as end:
+            assert end.code == 0, command  # --help and --version
+        else:
+            assert known in COMMANDS
+
+
+def test_links_of_the_readme():
+    readme = PAGES[0]
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", readme.read_text(encoding="utf-8")):
+        assert (readme.parent / target).is_file(), target
