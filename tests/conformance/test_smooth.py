@@ -19,8 +19,6 @@ def unsupported(m: mujoco.MjModel) -> str | None:
     """What keeps a model out of the engine."""
     if m.nflex:
         return "flex is not supported"
-    if m.nplugin:
-        return "MuJoCo's binary plugins are not supported"
     if m.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
         return "the discrete integrator is not supported"
     return None
