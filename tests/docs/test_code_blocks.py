@@ -42,7 +42,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(wp.config, "log_level", wp.LOG_WARNING)  # Warp would tell what it loads
     modules = set(sys.modules)
-    yield tmp_path
+    with wp.ScopedDevice("cpu"):  # what pages print was printed there
+        yield tmp_path
     for module in set(sys.modules) - modules:
         if str(getattr(sys.modules[module], "__file__", None) or "").startswith(str(tmp_path)):
             del sys.modules[module]

@@ -1,5 +1,5 @@
 """What pages mention exists: names of Kinema, and of MuJoCo, dm_control and Newton in the tables of equivalents;
-commands with their options; files that the README links to.
+commands with their options; files that the README links to, and the measurements it repeats.
 """
 
 import importlib
@@ -111,3 +111,21 @@ def test_links_of_the_readme():
     readme = PAGES[0]
     for target in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", readme.read_text(encoding="utf-8")):
         assert (readme.parent / target).is_file(), target
+
+
+def test_numbers_of_the_readme_were_measured():
+    """Speeds stand in one row of docs/performance.md, the models that agree in docs/conformance.md."""
+    readme, performance, conformance = (
+        (PAGES[0].parent / path).read_text(encoding="utf-8").replace("**", "")
+        for path in ("README.md", "docs/performance.md", "docs/conformance.md")
+    )
+    speed = readme.partition("## Speed")[2].partition("## More")[0]
+    rows = [line.strip("| ").split(" | ") for line in speed.splitlines() if line.startswith("|")][2:]
+    assert len(rows) >= 3
+    for model, *numbers in rows:
+        measured = [line.strip("| ").split(" | ") for line in performance.splitlines() if line.startswith(f"| {model}")]
+        assert any(row[1 : 1 + len(numbers)] == numbers for row in measured), (model, numbers)
+    for share in re.findall(r"\d+ of \d+", readme):
+        assert share in conformance, share
+    on_cpu = re.search(r"at ([\d.]+) of\s+MuJoCo C", speed)[1]
+    assert re.search(rf"\| humanoid with contacts \|.*\| {re.escape(on_cpu)} \|", performance)
