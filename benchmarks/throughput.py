@@ -22,6 +22,7 @@ import warp as wp
 
 from benchmarks.plot import Figure, Panel, plot_lines
 from kinema.convex.engine import Engine
+from kinema.errors import MissingExtra
 
 TURNS = 5
 STATE = ("qpos", "qvel", "act", "ctrl", "qacc_warmstart", "mocap_pos", "mocap_quat")
@@ -178,7 +179,8 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--threads", type=int, default=2, help="CPU threads for many worlds")
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--prepare", action="store_true", help="compile the kernels of all models first, side by side")
-    parser.add_argument("--plot", action="store_true", help="draw the table into out/throughput.png")
+    parser.add_argument("--plot", action=argparse.BooleanOptionalAction, default=True,
+                        help="draw the table into out/throughput.png")  # fmt: skip
     parser.add_argument("--model", action="append", default=[], metavar="NAME=PATH")
     args = parser.parse_args(argv)
     on_cpu = wp.get_device(args.device).is_cpu
@@ -208,12 +210,15 @@ def main(argv: list[str] | None = None) -> None:
                 flush=True,
             )
     if args.plot:
-        print(f"plot: {draw(found, peer.name, args.device)}")
+        try:
+            print(f"plot: {draw(found, peer.name, args.device)}")
+        except MissingExtra as missing:
+            print(missing)
 
 
 def prepare(models: dict[str, str], counts: list[int], device: str) -> None:
     """Fill the kernel cache, one process a model."""
-    command = [sys.executable, "-m", "benchmarks", "throughput", "--device", device, "--steps", "1"]
+    command = [sys.executable, "-m", "benchmarks", "throughput", "--device", device, "--steps", "1", "--no-plot"]
     command += ["--worlds", str(min(counts))]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     started = [subprocess.Popen([*command, "--model", f"{name}={source}"], **quiet) for name, source in models.items()]
