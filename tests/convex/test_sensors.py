@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from kinema.convex import loads, sensors, velocity
+from kinema.convex.constraint.contact import want_contact
 from kinema.convex.sensors import reading
 from kinema.convex.stage import Stage
 
@@ -100,6 +101,7 @@ SCENE = """
 </mujoco>
 """
 NEEDS = (
+    Stage(want_contact, over="ncon"),
     *velocity.subtree_stages(),
     Stage(loads.body_acceleration, sweep="down"),
     Stage(loads.applied_loads, over="nbody"),

@@ -255,23 +255,20 @@ def count_contacts(count: wp.array2d(dtype=int), w: int, first: int, end: int) -
 
 
 @wp.func_native("""
+    int before = 0;
 #if defined(__CUDA_ARCH__)
     __shared__ int sums[8][32];
     sums[part][lane] = own;
     __syncthreads();
-    int before = 0;
     for (int p = 0; p < part; ++p) before += sums[p][lane];
-    return before;
 #else
-    static thread_local int sums[32];  // one thread runs the parts in turn
-    if (part == 0) sums[lane] = 0;
-    const int before = sums[lane];
-    sums[lane] += own;
-    return before;
+    const char* at = (const char*)count.data + w * (size_t)count.strides[0];
+    for (int k = 0; k < first; ++k) before += *(const int*)(at + k * (size_t)count.strides[1]);
 #endif
+    return before;
 """)
-def before_in_block(own: int, part: int, lane: int) -> int:
-    """Sum of `own` over the warps of the block before this one, lane by lane."""
+def contacts_before(count: wp.array2d(dtype=int), w: int, first: int, own: int, part: int, lane: int) -> int:
+    """Contacts of the pairs before `first`; warps of a block tell each other how many their own ranges hold."""
 
 
 GATHER = wp.constant(8)  # warps that share out the pairs of 32 worlds
@@ -295,7 +292,7 @@ def gather_contacts(nworld: int, count: wp.array2d(dtype=int), touch: Touch, pai
     own = int(0)
     if live:
         own = count_contacts(count, w, first, end)
-    k = before_in_block(own, part, lane)
+    k = contacts_before(count, w, first, own, part, lane)
     for pair in range(first, end):
         n = count[w, pair]
         for i in range(n):
