@@ -24,6 +24,7 @@ ORDER = [
     {"compile"},
     {"collide"},
     {"convex"},
+    {"adapter"},
     {"soft"},
     {"bridge"},
     {"solvers", "plugins"},
@@ -40,7 +41,7 @@ LAZY = {"plugins"}
 # Methods that lead up, inside a function only: what a user finds on a lower object and a higher layer does.
 DOORS = {
     ("model", "compile"): "ModelBuilder.add_mjcf",
-    ("model", "collide"): "Model.collide",
+    ("model", "adapter"): "Model.collide",
     ("mjcf", "physics"): "mjcf.Physics",
     ("mjcf", "compile"): "mjcf.from_urdf",
     ("simulation", "render"): "Simulation.render",

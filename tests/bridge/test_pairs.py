@@ -6,7 +6,7 @@ import pytest
 import warp as wp
 
 from kinema import CustomAttribute, CustomFrequency, ModelBuilder, ShapeConfig, SolverConvex, SolverMuJoCo
-from kinema.convex.view import view
+from kinema.adapter.view import view
 from kinema.errors import BuildError
 
 GHOST = ShapeConfig(density=1000.0, collision_group=0)  # touches nothing but what a pair names

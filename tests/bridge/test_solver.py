@@ -8,8 +8,8 @@ import pytest
 
 from kinema import ModelBuilder, ModelFlags, SolverConvex, SolverMuJoCo
 from kinema.errors import BuildError, MissingExtra
+from tests.adapter.hand_built import cartpole, double_pendulum, quadruped
 from tests.conformance.models import corpus
-from tests.convex.hand_built import cartpole, double_pendulum, quadruped
 from tests.simulation.models import ARM, LIMBS, REMEMBERING
 
 DT = 0.004

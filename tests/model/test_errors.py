@@ -225,12 +225,3 @@ def test_bodies_of_another_world_are_refused():
 def test_index_out_of_range_is_found_at_finalize():
     with pytest.raises(BuildError, match="'far' row 0 refers to body 3"):
         reference_out_of_range().finalize("cpu")
-
-
-def test_collide_says_what_is_missing(monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "kinema.collide", None)
-    model = ModelBuilder().finalize("cpu")
-    with pytest.raises(RuntimeError, match=r"kinema\.collide\.collide_model"):
-        model.collide(model.state())

@@ -5,9 +5,9 @@ import pytest
 import warp as wp
 
 from kinema import ModelBuilder, Simulation, resources
+from kinema.adapter.solver import SolverConvex
 from kinema.compile import compile_model
 from kinema.convex.engine import Engine
-from kinema.convex.solver import SolverConvex
 from kinema.errors import CompileError, PluginError
 from kinema.plugins import ActuatorInput, SensorInput, plugin
 from tests.plugins import samples  # noqa: F401 (registers plugins)

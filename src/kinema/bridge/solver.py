@@ -3,7 +3,7 @@
     solver = SolverMuJoCo(model)                       # one word away from SolverConvex(model)
     solver.step(state, state, control, None, dt)
 
-What a model means is decided in one place for all solvers (`convex/view.py`: documents as compiled, the rest lowered,
+What a model means is decided in one place for all solvers (`adapter/view.py`: documents as compiled, the rest lowered,
 contact pairs given as custom attributes); here each class of worlds becomes an MjModel and MuJoCo runs it.
 """
 
@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kinema.adapter.solver import Batch, SolverConvex
 from kinema.bridge.engine import BridgeEngine
-from kinema.convex.solver import Batch, SolverConvex
 from kinema.errors import BuildError, did_you_mean
 from kinema.model import Model, WorldClass
 

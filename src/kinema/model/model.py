@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import warp as wp
 
-from ..errors import BuildError, UnknownKey, WrongMoment, did_you_mean
+from ..errors import BuildError, UnknownKey, did_you_mean
 from . import bvh
 from .classes import WorldClass, group_worlds
 from .contacts import Contacts
@@ -222,12 +222,8 @@ class Model:
             contacts = collision_pipeline.contacts() if contacts is None else contacts
             collision_pipeline.collide(state, contacts)
             return contacts
-        try:
-            from ..collide import collide_model
-        except ImportError as problem:
-            raise WrongMoment(
-                "Model.collide() needs kinema.collide.collide_model, the collision layer, which is not installed"
-            ) from problem
+        from ..adapter.model_contacts import collide_model  # a higher layer, imported on use
+
         contacts = self.contacts() if contacts is None else contacts
         collide_model(self, state, contacts)
         return contacts

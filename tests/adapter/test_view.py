@@ -9,10 +9,10 @@ import mujoco
 import numpy as np
 import pytest
 
+from kinema.adapter.view import view
 from kinema.compile import compile_model, register_mujoco_attributes
 from kinema.compile.world_rows import LiveRows
 from kinema.convex.engine import Engine
-from kinema.convex.view import view
 from kinema.errors import BuildError
 from kinema.model import Model, ModelBuilder
 from kinema.model.mujoco_fields import model_arrays

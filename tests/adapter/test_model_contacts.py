@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import warp as wp
 
-from kinema.collide.particle_contacts import shape_distance
+from kinema.adapter.particle_contacts import shape_distance
 from kinema.compile import register_mujoco_attributes
 from kinema.model import GeoType, ModelBuilder, ShapeConfig
 from kinema.model.transform import quat_rotate, transform_mul

@@ -11,7 +11,7 @@ from kinema.compile import register_mujoco_attributes
 from kinema.errors import BuildError
 from kinema.model import ModelBuilder, ModelFlags
 from kinema.solvers import SolverConvex
-from tests.convex.hand_built import link, quadruped
+from tests.adapter.hand_built import link, quadruped
 
 DT = 0.005
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import warp as wp
 
-from kinema.collide import model_contacts, particle_contacts
-from kinema.convex import boundary
+from kinema.adapter import conventions, model_contacts, particle_contacts
 from kinema.model.transform import quat_rotate, transform_inverse, transform_mul
 
 XML = """<mujoco><compiler angle="radian"/><worldbody>
@@ -38,7 +37,7 @@ class Case:
         self.frame_p, self.frame_c = (np.stack([_pose(rng) for _ in range(3)]) for _ in range(2))
         self.placed = np.stack([_pose(rng) for _ in range(WORLDS)])
         ints = lambda v: wp.array(np.asarray(v, np.int32), dtype=int, device="cpu")  # noqa: E731
-        self.joints = boundary.Joints()
+        self.joints = conventions.Joints()
         m = self.m
         columns = {"type": m.jnt_type, "body": m.jnt_bodyid, "qpos": m.jnt_qposadr, "qvel": m.jnt_dofadr,
                    "coord": [0, 7, 11], "dof": [0, 6, 9]}  # fmt: skip
@@ -46,7 +45,7 @@ class Case:
             setattr(self.joints, name, ints(values))
         self.joints.frame_p = wp.array(self.frame_p, dtype=wp.transform, device="cpu")
         self.joints.frame_c = wp.array(self.frame_c, dtype=wp.transform, device="cpu")
-        self.places = boundary.Places()
+        self.places = conventions.Places()
         self.places.world = ints([0, 1])
         self.places.coord, self.places.dof = ints([0, m.nq]), ints([0, m.nv])
         self.places.target, self.places.body = self.places.coord, ints([0, m.nbody - 1])
@@ -65,7 +64,7 @@ class Case:
         flat = [wp.array(x.ravel(), dtype=float, device="cpu") for x in (q, qd)]
         qpos, qvel = self.two(np.zeros(self.m.nq)), self.two(np.zeros(self.m.nv))
         inputs = [self.joints, self.places, *flat, self.qpos0, self.ipos, qpos, qvel]
-        wp.launch(boundary.state_in, (WORLDS, 3), inputs, device="cpu")
+        wp.launch(conventions.state_in, (WORLDS, 3), inputs, device="cpu")
         return qpos, qvel
 
 
@@ -79,7 +78,7 @@ def test_there_and_back(case):
     qpos, qvel = case.to_mujoco(q, qd)
     back = [wp.zeros(x.size, dtype=float, device="cpu") for x in (q, qd)]
     inputs = [case.joints, case.places, qpos, qvel, case.qpos0, case.ipos, *back]
-    wp.launch(boundary.state_out, (WORLDS, 3), inputs, device="cpu")
+    wp.launch(conventions.state_out, (WORLDS, 3), inputs, device="cpu")
     found, speed = (x.numpy().reshape(WORLDS, -1) for x in back)
     for part in (slice(3, 7), slice(7, 11)):  # a quaternion and its negative are the same turn
         found[:, part] *= np.sign(np.sum(found[:, part] * q[:, part], axis=1, keepdims=True))
@@ -115,10 +114,10 @@ def test_power_is_the_same_on_both_sides(case):
     applied = case.two(np.zeros(case.m.nv))
     flat = [wp.array(x.ravel(), dtype=float, device="cpu") for x in (q, f)]
     inputs = [case.joints, case.places, *flat, case.ipos, qpos, applied]
-    wp.launch(boundary.forces_in, (WORLDS, 3), inputs, device="cpu")
+    wp.launch(conventions.forces_in, (WORLDS, 3), inputs, device="cpu")
     back = wp.zeros(f.size, dtype=float, device="cpu")
     inputs = [case.joints, case.places, qpos, case.ipos, applied, back]
-    wp.launch(boundary.actuation_out, (WORLDS, 3), inputs, device="cpu")
+    wp.launch(conventions.actuation_out, (WORLDS, 3), inputs, device="cpu")
     np.testing.assert_allclose(back.numpy().reshape(f.shape), f, atol=5e-6)
     turned = qd.astype(float)
     for part in (slice(0, 3), slice(3, 6)):  # velocities of a free joint are in X_p's frame, its force in the world's
@@ -144,7 +143,7 @@ def test_bodies_and_wrenches(case):
         rows("xpos", wp.vec3), rows("xquat", wp.vec4), rows("xipos", wp.vec3), rows("subtree_com", wp.vec3),
         rows("cvel", wp.spatial_vector), body_q, body_qd,
     ]  # fmt: skip
-    wp.launch(boundary.bodies_out, (WORLDS, n), inputs, device="cpu")
+    wp.launch(conventions.bodies_out, (WORLDS, n), inputs, device="cpu")
     poses, twists = body_q.numpy().reshape(WORLDS, n - 1, 7), body_qd.numpy().reshape(WORLDS, n - 1, 6)
     for w, d in enumerate(data):
         for b in range(1, n):
@@ -159,7 +158,7 @@ def test_bodies_and_wrenches(case):
     f = case.rng.normal(size=(WORLDS * (n - 1), 6)).astype(np.float32)
     applied = case.two(np.zeros((n, 6)), wp.spatial_vector)
     wrench = wp.array(f, dtype=wp.spatial_vector, device="cpu")
-    wp.launch(boundary.wrenches_in, (WORLDS, n), [bodies, case.places, wrench, applied], device="cpu")
+    wp.launch(conventions.wrenches_in, (WORLDS, n), [bodies, case.places, wrench, applied], device="cpu")
     power = np.sum(applied.numpy()[:, 1:] * np.stack([_twists(case.m, d) for d in data]), axis=(1, 2))
     np.testing.assert_allclose(power, np.sum(f.reshape(WORLDS, n - 1, 6) * twists, axis=(1, 2)), rtol=1e-4, atol=1e-4)
 
@@ -174,7 +173,7 @@ def _twists(m, d):
     return out
 
 
-@pytest.mark.parametrize("module", [boundary, model_contacts, particle_contacts], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [conventions, model_contacts, particle_contacts], ids=lambda m: m.__name__)
 def test_kernels_compile_for_cuda(module, tmp_path):
     wp.compile_aot_module(module, arch=90, module_dir=str(tmp_path), use_ptx=True)
     assert any(tmp_path.iterdir())

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinema.collide.shape_geoms import ShapeDocument, element, pose_attributes, text
+from kinema.adapter.shape_geoms import ShapeDocument, element, pose_attributes, text
 from kinema.compile.host_model import HostModel
 from kinema.compile.pipeline import compile_model
 from kinema.errors import BuildError

@@ -20,10 +20,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import warp as wp
 
-from kinema.collide import particle_contacts
+from kinema.adapter import particle_contacts
+from kinema.adapter.shape_geoms import COLUMNS, ShapeDocument, element
 from kinema.collide.bundles import Contacts as Found
 from kinema.collide.detect import Detector
-from kinema.collide.shape_geoms import COLUMNS, ShapeDocument, element
 from kinema.compile.host_model import HostModel
 from kinema.compile.join import join
 from kinema.compile.pipeline import compile_model

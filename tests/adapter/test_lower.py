@@ -8,11 +8,11 @@ import mujoco
 import numpy as np
 import pytest
 
-from kinema.convex import lower as lowering
-from kinema.convex.view import view
+from kinema.adapter import lower as lowering
+from kinema.adapter.view import view
 from kinema.errors import BuildError
 from kinema.model import Heightfield, JointDofConfig, Mesh, ModelBuilder, ShapeConfig
-from tests.convex.hand_built import cartpole, double_pendulum, falling_boxes, link, quadruped
+from tests.adapter.hand_built import cartpole, double_pendulum, falling_boxes, link, quadruped
 
 
 def _element(node):
@@ -28,7 +28,7 @@ def lowered(monkeypatch):
     def run(builder):
         found = []
         original = lowering.lower
-        monkeypatch.setattr("kinema.convex.view.lower", lambda parts: found.append(original(parts)) or found[-1])
+        monkeypatch.setattr("kinema.adapter.view.lower", lambda parts: found.append(original(parts)) or found[-1])
         model = builder.finalize(device="cpu")
         source = view(model, model.world_classes[0])
         text = ElementTree.tostring(_element(found[-1].document), encoding="unicode")

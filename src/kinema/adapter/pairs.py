@@ -25,7 +25,7 @@ from kinema.model import Model
 from kinema.model.mujoco_fields import model_arrays
 
 if TYPE_CHECKING:
-    from kinema.convex.view import Source
+    from kinema.adapter.view import Source
 
 DEFAULTS: Mapping[str, tuple[float, ...] | float] = {
     "dim": 3, "solref": (0.02, 1.0), "solreffriction": (0.0, 0.0), "solimp": (0.9, 0.95, 0.001, 0.5, 2.0),

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from kinema.collide.shape_geoms import COLUMNS
+from kinema.adapter.lower import Lowered, Parts, lower
+from kinema.adapter.pairs import add_pairs
+from kinema.adapter.shape_geoms import COLUMNS
 from kinema.compile.host_model import HostModel
 from kinema.compile.join import join
 from kinema.compile.rows import host_models
@@ -26,8 +28,6 @@ from kinema.compile.world_rows import (
     has_no_worlds,
     shared_shapes,
 )
-from kinema.convex.lower import Lowered, Parts, lower
-from kinema.convex.pairs import add_pairs
 from kinema.errors import BuildError
 from kinema.model import Model, WorldClass
 from kinema.model.enums import JointType

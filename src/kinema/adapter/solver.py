@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from kinema.adapter import conventions
+from kinema.adapter.core_changes import apply_changes, snapshot
+from kinema.adapter.view import Source, view
 from kinema.compile.constants import derived_constants
 from kinema.compile.rows import RUNNING, frequency, register_mujoco_attributes
 from kinema.compile.world_rows import LiveRows, WholeRows, has_no_worlds, live_block
-from kinema.convex import boundary
-from kinema.convex.core_changes import apply_changes, snapshot
 from kinema.convex.engine import Engine
 from kinema.convex.status import BAD_STATE, MEANING
-from kinema.convex.view import Source, view
 from kinema.errors import BuildError, did_you_mean
 from kinema.model import Control, Model, ModelBuilder, ModelFlags, State, WorldClass
 from kinema.model.transform import IDENTITY, quat_rotate, transform_inverse, transform_mul
@@ -193,7 +193,7 @@ class Batch:
     def _tables(self) -> None:
         host, model, source = self.source.host, self.model, self.source
         n = len(self.worlds)
-        places = boundary.Places()
+        places = conventions.Places()
         places.world = self._ints(self.worlds.worlds)
         for name, kind in (("coord", "joint_coord"), ("dof", "joint_dof"), ("body", "body")):
             setattr(places, name, self._ints(self._starts(kind)))
@@ -203,7 +203,7 @@ class Batch:
         places.xform = wp.array(self.placed.astype(np.float32), dtype=wp.transform, device=self.device)
         self.places = places
         rows = WholeRows(model) if self.whole else self.worlds.template
-        joints = boundary.Joints()
+        joints = conventions.Joints()
         core, coord, dof = source.joints.T if host.njnt else np.zeros((3, 0), int)
         columns = {"type": host.jnt_type, "body": host.jnt_bodyid, "qpos": host.jnt_qposadr, "qvel": host.jnt_dofadr,
                    "coord": coord, "dof": dof}  # fmt: skip
@@ -335,33 +335,33 @@ class Batch:
         """State and control to the engine."""
         array, host, n = self.engine.array, self.source.host, len(self.worlds)
         q, qd, ipos = state.joint_q, state.joint_qd, array("body_ipos")
-        self._launch(boundary.revive, (n,), [array("status"), int(BAD_STATE)])
+        self._launch(conventions.revive, (n,), [array("status"), int(BAD_STATE)])
         if host.njnt:
             inputs = [self.joints, self.places, q, qd, array("qpos0"), ipos, array("qpos"), array("qvel")]
-            self._launch(boundary.state_in, (n, host.njnt), inputs)
+            self._launch(conventions.state_in, (n, host.njnt), inputs)
             if self.keeps_warmstart:
                 inputs = [self.joints, self.places, state.mujoco.qacc_warmstart, array("qacc_warmstart")]
-                self._launch(boundary.warmstart_in, (n, host.njnt), inputs)
+                self._launch(conventions.warmstart_in, (n, host.njnt), inputs)
             else:
                 array("qacc_warmstart").zero_()
             if control.joint_f is not None:
                 inputs = [self.joints, self.places, q, control.joint_f, ipos, array("qpos"), array("qfrc_applied")]
-                self._launch(boundary.forces_in, (n, host.njnt), inputs)
+                self._launch(conventions.forces_in, (n, host.njnt), inputs)
         if state.body_f is not None and state.body_f.size:
             inputs = [self.bodies, self.places, state.body_f, array("xfrc_applied")]
-            self._launch(boundary.wrenches_in, (n, host.nbody), inputs)
+            self._launch(conventions.wrenches_in, (n, host.nbody), inputs)
         if host.nmocap:
             inputs = [self.bodies, array("body_mocapid"), self.places, state.body_q, array("mocap_pos"),
                       array("mocap_quat")]  # fmt: skip
-            self._launch(boundary.mocap_in, (n, host.nbody), inputs)
+            self._launch(conventions.mocap_in, (n, host.nbody), inputs)
         if host.nu:
             own = control.mujoco.ctrl if "mujoco:ctrl" in self.model.fields else self.nothing
             inputs = [self.controls, self.places, own, control.joint_target_q, control.joint_target_qd, array("ctrl")]
-            self._launch(boundary.controls_in, (n, host.nu), inputs)
+            self._launch(conventions.controls_in, (n, host.nu), inputs)
         for name, start, count in self.running:
-            self._launch(boundary.rows_in, (n, count), [start, getattr(state.mujoco, name), array(name)])
+            self._launch(conventions.rows_in, (n, count), [start, getattr(state.mujoco, name), array(name)])
         if self.keeps_time:
-            self._launch(boundary.time_in, (n,), [self.places.world, state.mujoco.time, array("time")])
+            self._launch(conventions.time_in, (n,), [self.places.world, state.mujoco.time, array("time")])
 
     def write(self, state: State) -> None:
         """The engine's state to the state, and the bodies where it puts them."""
@@ -369,23 +369,23 @@ class Batch:
         if host.njnt:
             inputs = [self.joints, self.places, array("qpos"), array("qvel"), array("qpos0"), array("body_ipos"),
                       state.joint_q, state.joint_qd]  # fmt: skip
-            self._launch(boundary.state_out, (n, host.njnt), inputs)
+            self._launch(conventions.state_out, (n, host.njnt), inputs)
             if self.keeps_warmstart:
                 inputs = [self.joints, self.places, array("qacc_warmstart"), state.mujoco.qacc_warmstart]
-                self._launch(boundary.warmstart_out, (n, host.njnt), inputs)
+                self._launch(conventions.warmstart_out, (n, host.njnt), inputs)
             if self.actuation:
                 inputs = [self.joints, self.places, array("qpos"), array("body_ipos"), array("qfrc_actuator"),
                           state.mujoco.qfrc_actuator]  # fmt: skip
-                self._launch(boundary.actuation_out, (n, host.njnt), inputs)
+                self._launch(conventions.actuation_out, (n, host.njnt), inputs)
         for name, start, count in self.running:
-            self._launch(boundary.rows_out, (n, count), [start, array(name), getattr(state.mujoco, name)])
+            self._launch(conventions.rows_out, (n, count), [start, array(name), getattr(state.mujoco, name)])
         if self.keeps_time:
-            self._launch(boundary.time_out, (n,), [self.places.world, array("time"), state.mujoco.time])
+            self._launch(conventions.time_out, (n,), [self.places.world, array("time"), state.mujoco.time])
         if state.body_q is not None and state.body_q.size:
             self.engine.motion()
             inputs = [self.bodies, array("body_rootid"), self.places, array("xpos"), array("xquat"), array("xipos"),
                       array("subtree_com"), array("cvel"), state.body_q, state.body_qd]  # fmt: skip
-            self._launch(boundary.bodies_out, (n, host.nbody), inputs)
+            self._launch(conventions.bodies_out, (n, host.nbody), inputs)
 
     def _launch(self, kernel: wp.Kernel, dim: tuple[int, ...], inputs: list) -> None:
         """Launch a kernel of the boundary; the same arrays come again and again, so launches are recorded."""

@@ -1,0 +1,9 @@
+"""Between a Newton-style Model and the engine: what its arrays mean to MuJoCo, and back.
+
+    view            one world of a Model as an object with mjModel's attributes
+    lower           hand-built parts as a document, compiled like any other
+    conventions     State and Control to qpos, qvel, ctrl and back: the only file that converts between the conventions
+    core_changes    changed core arrays, carried over to the rows of a document
+    solver          SolverConvex: step(state_in, state_out, control, contacts, dt) over engines, one a class of worlds
+    model_contacts  Model.collide: the engine's narrow phase in Newton's buffers
+"""
