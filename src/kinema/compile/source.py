@@ -11,7 +11,7 @@ from kinema import resources
 from kinema.compile.urdf import urdf_to_mjcf
 from kinema.errors import CompileError
 from kinema.mjcf import schema
-from kinema.mjcf.source import Node, expand_includes, read_xml
+from kinema.mjcf.source import Node, expand_includes, is_xml, read_xml
 from kinema.mjcf.validate import validate
 from kinema.mjcf.write import to_source
 
@@ -24,7 +24,7 @@ def load_source(source, assets: Assets = None, extra: Extra = None) -> tuple[Nod
     files = dict(assets or {})
     if isinstance(source, Node):
         return _checked(_copy(source), assets, extra), _folder(source.file), files
-    if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip().startswith("<")):
+    if isinstance(source, bytes) or (isinstance(source, str) and is_xml(source)):
         return _checked(read_xml(source), assets, extra), None, files
     if isinstance(source, str | os.PathLike):
         return *_load_file(os.fspath(source), assets, extra), files

@@ -11,6 +11,7 @@ import numpy as np
 
 from kinema.compile.host_model import KINDS
 from kinema.errors import BuildError
+from kinema.mjcf.source import is_xml
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,12 @@ def document_of(source) -> Document:
     """The document behind a source, for files that must find the model again."""
     if hasattr(source, "to_xml_string"):
         return Document(source.to_xml_string())
-    if isinstance(source, str) and source.lstrip().startswith("<"):
+    if isinstance(source, str) and is_xml(source):
         return Document(source)
     if isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in (".xml", ".mjcf", ".urdf"):
         path = Path(source)
         if path.is_file():
-            return Document(path.read_text(encoding="utf-8"), str(path.resolve()))
+            return Document(path.read_text(encoding="utf-8", errors="replace"), str(path.resolve()))
     return Document()
 
 
