@@ -17,7 +17,7 @@ ORDER = [
     {"errors"},
     {"archive"},
     {"draws"},
-    {"resources", "mjcf.source", "mjcf.schema"},
+    {"resources", "mjcf.lenient", "mjcf.source", "mjcf.schema"},
     {"mjcf"},
     {"model"},
     {"geometry", "math"},
@@ -91,7 +91,7 @@ def _absolute(node: ast.ImportFrom, package: str) -> str:
 def allowed(importer: str, imported: str, inside_function: bool) -> bool:
     """Whether a layer may import another."""
     if importer.split(".")[0] == imported.split(".")[0]:
-        return importer not in ("mjcf.source", "mjcf.schema") or RANK[imported] <= RANK[importer]
+        return importer not in ("mjcf.lenient", "mjcf.source", "mjcf.schema") or RANK[imported] <= RANK[importer]
     if inside_function and (imported in LAZY or (importer, imported) in DOORS):
         return True
     return RANK[imported] < RANK[importer]
