@@ -7,6 +7,7 @@ from kinema.simulation import Simulation
 from kinema.viewer.panel import _range, _unique
 from kinema.viewer.plots import Trace, channels
 from tests.viewer.models import ARM
+from tests.viewer.page import settle
 
 
 @pytest.fixture
@@ -41,6 +42,7 @@ def test_sliders_follow_without_giving_orders(viewer):
     sim.set_state(qpos=[0.4, -0.3, 0.1], ctrl=[0.25, 0.5])
     sim.forward()
     panel.refresh(force=True)
+    settle(viewer)
     assert panel.joints[0].value == pytest.approx(0.4, abs=1e-6)
     assert panel.controls[1].value == pytest.approx(0.5, abs=1e-6)
     sim.set_state(qpos=[0.0, 0.0, 0.0])
@@ -87,6 +89,7 @@ def test_show(viewer):
     session.options.inertia, session.options.frames = False, "none"  # chosen by a program: the page says so
     session.options.groups["geom"].add(0)
     panel.refresh(force=True)
+    settle(viewer)
     assert not panel.toggles["inertia"].value and panel.frames.value == "none" and panel.groups["geom", 0].value
 
 
@@ -100,6 +103,7 @@ def test_worlds(open_viewer):
     assert not session.options.grid and session.options.world == 2 and not session.every_world
     session.select(1, 1)  # a click
     panel.refresh(force=True)
+    settle(viewer)
     assert panel.world.value == 1
     assert "upper" in panel.status.content
     panel.grid.value = True

@@ -1,18 +1,19 @@
 """The panel of a page: everything a user can turn and press, wired to a session.
 
-Callbacks only put orders in the session's queue. What the session changes by itself (time, joints that move, a world
-that was clicked) is written back by `refresh`, a few times a second, and only where it differs.
+Whatever a user does becomes an order in the session's queue (`inputs.py`). What the session changes by itself (time,
+joints that move, a world that was clicked) is written back by `refresh`, a few times a second, and only where it differs.
 """
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from kinema.viewer.html import page_of
+from kinema.viewer.inputs import Inputs
 from kinema.viewer.names import control_names, names_of
 from kinema.viewer.plots import COLORS, Trace, channels
 from kinema.viewer.scene import GROUPS
@@ -37,7 +38,6 @@ class Panel:
 
     def __init__(self, gui, session: Session):
         self.gui, self.session = gui, session
-        self._writer: int | None = None  # thread that is writing values back
         self._refreshed = 0.0
         session.listeners.append(self.refresh)
         session.rebuilt.append(self.rebuild)
@@ -45,6 +45,7 @@ class Panel:
 
     def rebuild(self) -> None:
         """Make all controls anew, for another model."""
+        self.inputs.end()
         self.gui.reset()
         self.build()
 
@@ -52,6 +53,7 @@ class Panel:
         """Make all controls."""
         session = self.session
         self.m = session.sim.model
+        self.inputs = Inputs(session.server.get_event_loop(), session.ask)
         self.status = self.gui.add_markdown("")
         self.problem = self.gui.add_markdown("", visible=False)
         tabs = self.gui.add_tab_group()
@@ -67,44 +69,28 @@ class Panel:
 
     # ------------------------------------------------------------------------------------------ wiring
 
-    def _on(self, handle, order: Callable[[], None]) -> None:
-        """Have an order done whenever a user changes an input, but not when the panel itself does."""
-
-        def changed(event) -> None:
-            if threading.get_ident() != self._writer:
-                self.session.ask(order)
-
-        handle.on_update(changed)
-
-    def _button(self, label: str, order: Callable[[], None], **options):
+    def _button(self, label: str, order: Callable[[], object], **options):
         button = self.gui.add_button(label, **options)
-        button.on_click(lambda event: self.session.ask(order))
+        self.inputs.press(button.on_click, lambda client: order())
         return button
 
-    def _command(self, label: str, key: str, order: Callable[[], None]) -> None:
+    def _command(self, label: str, key: str, order: Callable[[], object]) -> None:
         """A command of the page's palette, with a key."""
-        self.gui.add_command(label, hotkey=key).on_trigger(lambda event: self.session.ask(order))
-
-    def _write(self, handle, value) -> None:
-        self._writer = threading.get_ident()
-        try:
-            handle.value = value
-        finally:
-            self._writer = None
+        self.inputs.press(self.gui.add_command(label, hotkey=key).on_trigger, lambda client: order())
 
     # ------------------------------------------------------------------------------------------ run
 
     def _build_run(self) -> None:
         session = self.session
         self.run = self.gui.add_checkbox("Run", not session.paused, hint="key P")
-        self._on(self.run, lambda: session.play(self.run.value))
+        self.inputs.on(self.run, session.play)
         self._command("Run or pause", "P", lambda: session.play(session.paused))
         self._button("Step", session.step_once, hint="key S")
         self._command("Step", "S", session.step_once)
         self._button("Reset", session.reset, hint="key R")
         self._command("Reset", "R", session.reset)
         self.speed = self.gui.add_dropdown("Speed", SPEEDS, initial_value="1", hint="simulated seconds a second")
-        self._on(self.speed, lambda: setattr(session, "speed", float(self.speed.value)))
+        self.inputs.on(self.speed, lambda value: setattr(session, "speed", float(value)))
         keys = names_of(self.m, "key")
         self.keyframe = None
         if keys:
@@ -121,13 +107,13 @@ class Panel:
             return
         with self.gui.add_folder("Worlds"):
             self.world = self.gui.add_slider("World", 0, worlds - 1, 1, session.options.world)
-            self._on(self.world, lambda: session.pick_world(int(self.world.value)))
+            self.inputs.on(self.world, lambda value: session.pick_world(int(value)))
             self.grid = self.gui.add_checkbox("All in a grid", session.options.grid)
             self.spacing = self.gui.add_number("Spacing", float(session.stage.spacing), min=0.0, step=0.1, hint="[m]")
             for handle in (self.grid, self.spacing):
-                self._on(handle, lambda: session.show_grid(self.grid.value, float(self.spacing.value) or None))
+                self.inputs.on(handle, lambda _: session.show_grid(self.grid.value, float(self.spacing.value) or None))
             self.every = self.gui.add_checkbox("Sliders act on all", session.every_world)
-            self._on(self.every, lambda: setattr(session, "every_world", self.every.value))
+            self.inputs.on(self.every, lambda value: setattr(session, "every_world", value))
 
     def _build_timeline(self) -> None:
         session = self.session
@@ -137,15 +123,15 @@ class Panel:
             last = max(1, len(session.timeline) - 1) if session.timeline is not None else 1
             shown = session.timeline is not None
             self.frame = self.gui.add_slider("Frame", 0, last, 1, 0, visible=shown)
-            self._on(self.frame, lambda: self._scrub())
+            self.inputs.on(self.frame, self._scrub)
             self.live = self._button("Back to the simulation", session.live, visible=False)
             self.save = self.gui.add_button("Save as a page (.html)", visible=shown)
-            self.save.on_click(lambda event: session.ask(lambda: self._send_page(event.client)))
+            self.inputs.press(self.save.on_click, self._send_page)
 
-    def _scrub(self) -> None:
+    def _scrub(self, frame: int) -> None:
         if self.session.timeline is not None:
             self.session.play(False)
-            self.session.timeline.put(int(self.frame.value))
+            self.session.timeline.put(int(frame))
 
     def _send_page(self, client) -> None:
         timeline = self.session.timeline
@@ -158,15 +144,15 @@ class Panel:
 
     def _build_move(self) -> None:
         m, session = self.m, self.session
-        self.controls: dict[int, object] = {}
-        self.joints: dict[int, object] = {}  # by address in qpos
+        self.controls: dict[int, Any] = {}
+        self.joints: dict[int, Any] = {}  # by address in qpos
         controls = np.asarray(session.sim.d.ctrl)[0]
         with self.gui.add_folder("Actuators", visible=bool(len(controls))):
             for i, name in enumerate(_unique(control_names(m))):
                 low, high = _range(m.actuator_ctrlrange[i], bool(m.actuator_ctrllimited[i]), 1.0)
                 slider = self._slider(name, low, high, float(controls[i]))
                 self.controls[i] = slider
-                self._on(slider, lambda i=i, slider=slider: session.set_control(i, float(slider.value)))
+                self.inputs.on(slider, lambda value, i=i: session.set_control(i, float(value)))
             self._button("All to zero", lambda: [session.set_control(i, 0.0) for i in self.controls])
         qpos = np.asarray(session.sim.d.qpos)[0]
         with self.gui.add_folder("Joints", visible=bool(m.njnt)):
@@ -185,7 +171,7 @@ class Panel:
     def _joint(self, label: str, address: int, low: float, high: float, value: float) -> None:
         slider = self._slider(label, low, high, value)
         self.joints[address] = slider
-        self._on(slider, lambda: self.session.set_joint(address, float(slider.value)))
+        self.inputs.on(slider, lambda value: self.session.set_joint(address, float(value)))
 
     def _slider(self, label: str, low: float, high: float, value: float):
         step = 10.0 ** np.floor(np.log10((high - low) / 200))
@@ -195,20 +181,20 @@ class Panel:
 
     def _build_show(self) -> None:
         m, session, options = self.m, self.session, self.session.options
-        self.toggles: dict[str, object] = {}
+        self.toggles: dict[str, Any] = {}
         toggles = [("Contacts", "contacts"), ("Contact forces", "forces")] if session.stage.has_contacts else []
         for label, name in [*toggles, ("Inertia", "inertia")]:
             box = self.gui.add_checkbox(label, getattr(options, name))
             self.toggles[name] = box
-            self._on(box, lambda name=name, box=box: setattr(options, name, box.value))
+            self.inputs.on(box, lambda value, name=name: setattr(options, name, value))
         if session.stage.skins:
             self.toggles["skins"] = box = self.gui.add_checkbox("Skins", options.skins)
-            self._on(box, lambda box=box: setattr(options, "skins", box.value))
+            self.inputs.on(box, lambda value: setattr(options, "skins", value))
         self.toggles["shadows"] = shadows = self.gui.add_checkbox("Shadows", options.shadows)
-        self._on(shadows, lambda: (setattr(options, "shadows", shadows.value), session.stage.light()))
+        self.inputs.on(shadows, lambda value: (setattr(options, "shadows", value), session.stage.light()))
         self.frames = self.gui.add_dropdown("Frames", ("none", "body", "geom", "site"), initial_value=options.frames)
-        self._on(self.frames, lambda: setattr(options, "frames", self.frames.value))
-        self.groups: dict[tuple[str, int], object] = {}
+        self.inputs.on(self.frames, lambda value: setattr(options, "frames", value))
+        self.groups: dict[tuple[str, int], Any] = {}
         used = {
             "geom": np.asarray(m.geom_group), "site": np.asarray(m.site_group), "tendon": np.asarray(m.tendon_group),
             "skin": np.asarray(m.skin_group),
@@ -220,15 +206,15 @@ class Panel:
                     for group in present:
                         box = self.gui.add_checkbox(f"{kind} {group}", group in options.groups[kind])
                         self.groups[kind, group] = box
-                        self._on(box, lambda kind=kind, group=group, box=box: self._show_group(kind, group, box.value))
+                        self.inputs.on(box, lambda on, kind=kind, group=group: self._show_group(kind, group, on))
         with self.gui.add_folder("Camera"):
             self.bodies = [NOBODY, *_unique(names_of(m, "body"))]
             self.follow = self.gui.add_dropdown("Follow", self.bodies, hint="a click on a body selects it")
-            self._on(self.follow, lambda: setattr(session, "follow", self._body(self.follow.value)))
+            self.inputs.on(self.follow, lambda name: setattr(session, "follow", self._body(name)))
             self._button("Follow the selected body", lambda: setattr(session, "follow", session.selected))
             cameras = _unique(names_of(m, "camera"))
             self.camera = self.gui.add_dropdown("Look through", [FREE_CAMERA, *cameras])
-            self.camera.on_update(lambda event: session.ask(lambda: self._look(event.client, cameras)))
+            self.inputs.press(self.camera.on_update, lambda client: self._look(client, cameras))
 
     def _show_group(self, kind: str, group: int, on: bool) -> None:
         groups = self.session.options.groups[kind]
@@ -291,16 +277,11 @@ class Panel:
             if trace.unseen:
                 plot.data = trace.data()
         self._refresh_run()
-        self._refresh_show()
-        self._refresh_move()
         self._refresh_text()
+        self.inputs.write(self._values())
 
     def _refresh_run(self) -> None:
         session, timeline = self.session, self.session.timeline
-        if self.run.value == session.paused:
-            self._write(self.run, not session.paused)
-        if self.world is not None and self.world.value != session.options.world:
-            self._write(self.world, session.options.world)
         recording = session.sim.recorder is not None
         shown = (
             (self.record, not recording and timeline is None), (self.stop, recording),
@@ -309,31 +290,28 @@ class Panel:
         for handle, visible in shown:
             if handle.visible != visible:
                 handle.visible = visible
-        if timeline is not None:
-            if self.frame.max != max(1, len(timeline) - 1):
-                self.frame.max = max(1, len(timeline) - 1)
-            if self.frame.value != timeline.at:
-                self._write(self.frame, timeline.at)
+        if timeline is not None and self.frame.max != max(1, len(timeline) - 1):
+            self.frame.max = max(1, len(timeline) - 1)
 
-    def _refresh_show(self) -> None:
-        options = self.session.options
+    def _values(self) -> Iterator[tuple[Any, Any]]:
+        """What each input should say."""
+        session, options = self.session, self.session.options
+        yield self.run, not session.paused
+        yield self.frames, options.frames
+        if self.world is not None:
+            yield self.world, options.world
+        if session.timeline is not None:
+            yield self.frame, session.timeline.at
         for name, box in self.toggles.items():
-            if box.value != getattr(options, name):
-                self._write(box, getattr(options, name))
-        if self.frames.value != options.frames:
-            self._write(self.frames, options.frames)
+            yield box, getattr(options, name)
         for (kind, group), box in self.groups.items():
-            if box.value != (group in options.groups[kind]):
-                self._write(box, group in options.groups[kind])
-
-    def _refresh_move(self) -> None:
-        sim, world = self.session.sim, self.session.options.world
+            yield box, group in options.groups[kind]
         for sliders, name in ((self.controls, "ctrl"), (self.joints, "qpos")):
-            values = np.asarray(sim.engine.read(name))[world]
+            values = np.asarray(session.sim.engine.read(name))[options.world]
             for index, slider in sliders.items():
                 value = float(np.clip(values[index], slider.min, slider.max))
                 if abs(value - slider.value) > slider.step:
-                    self._write(slider, value)
+                    yield slider, value
 
     def _refresh_text(self) -> None:
         session = self.session
@@ -343,7 +321,9 @@ class Panel:
             lines.append(f"frame {session.timeline.at} of {len(session.timeline)}")
         elif not session.paused and session.own_steps:
             lines.append(f"{session.factor:.2f}× real time")
-        if session.selected is not None:
+        if session.grip is not None:
+            lines.append(f"pulling {self.bodies[session.grip.body + 1]}")
+        elif session.selected is not None:
             lines.append(f"body {self.bodies[session.selected + 1]}")
         text = " · ".join(lines)
         if self.status.content != text:

@@ -64,6 +64,7 @@ class Viewer:
     def close(self) -> None:
         """End the thread and the server; raises what made the thread end by itself, if something did."""
         self.session.stop()
+        self.panel.inputs.end()
         close_server(self.server)
         failure, self.session.failure = self.session.failure, None
         if failure is not None:
