@@ -1,7 +1,9 @@
 """The page in a real Chromium: nothing from elsewhere, colours, sliders, scrubbing, and a recording from disk.
 
-Software rendering on a loaded machine is slow, so there is one browser, a small window, and generous patience; a test
-waits for what it wants to see rather than for a time.
+A test acts, waits until the page or the session says that it was done, and only then acts again; no outcome depends on
+how long anything takes. A page says that it is connected and has its panel by the panel's status line, which then tells
+the frame that is shown and the body that is pulled; the session tells what it was asked for. Software rendering on a
+loaded machine is slow, so there is one browser, a small window, and much patience, which only a failure uses up.
 """
 
 import io
@@ -50,19 +52,31 @@ class Tab:
         )
         return np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
 
-    def wait_for(self, seen, what: str, again=None) -> np.ndarray:
-        """The first picture in which something is seen; `again` is what to do once more where it is long in coming."""
+    def wait_for(self, seen, what: str) -> np.ndarray:
+        """The first picture in which something is seen."""
         until = time.time() + PATIENCE
-        patient = time.time() + PATIENCE / 4
         while time.time() < until:
             picture = self.picture()
             if seen(picture):
                 return picture
-            if again and time.time() > patient:  # a page that is still loading may lose what is typed
-                again()
-                patient = time.time() + PATIENCE / 4
             time.sleep(0.2)
         raise AssertionError(f"not seen: {what}; red {red(picture).sum()}, errors {self.errors}, said {self.said[-5:]}")
+
+    def open(self, viewer) -> np.ndarray:
+        """Open a viewer's page; the first picture with all of the arm, when the panel is there and connected."""
+        self.page.goto(viewer.url)
+        self.reads("t = 0.00 s")
+        return self.wait_for(all_there, "a red, a green and a blue thing")
+
+    def reads(self, text: str) -> None:
+        """Wait until the panel's status line says something."""
+        self.page.get_by_text(text).first.wait_for()
+
+    def type(self, label: str, value) -> None:
+        """Type a value into the field of a slider."""
+        field = self.page.locator(f"xpath=//label[.='{label}']/following::input[not(@type='hidden')][1]")
+        field.fill(str(value))
+        field.press("Enter")
 
 
 def wait_until(done, what: str) -> None:
@@ -125,8 +139,7 @@ def test_page(tab, open_viewer):
     sim = Simulation(ARM, threads=1)
     viewer = open_viewer(sim, run=True, paused=True)
     aim(viewer)
-    tab.page.goto(viewer.url)
-    before = tab.wait_for(all_there, "a red, a green and a blue thing")
+    before = tab.open(viewer)
     assert tab.errors == []
     assert any("Connected!" in line for line in tab.said)
     assert tab.requests and all(url.startswith((viewer.url, f"blob:{viewer.url}", "data:")) for url in tab.requests), (
@@ -135,30 +148,36 @@ def test_page(tab, open_viewer):
     assert red(before).sum() < 0.3 * before[..., 0].size  # a thing, not the whole view
 
     tab.page.get_by_text("Move", exact=True).click()
-    field = tab.page.locator("input[inputmode]:visible, input[type=text]:visible").nth(
-        2
-    )  # shoulder, after two actuators
-    field.fill("-1")
-    field.press("Enter")
+    tab.type("shoulder", -1)
     wait_until(lambda: abs(float(sim.d.qpos[0, 0]) + 1.0) < 0.01, "the shoulder at -1 rad")
     height = middle(blue(before))
     tab.wait_for(lambda p: blue(p).sum() > 20 and middle(blue(p)) < height - 10, "the fore arm, raised")
+    pull_up(tab, viewer, *(int(v.mean()) for v in np.nonzero(green(before))))
+    assert tab.errors == []
 
-    # pull the green ball up, with Control held
-    row, column = (int(v.mean()) for v in np.nonzero(green(before)))
-    mouse, body = tab.page.mouse, sim.model.id("body", "post")
+
+def pull_up(tab, viewer, row: int, column: int) -> None:
+    """Pull the green ball up, with Control held.
+
+    A browser merges moves of the mouse that come faster than it draws, and the move that makes a press a drag says
+    where it began and nothing else. So the next move is made when the session has taken hold.
+    """
+    session, mouse = viewer.session, tab.page.mouse
+    body = session.sim.model.id("body", "post")
     tab.page.keyboard.down("Control")
     mouse.move(column, row + TOP)
     mouse.down()
-    mouse.move(column, row + TOP - 30, steps=4)
-    wait_until(lambda: viewer.session.grip is not None, "a grip on the ball")
-    assert (viewer.session.grip.world, viewer.session.grip.body) == (0, body)
-    raised = sim.d.xpos[0, body, 2] + 0.05  # the grip comes with the press of the button, the pull with later moves
-    wait_until(lambda: viewer.session.grip.target[2] > raised, "the pull upwards")
+    mouse.move(column, row + TOP - 10)
+    wait_until(lambda: session.grip is not None, "a grip on the ball")
+    assert (session.grip.world, session.grip.body) == (0, body)
+    tab.reads("pulling post")
+    raised = session.sim.d.xpos[0, body, 2] + 0.2
+    mouse.move(column, row + TOP - 30)
+    wait_until(lambda: session.grip.target[2] > raised, "the pull upwards")
     mouse.up()
     tab.page.keyboard.up("Control")
-    wait_until(lambda: viewer.session.grip is None, "letting go")
-    assert tab.errors == []
+    wait_until(lambda: session.grip is None, "letting go")
+    tab.reads("body post")
 
 
 def test_scrubbing_changes_the_picture(tab, open_viewer):
@@ -168,18 +187,13 @@ def test_scrubbing_changes_the_picture(tab, open_viewer):
     recording = sim.stop_recording()
     viewer = open_viewer(recording, run=True)
     aim(viewer)
-    tab.page.goto(viewer.url)
-    before = tab.wait_for(all_there, "the first frame")
-    field = tab.page.locator("input[inputmode]:visible, input[type=text]:visible").last
-
-    def scrub() -> None:
-        field.fill(str(len(recording) - 1))
-        field.press("Enter")
-
-    scrub()
+    before = tab.open(viewer)
+    last = len(recording) - 1
+    tab.type("Frame", last)
+    tab.reads(f"frame {last} of {len(recording)}")
+    assert viewer.session.timeline.at == last
     height = middle(blue(before))
-    tab.wait_for(lambda p: blue(p).sum() > 20 and middle(blue(p)) > height + 10, "the fore arm, fallen", scrub)
-    assert viewer.session.timeline.at == len(recording) - 1
+    tab.wait_for(lambda p: blue(p).sum() > 20 and middle(blue(p)) > height + 10, "the fore arm, fallen")
     assert tab.errors == []
 
 

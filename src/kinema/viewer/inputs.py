@@ -1,8 +1,8 @@
 """Inputs that a page and the session both write, so that neither loses the other's word.
 
-A page's change reaches the server's event loop, which stores the value and calls back in one go. So the value of an order
-is taken right there, and what the session writes back it writes on that loop too, where it cannot come between the two.
-And nothing is written back to an input while an order of its own waits: until that is obeyed the session is of
+A page's change reaches the server's event loop, which stores the value and calls back in one go. So the value of an
+order is taken right there, and what the session writes back it writes on that loop too, where it cannot come between
+the two. And nothing is written back to an input while an order of its own waits: until that is obeyed the session is of
 yesterday, and its word would undo the user's.
 
     page    ──value──►  event loop  ──order(value)──►  session      in the order in which a user acted

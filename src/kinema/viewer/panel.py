@@ -1,7 +1,7 @@
 """The panel of a page: everything a user can turn and press, wired to a session.
 
 Whatever a user does becomes an order in the session's queue (`inputs.py`). What the session changes by itself (time,
-joints that move, a world that was clicked) is written back by `refresh`, a few times a second, and only where it differs.
+joints that move, a world that was clicked) is written back by `refresh`, a few times a second, and where it differs.
 """
 
 from __future__ import annotations
