@@ -32,6 +32,7 @@ from kinema.collide.sweep import bundle as sweep_bundle
 from kinema.collide.sweep import plan as sweep_plan
 from kinema.collide.table import FAMILIES, GeomType, PairFunction, function_mask, uses_native
 from kinema.errors import BuildError
+from kinema.math.touches import touches
 
 OVERFLOW_CONTACTS = 1  # bit of Contacts.status
 
@@ -250,6 +251,7 @@ def pair_kernel(build: Build):
     for (int k = first; k < end; ++k) sum += *(const int*)(at + k * (size_t)count.strides[1]);
     return sum;
 """)
+@touches(reads="count[w]")
 def count_contacts(count: wp.array2d(dtype=int), w: int, first: int, end: int) -> int:
     """Contacts of a range of pairs of one world."""
 
@@ -267,6 +269,7 @@ def count_contacts(count: wp.array2d(dtype=int), w: int, first: int, end: int) -
 #endif
     return before;
 """)
+@touches(reads="count[w]")
 def contacts_before(count: wp.array2d(dtype=int), w: int, first: int, own: int, part: int, lane: int) -> int:
     """Contacts of the pairs before `first`; warps of a block tell each other how many their own ranges hold."""
 

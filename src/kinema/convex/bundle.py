@@ -70,6 +70,7 @@ def shared(*size: str | int, dtype: type = int) -> Field:
 PER_WORLD = ()  # size of a field with one element a world
 
 _declared: dict[int, dict[str, Field]] = {}
+_same: dict[tuple[int, str], str] = {}
 
 
 def per_world(dtype: type = float, kind: str = "data") -> Field:
@@ -113,6 +114,17 @@ def adopt(struct, prefix: str, size: str, shared: Collection[str] = ()):
 def fields_of(struct) -> dict[str, Field]:
     """The declared arrays of a bundle, by attribute name."""
     return _declared.get(id(struct), {})
+
+
+def same(struct, **names: str) -> None:
+    """Say that arrays of a struct declared elsewhere are arrays of bundles: attribute -> name."""
+    _same.update({(id(struct), attribute): name for attribute, name in names.items()})
+
+
+def array_name(struct, attribute: str) -> str:
+    """The one name of an array, whichever struct holds it: MuJoCo's, or the struct's and the attribute's."""
+    known = fields_of(struct).get(attribute)
+    return known.name if known else _same.get((id(struct), attribute), f"{struct.key}.{attribute}")
 
 
 def _resolved(prefix: str, name: str, field: Field) -> Field:

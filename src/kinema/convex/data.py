@@ -8,8 +8,8 @@ Names follow mjData. Arrays MuJoCo does not have say their size here.
 
 import warp as wp
 
-from kinema.collide.bundles import Contacts
-from kinema.convex.bundle import adopt, bundle, data, per_world, shared, vec10
+from kinema.collide.bundles import Contacts, Geoms
+from kinema.convex.bundle import adopt, bundle, data, per_world, same, shared, vec10
 
 
 @bundle()
@@ -240,6 +240,7 @@ class Readings:
 
 
 adopt(Contacts, "contact_", "nconmax", shared=("status",))
+same(Geoms, xpos="geom_xpos", xmat="geom_xmat")
 
 
 @wp.struct

@@ -12,6 +12,7 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
+from kinema.math.touches import touches
 
 FACTOR_ROWS = """
     const float* S = (const float*)((const char*)source.data + w * (size_t)source.strides[0]);
@@ -56,6 +57,7 @@ FACTOR_ROWS = """
 
 
 @wp.func_native(FACTOR_ROWS)
+@touches(reads="source[w] shift[w] mat[w] rownnz rowadr colind", writes="mat[w] diaginv[w]")
 def factor_rows(
     source: wp.array2d(dtype=float),
     shift: wp.array2d(dtype=float),
@@ -104,6 +106,7 @@ SOLVE_ROWS = """
 
 
 @wp.func_native(SOLVE_ROWS)
+@touches(reads="x[w] mat[w] diaginv[w] rownnz rowadr colind", writes="x[w]")
 def solve_rows(
     x: wp.array2d(dtype=float),
     mat: wp.array2d(dtype=float),

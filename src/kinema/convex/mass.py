@@ -13,6 +13,7 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.math.spatial import inertia_mul
 from kinema.math.store import put
+from kinema.math.touches import touches
 
 TRN_JOINT, TRN_JOINTINPARENT, TRN_TENDON = wp.constant(0), wp.constant(1), wp.constant(3)
 
@@ -66,6 +67,7 @@ PROJECT = """
 
 
 @wp.func_native(PROJECT)
+@touches(reads="cdof[w] colind", writes="mat[w]")
 def project(
     mat: wp.array2d(dtype=float),
     cdof: wp.array2d(dtype=wp.spatial_vector),

@@ -21,6 +21,7 @@ from functools import cache
 
 import warp as wp
 
+from kinema.convex.access import ANYTHING, Access, access
 from kinema.convex.counts import COUNTS
 from kinema.convex.data import Data
 from kinema.convex.model import Model
@@ -56,6 +57,7 @@ class Stage:
         blocks: Blocks of lane groups a CUDA multiprocessor is to hold at least: bounds the registers. 0: no bound.
         once: Not repeated by the intermediate evaluations of a Runge-Kutta step: sensors, energy.
         launch: Instead of a function, something on the host that launches kernels of its own: launch(m, d).
+        touches: What `launch` reads and writes; None: it may be anything.
     """
 
     func: wp.Function | None
@@ -71,6 +73,14 @@ class Stage:
     alone: bool = False
     blocks: int = 0
     launch: Callable[[Model, Data], None] | None = None
+    touches: Access | None = None
+
+    @property
+    def access(self) -> Access:
+        """What it reads and writes."""
+        if self.func is None:
+            return self.touches or ANYTHING
+        return access(self.func)
 
     @property
     def is_cohort(self) -> bool:

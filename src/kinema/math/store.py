@@ -10,6 +10,8 @@ Where the lanes are not all there, or not neighbours, and on the CPU, `put(a, w,
 
 import warp as wp
 
+from kinema.math.touches import touches
+
 vec10 = wp.types.vector(length=10, dtype=float)
 WARPS = 16  # of a block, at most
 
@@ -63,24 +65,29 @@ def tile() -> wp.uint64:
 
 
 @wp.func_native(TOGETHER)
+@touches(writes="a[w, i]")
 def _put_vec3(tile: wp.uint64, a: wp.array2d(dtype=wp.vec3), w: int, i: int, value: wp.vec3): ...
 
 
 @wp.func_native(TOGETHER)
+@touches(writes="a[w, i]")
 def _put_mat33(tile: wp.uint64, a: wp.array2d(dtype=wp.mat33), w: int, i: int, value: wp.mat33): ...
 
 
 @wp.func_native(TOGETHER)
+@touches(writes="a[w, i]")
 def _put_spatial_vector(
     tile: wp.uint64, a: wp.array2d(dtype=wp.spatial_vector), w: int, i: int, value: wp.spatial_vector
 ): ...
 
 
 @wp.func_native(TOGETHER)
+@touches(writes="a[w, i]")
 def _put_vec10(tile: wp.uint64, a: wp.array2d(dtype=vec10), w: int, i: int, value: vec10): ...
 
 
 @wp.func_native(ALIGNED)
+@touches(writes="a[w, i]")
 def put(a: wp.array2d(dtype=wp.vec4), w: int, i: int, value: wp.vec4): ...
 
 

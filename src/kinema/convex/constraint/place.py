@@ -13,6 +13,7 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.status import ROW_OVERFLOW
+from kinema.math.touches import touches
 
 PLACE = """
     const char* in = (const char*)want.data + w * (size_t)want.strides[0];
@@ -34,6 +35,7 @@ PLACE = """
 
 
 @wp.func_native(PLACE)
+@touches(reads="want[w]", writes="start[w]")
 def place(
     want: wp.array2d(dtype=int), start: wp.array2d(dtype=int), w: int, begin: int, end: int, first: int, room: int
 ) -> wp.vec2i:

@@ -9,6 +9,7 @@ import warp as wp
 from scipy.spatial import ConvexHull
 
 from kinema.compile import pose
+from kinema.convex.access import access
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.sensors.zone import watched_point
@@ -65,4 +66,4 @@ def stage(m, device: wp.Device, nworld: int) -> Stage:
     def launch(m: Model, d: Data) -> None:
         wp.launch(inside_hulls, (nworld, len(sensors)), [m, d, *arrays], device=device)
 
-    return Stage(None, launch=launch)
+    return Stage(None, launch=launch, touches=access(inside_hulls))

@@ -16,6 +16,7 @@ import warp as wp
 
 from kinema.collide.precision import real, vec3r
 from kinema.collide.sdf import SDF, Fields, primitive_distance
+from kinema.convex.access import access
 from kinema.convex.data import Data
 from kinema.convex.jacobian import point_motion
 from kinema.convex.model import Model
@@ -149,4 +150,4 @@ def stage(m, device: wp.Device, nworld: int, fields: Fields | None) -> Stage:
         wp.launch(find_touched, (nworld, taxels.sensor.shape[0]), [m, d, taxels], device=device)
         wp.launch(kernel, (nworld, taxels.owner.shape[0]), [m, d, taxels], device=device)
 
-    return Stage(None, launch=launch)
+    return Stage(None, launch=launch, touches=access(find_touched) | access(kernel))

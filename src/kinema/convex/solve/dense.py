@@ -18,6 +18,7 @@ from kinema.convex.passive import DISABLE_DAMPER, damping_slope, joint_damping
 from kinema.convex.solve.native import source
 from kinema.convex.solve.primal import SMALL, WARPS
 from kinema.convex.stage import Stage
+from kinema.math.touches import touches
 
 
 def fits(nv: int) -> bool:
@@ -28,6 +29,7 @@ def fits(nv: int) -> bool:
 @cache
 def _solve(columns: int) -> wp.Function:
     @wp.func_native(source("mass_solve.cpp", COLUMNS=columns, WARPS=WARPS))
+    @touches(reads="mat[w] shift[w] b[w] rownnz rowadr colind", writes="x[w]")
     def mass_solve(
         mat: wp.array2d(dtype=float), shift: wp.array2d(dtype=float), shifted: bool, b: wp.array2d(dtype=float),
         x: wp.array2d(dtype=float), rownnz: wp.array(dtype=int), rowadr: wp.array(dtype=int),

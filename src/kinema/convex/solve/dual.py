@@ -6,9 +6,16 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.convex.solve.native import source
+from kinema.convex.solve.native import MASS, RESULT, ROWS, source
+from kinema.math.touches import touches
 
 PGS = 0  # of mjtSolver
+
+READS = f"""
+    {ROWS} {MASS} m.opt.meaninertia[w] d.crow.address[w] d.inertia.qLD[w] d.inertia.qLDiagInv[w] d.frc.qacc_smooth[w]
+"""
+SCRATCH = "d.dual.B[w] d.dual.block[w] d.solver.Jaref[w] d.solver.acc[w]"
+MOMENTUM = "d.dual.ahead[w] d.dual.order[w] d.solver.Jv[w]"
 
 
 def is_dual(m) -> bool:
@@ -27,6 +34,10 @@ def projected_gauss_seidel() -> wp.Function:
     """Forces of all rows by projected Gauss-Seidel."""
 
     @wp.func_native(source("dual.cpp", PGS=1))
+    @touches(
+        reads=f"{READS} {SCRATCH} {MOMENTUM} d.efc.D[w] d.state.qacc_warmstart[w] m.opt.tolerance[w]",
+        writes=f"{RESULT} {SCRATCH} {MOMENTUM}",
+    )
     def projected_gauss_seidel(m: Model, d: Data, w: int, lane: int): ...
 
     return projected_gauss_seidel
@@ -37,6 +48,10 @@ def noslip() -> wp.Function:
     """Friction forces once more, without regularization."""
 
     @wp.func_native(source("dual.cpp", PGS=0))
+    @touches(
+        reads=f"{READS} {SCRATCH} d.solver.niter[w] m.opt.noslip_tolerance[w]",
+        writes=f"{RESULT} {SCRATCH}",
+    )
     def noslip(m: Model, d: Data, w: int, lane: int): ...
 
     return noslip

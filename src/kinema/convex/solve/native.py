@@ -6,6 +6,19 @@
 import re
 from importlib.resources import files
 
+ROWS = """
+    d.efc.nefc[w] d.efc.ne[w] d.efc.nf[w] d.efc.J[w] d.efc.R[w] d.efc.frictionloss[w] d.efc.type[w] d.efc.id[w]
+    d.efc.trees[w] d.efc.force[w] d.efc.state[w] d.efc.aref[w] d.crow.mu[w] d.con.dim[w] d.con.friction[w]
+    m.tree.dofadr m.tree.dofnum
+"""
+"""What every solver reads of the constraint rows, as `touches` has it: lanes.cpp, rows.cpp."""
+
+RESULT = "d.efc.force[w] d.efc.state[w] d.frc.qacc[w] d.frc.qfrc_constraint[w] d.solver.niter[w]"
+"""What every solver gives."""
+
+MASS = "m.dof.M_rowadr m.dof.M_rownnz m.dof.M_colind"
+"""Where the entries of the mass matrix and of its factor are."""
+
 _INCLUDE = re.compile(r'^#include "(\w+\.cpp)"$', re.MULTILINE)
 
 

@@ -1,0 +1,143 @@
+"""What native functions say that they touch is what their C++ names."""
+
+import re
+
+import pytest
+import warp as wp
+
+from kinema.collide import detect
+from kinema.convex import factor, mass
+from kinema.convex.constraint import place
+from kinema.convex.data import Data
+from kinema.convex.model import Model
+from kinema.convex.reader import is_array
+from kinema.convex.solve import dense, dual, primal
+from kinema.math.touches import declared
+
+DIRECTIVE = re.compile(r"^\s*#\s*(if|elif|else|endif|define|undef)\b(.*)$")
+
+
+def compiled(text: str, *, cuda: bool) -> str:
+    """The text a compiler sees, conditions decided; macros with arguments stay as they are."""
+    values = {"__CUDA_ARCH__": 900} if cuda else {}
+    taken: list[tuple[bool, bool]] = []  # is this branch read, was one before
+    lines = []
+    for line in re.sub(r"//.*", "", text).splitlines():
+        found = DIRECTIVE.match(line)
+        alive = all(now for now, _ in taken)
+        if not found:
+            lines += [line] * alive
+            continue
+        word, rest = found.groups()
+        if word == "if":
+            now = alive and truth(rest, values)
+            taken.append((now, now))
+        elif word in ("elif", "else"):
+            _, before = taken.pop()
+            alive = all(now for now, _ in taken)
+            now = alive and not before and (word == "else" or truth(rest, values))
+            taken.append((now, before or now))
+        elif word == "endif":
+            taken.pop()
+        elif alive and (name := re.match(r"\s*(\w+)\b(?!\()\s*(.*)$", rest)):
+            values.pop(name[1], None)
+            if word == "define" and name[2].isdigit():
+                values[name[1]] = int(name[2])
+            elif word == "define":
+                lines.append(name[2])
+    return "\n".join(lines)
+
+
+def truth(condition: str, values: dict[str, int]) -> bool:
+    text = re.sub(r"defined\((\w+)\)", lambda name: str(int(name[1] in values)), condition)
+    text = text.replace("&&", " and ").replace("||", " or ")
+    text = re.sub(r"!(?!=)", " not ", text)
+    return bool(eval(text, {"__builtins__": {}}, values | {"__clang__": 0}))
+
+
+def named(function: wp.Function, text: str) -> tuple[set[str], set[str], set[str]]:
+    """The arrays that C++ surely reads, that it writes, and those it does so by a pointer, which it may read through.
+
+    Written is what is assigned to, and what a pointer that is not const points to; the rest is read.
+    """
+    arrays = {name: kind for name, kind in function.input_types.items() if is_array(kind)}
+    words = [rf"(?<![.\w]){name}\b(?:\.data\b)?" for name in arrays]
+    if any(kind is Model or kind is Data for kind in function.input_types.values()):
+        words = [r"\b[md]\.\w+\.\w+"]
+    reads, writes, pointed = set(), set(), set()
+    for word in words:
+        for found in re.finditer(word, text):
+            path = found[0].removesuffix(".data")
+            if not leads_to_array(function, path):
+                continue
+            statement = text[max(text.rfind(c, 0, found.start()) for c in ";{}") + 1 : found.end() + 60]
+            before = text[: found.start()]
+            after = text[found.end() :]
+            opening = re.search(r"(KN_AT|KN_ROW|wp::index)\([\w, ]*$", before)
+            assigned = False
+            if opening:  # an element, or a row: what follows its closing parenthesis decides
+                rest = closing(after)
+                assigned = bool(re.match(r"\s*(\[[^\]]*\])?\s*[-+*/|&]?=(?!=)", rest))
+            if re.match(r"^\s*\.strides|^\s*\.shape", after):
+                continue
+            line = statement.strip()
+            is_pointer = re.match(r"^(const )?(\w+)\s*\*\s*(__restrict__ )?\w+ = ", line) or re.match(
+                r"^(const )?auto\s*\*\s*\w+ = ", line
+            )
+            if assigned:
+                writes.add(path)
+                reads |= {path} if re.match(r"\s*(\[[^\]]*\])?\s*[-+*/|&]=", closing(after)) else set()
+            elif is_pointer and not line.startswith("const"):
+                writes.add(path)
+                pointed.add(path)
+            else:
+                reads.add(path)
+    return reads, writes, pointed
+
+
+def closing(text: str) -> str:
+    """What follows the parenthesis that is open."""
+    depth = 1
+    for k, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        if depth == 0:
+            return text[k + 1 :]
+    return ""
+
+
+def leads_to_array(function: wp.Function, path: str) -> bool:
+    root, *steps = path.split(".")
+    kind = function.input_types[root]
+    for step in steps:
+        kind = kind.vars[step].type
+    return is_array(kind)
+
+
+FUNCTIONS = {
+    "newton": primal.newton(27),
+    "newton, any size": primal.newton(40),
+    "conjugate gradients": primal.conjugate_gradient(),
+    "projected Gauss-Seidel": dual.projected_gauss_seidel(),
+    "noslip": dual.noslip(),
+    "mass solve": dense._solve(28),
+    "factor": factor.factor_rows,
+    "solve": factor.solve_rows,
+    "project": mass.project,
+    "place": place.place,
+    "count": detect.count_contacts,
+    "before": detect.contacts_before,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_declarations_name_what_the_code_names(name):
+    function = FUNCTIONS[name]
+    said = declared(function.func)
+    reads, writes, pointed = set(), set(), set()
+    for cuda in (False, True):
+        found = named(function, compiled(function.native_snippet, cuda=cuda))
+        for kept, more in zip((reads, writes, pointed), found, strict=True):
+            kept |= more
+    told = {".".join(word.path) for word in said.reads}
+    assert reads <= told <= reads | pointed
+    assert {".".join(word.path) for word in said.writes} == writes
