@@ -251,9 +251,11 @@ def pair_kernel(build: Build):
     for (int k = first; k < end; ++k) sum += *(const int*)(at + k * (size_t)count.strides[1]);
     return sum;
 """)
-@touches(reads="count[w]")
 def count_contacts(count: wp.array2d(dtype=int), w: int, first: int, end: int) -> int:
     """Contacts of a range of pairs of one world."""
+
+
+touches(reads="count[w]")(count_contacts.func)
 
 
 @wp.func_native("""
@@ -269,9 +271,11 @@ def count_contacts(count: wp.array2d(dtype=int), w: int, first: int, end: int) -
 #endif
     return before;
 """)
-@touches(reads="count[w]")
 def contacts_before(count: wp.array2d(dtype=int), w: int, first: int, own: int, part: int, lane: int) -> int:
     """Contacts of the pairs before `first`; warps of a block tell each other how many their own ranges hold."""
+
+
+touches(reads="count[w]")(contacts_before.func)
 
 
 GATHER = wp.constant(8)  # warps that share out the pairs of 32 worlds

@@ -42,7 +42,11 @@ class Declaration:
 
 
 def touches(reads: str = "", writes: str = "") -> Callable:
-    """Say what a native function reads and writes; goes under `wp.func_native`."""
+    """Say what a native function reads and writes; goes under `wp.func_native`.
+
+    Warp takes a return type only from a function with a single decorator: of one that returns something, say it
+    afterwards, `touches(...)(function.func)`.
+    """
     declaration = Declaration(_parse(reads), _parse(writes))
 
     def mark(function: Callable) -> Callable:

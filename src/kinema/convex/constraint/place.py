@@ -35,7 +35,6 @@ PLACE = """
 
 
 @wp.func_native(PLACE)
-@touches(reads="want[w]", writes="start[w]")
 def place(
     want: wp.array2d(dtype=int), start: wp.array2d(dtype=int), w: int, begin: int, end: int, first: int, room: int
 ) -> wp.vec2i:
@@ -44,6 +43,9 @@ def place(
     Returns the row after the last one, and how many rows found no room. Eight slots are read before any is written: a
     thread that waits for one read at a time is slow on CUDA.
     """
+
+
+touches(reads="want[w]", writes="start[w]")(place.func)
 
 
 @wp.func
