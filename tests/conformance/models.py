@@ -1,35 +1,65 @@
-"""The corpus: every MJCF file that comes with the installed packages or lies beside the project, if MuJoCo loads it."""
+"""The corpus: every MJCF file that comes with the installed packages or lies beside the project, if MuJoCo loads it.
+
+It can also come packed (pack.py): compiled models and their states in a folder, for machines without those packages.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import mujoco
+import numpy as np
+
+from .states import Case, find_case
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("dm_control", "gymnasium", "mujoco_warp", "mujoco", "brax", "newton")
 """Packages that carry models; mujoco_mjx installs into mujoco."""
 SHARED = ROOT.parent / "shared" / "models"
+INDEX = "index.json"
+LARGEST = 400
+"""Dofs of the models whose dynamics are compared: larger ones take long and show nothing new."""
 
 
 @dataclass(frozen=True)
 class ModelFile:
-    """One model of the corpus: a short name, and where it is."""
+    """One model of the corpus.
+
+    Attributes:
+        name: A short name.
+        path: Where it is: MJCF, or compiled.
+        states: Where its states are, if they are known already.
+        recipe: Tells apart what kernels it needs; empty: unknown.
+        nv: Number of dofs; -1: unknown before it is loaded.
+    """
 
     name: str
     path: Path
+    states: Path | None = None
+    recipe: str = ""
+    nv: int = -1
 
     def load(self) -> mujoco.MjModel:
         """MuJoCo's compiled model, kept for the session."""
         return _load(str(self.path))
 
+    def case(self) -> Case:
+        """The states to compare it in."""
+        if self.states is None:
+            return find_case(self.load())
+        with np.load(self.states) as file:
+            return Case(list(file["forward"]), list(file["rollout"]))
+
 
 @cache
 def _load(path: str) -> mujoco.MjModel:
+    if path.endswith(".mjb"):
+        return mujoco.MjModel.from_binary_path(path)
     return mujoco.MjModel.from_xml_path(path)
 
 
@@ -55,3 +85,25 @@ def corpus() -> list[ModelFile]:
                 continue
             found[model.name] = model
     return list(found.values())
+
+
+def packed(folder: Path) -> list[ModelFile]:
+    """The models of a packed corpus."""
+    rows = json.loads((folder / INDEX).read_text())["models"]
+    return [
+        ModelFile(row["name"], folder / row["model"], folder / row["states"], row["recipe"], row["nv"]) for row in rows
+    ]
+
+
+def unsupported(m: mujoco.MjModel) -> str | None:
+    """What keeps a model out of the engine."""
+    if m.nflex:
+        return "flex is not supported"
+    if m.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
+        return "the discrete integrator is not supported"
+    return None
+
+
+def in_scope(model: ModelFile) -> bool:
+    """Is it small enough for its dynamics to be compared?"""
+    return (model.nv if model.nv >= 0 else model.load().nv) <= LARGEST

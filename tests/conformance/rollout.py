@@ -10,7 +10,8 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from .dynamics import rounded
+from kinema.cli.oracle import rounded
+
 from .staged import StagedEngine
 
 STATES, NOISE, TRIALS = 3, 1e-6, 3

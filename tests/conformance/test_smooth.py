@@ -7,21 +7,11 @@ import os
 import mujoco
 import pytest
 
-from .models import SHARED, corpus
+from .models import LARGEST, SHARED, corpus, unsupported
 from .report import Baseline, print_table, section, write_section
 from .rollout import disagreements, smooth
 
 GOAL = 0.95
-LARGEST = 400  # dofs: larger ones take long and show nothing new
-
-
-def unsupported(m: mujoco.MjModel) -> str | None:
-    """What keeps a model out of the engine."""
-    if m.nflex:
-        return "flex is not supported"
-    if m.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
-        return "the discrete integrator is not supported"
-    return None
 
 
 @pytest.mark.slow

@@ -1,10 +1,11 @@
 """A model in Kinema beside the same model in MuJoCo: the largest difference of every field, and where it is.
 
-    allowed = rtol x scale + 3 x how far MuJoCo's own answer moves when the state is disturbed by 1e-6
+    allowed = rtol x scale + 3 x how far MuJoCo's own answer moves under noise of float32's size (oracle.py)
 
-Scale is the largest number of the field. rtol is 1e-4 for the compiled model and kinematics, 1e-3 for forces, 2e-3 for
-accelerations without constraints, 5e-3 for what contacts and the solver decide; after n steps 1e-4 n, at most 1e-2.
-Integers must be equal. What the solver decides may match MuJoCo at the model's own iterations or at convergence.
+What moves too far to be judged is not compared, and said to be so. Scale is the largest number of the field, or of the
+terms that cancel in it. rtol is 1e-4 for the compiled model and kinematics, 1e-3 for forces, 2e-3 for accelerations
+without constraints, 5e-3 for what contacts and the solver decide; after n steps 1e-4 n, at most 1e-2. Integers must be
+equal. What the solver decides may match MuJoCo at the model's own iterations or at convergence.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from kinema.model.mujoco_fields import Field, model_fields
 
 OK, DIFFERS, NOT_COMPARED = "ok", "differs", "not compared"
 
-RTOL_COMPILE, RTOL_INVERSE, FLOOR = 1e-4, 2e-3, 1e-9
+RTOL_COMPILE, RTOL_INVERSE, FLOOR = 1e-4, 2e-3, oracle.FLOOR
 INVERSE = ("invweight0", "dof_M0", "actuator_acc0")  # an inverse of M enters
 SKIP = ("nbuffer", "signature", "mesh_graph", "mesh_extrema")
 """Bytes of MuJoCo's own copy, a hash, and the order of hull vertices, which means nothing."""
@@ -37,6 +38,7 @@ FORCES = (
 SMOOTH = {**dict.fromkeys(KINEMATICS, 1e-4), **dict.fromkeys(FORCES, 1e-3), "qacc_smooth": 2e-3}
 RTOL_CONTACT = 5e-3
 COUNTS = ("ncon", "ne", "nf", "nl", "nefc")
+PLACES = ("dist", "pos", "frame")
 CONTACT_PARAMETERS = ("includemargin", "friction", "solref", "solreffriction", "solimp", "dim")
 
 
@@ -174,51 +176,60 @@ class Beside:
 
     def _smooth(self, world: int, mine: dict, answer: oracle.Answer) -> Iterator[Difference]:
         d = answer.d
-        sums = [np.abs(getattr(d, name)).max(initial=0.0) for name in FORCES if name.startswith("qfrc_")]
-        terms = max(1e-3, *sums)  # forces that cancel are judged by the terms
         for name, rtol in SMOOTH.items():
             wanted = np.asarray(getattr(d, name))
             if name not in mine or not wanted.size:
                 continue
-            least = terms if name.startswith("qfrc_") else 1e-2 if name in KINEMATICS else 0.0
-            allowed = rtol * max(least, float(np.abs(wanted).max())) + 3 * answer.slack(name) + FLOOR
-            yield largest("forward", name, mine[name], wanted, allowed=allowed, where=self._where(world, name))
+            least = 1e-2 if name in KINEMATICS else 0.0
+            tolerance = rtol * max(least, oracle.natural_scale(self.m, d, name))
+            yield self._judged(world, name, mine[name], [(wanted, answer.slack(name))], tolerance)
+
+    def _judged(self, world: int, name: str, ours, answers, tolerance: float, where=None) -> Difference:
+        """The difference from the nearest of MuJoCo's answers that noise leaves where they are.
+
+        Args:
+            world: Number of the world.
+            name: The field.
+            ours: Kinema's numbers.
+            answers: Answers that are as good, each with how far noise moves it.
+            tolerance: What would be allowed without noise.
+            where: Names the element at an index; None: the field's own.
+        """
+        doubts = [oracle.doubt(slack, tolerance) for _, slack in answers]
+        if all(doubts):
+            why = doubts[0] + self._world(world)
+            return Difference("forward", name, 0.0, np.inf, np.nan, np.nan, why, NOT_COMPARED)
+        judged = [
+            largest("forward", name, ours, wanted, allowed=tolerance + 3 * slack + FLOOR,
+                    where=where or self._where(world, name))
+            for (wanted, slack), doubt in zip(answers, doubts, strict=True) if not doubt
+        ]  # fmt: skip
+        return min(judged, key=lambda found: found.excess)
 
     def _contacts(self, world: int, mine: dict, answer: oracle.Answer) -> Iterator[Difference]:
         d = answer.d
         for name in COUNTS:
             ours, theirs = int(mine[name]), int(getattr(d, name))
-            same = ours == theirs or ours in {int(getattr(o, name)) for o in answer.near}
             where = "" if ours == theirs else (self._odd_pairs(mine, d) if name == "ncon" else "") + self._world(world)
-            yield Difference("forward", name, abs(ours - theirs), 0.0, ours, theirs, where, OK if same else DIFFERS)
+            chance = ours != theirs and any(int(getattr(o, name)) != theirs for o in answer.near)
+            verdict = OK if ours == theirs else NOT_COMPARED if chance else DIFFERS
+            yield Difference("forward", name, abs(ours - theirs), 0.0, ours, theirs, where, verdict)
         count = int(mine["ncon"])
         if count != d.ncon or not count:
             return
-        match = match_contacts(mine["contact_geom"][:count], mine["contact_pos"][:count], d)
-        if match is None:
+        match = oracle.match_contacts(mine["contact_geom"][:count], mine["contact_pos"][:count], d)
+        if match is None or not answer.same_contacts:
+            verdict = DIFFERS if answer.same_contacts else NOT_COMPARED
             where = self._odd_pairs(mine, d) + self._world(world)
-            yield Difference("forward", "contact_geom", 1, 0.0, np.nan, np.nan, where, DIFFERS)
+            yield Difference("forward", "contact_geom", 1, 0.0, np.nan, np.nan, where, verdict)
             return
-        size = float(np.abs(d.contact.pos).max() + self.m.stat.extent)
-        steady = [o for o in answer.near if o.ncon == d.ncon]
-
-        def moved(name: str) -> float:
-            values = np.asarray(getattr(d.contact, name), float)
-            others = [np.abs(np.asarray(getattr(o.contact, name)) - values).max() for o in steady]
-            return max(others, default=np.inf)
-
-        allowed = {
-            "dist": RTOL_CONTACT * float(np.abs(d.contact.dist).max()) + 3 * (moved("dist") + 1e-6 * size) + FLOOR,
-            "pos": 1e-4 * size + 3 * moved("pos") + FLOOR,
-            "frame": RTOL_CONTACT + 3 * moved("frame") + FLOOR,
-        }
-        for name in CONTACT_PARAMETERS:
-            allowed[name] = 1e-5 * float(np.abs(getattr(d.contact, name)).max()) + FLOOR
-        for name, bound in allowed.items():
+        tolerance = contact_tolerances(self.m, d)
+        for name, bound in tolerance.items():
+            slack = answer.moved(name) if name in PLACES else 0.0
             ours = mine[f"contact_{name}"][:count][match]
             where = lambda at: geom_pair(self.sim.model, *d.contact.geom[at[0]]) + self._world(world)  # noqa: E731
             wanted = np.asarray(getattr(d.contact, name))
-            yield largest("forward", f"contact_{name}", ours.reshape(wanted.shape), wanted, allowed=bound, where=where)
+            yield self._judged(world, f"contact_{name}", ours.reshape(wanted.shape), [(wanted, slack)], bound, where)
 
     def _odd_pairs(self, mine: dict, d: mujoco.MjData) -> str:
         """Pairs of geoms that touch in one of the two more often."""
@@ -229,39 +240,16 @@ class Beside:
         return "; ".join(said)
 
     def _constraints(self, world: int, mine: dict, answer: oracle.Answer) -> Iterator[Difference]:
-        d, best = answer.d, answer.best
-        reach = float(np.abs(d.qacc).max(initial=0.0) + np.abs(d.qacc_smooth).max(initial=0.0))
-        force = float(np.abs(d.qfrc_smooth).max(initial=0.0))
-        for name, least in (("qacc", reach), ("qfrc_constraint", force)):
-            if not self.m.nv:
-                continue
-            slack = 3 * answer.wobble(name) + FLOOR
-            options = [
-                largest(
-                    "forward", name, mine[name], getattr(at, name), where=self._where(world, name),
-                    allowed=RTOL_CONTACT * max(least, float(np.abs(getattr(at, name)).max())) + slack,
-                )
-                for at in (d, best)
-            ]  # fmt: skip
-            yield min(options, key=lambda found: found.excess)
+        for name in ("qacc", "qfrc_constraint") if self.m.nv else ():
+            tolerance = RTOL_CONTACT * oracle.natural_scale(self.m, answer.d, name)
+            yield self._judged(world, name, mine[name], answer.solved(name), tolerance)
 
     def _sensors(self, world: int, mine: dict, answer: oracle.Answer) -> Iterator[Difference]:
         """Readings, each kind of sensor against its own scale."""
-        m, others = self.m, [*answer.near, *answer.far]
-        for kind in np.unique(m.sensor_type):
-            ids = np.flatnonzero(m.sensor_type == kind)
-            at = np.concatenate([np.arange(m.sensor_adr[i], m.sensor_adr[i] + m.sensor_dim[i]) for i in ids])
-            owner = np.concatenate([np.full(m.sensor_dim[i], i) for i in ids])
-            center = [answer.d.sensordata[at], answer.best.sensordata[at]]
-            slack = max(min(np.abs(o.sensordata[at] - c).max(initial=0.0) for c in center) for o in others)
+        for name, at, owner in sensor_kinds(self.m):
             where = lambda i, owner=owner: element(self.sim.model, "sensor", int(owner[i[0]])) + self._world(world)  # noqa: E731
-            name = f"sensor {mujoco.mjtSensor(kind).name[len('mjSENS_') :].lower()}"
-            options = [
-                largest("forward", name, mine["sensordata"][at], wanted, where=where,
-                        allowed=RTOL_CONTACT * float(np.abs(wanted).max(initial=0.0)) + 3 * slack + FLOOR)
-                for wanted in center
-            ]  # fmt: skip
-            yield min(options, key=lambda found: found.excess)
+            tolerance = RTOL_CONTACT * float(np.abs(answer.d.sensordata[at]).max(initial=oracle.SMALL))
+            yield self._judged(world, name, mine["sensordata"][at], answer.solved("sensordata", at), tolerance, where)
 
     # ------------------------------------------------------------------------------------------ steps
 
@@ -273,7 +261,7 @@ class Beside:
         runs = [self._mujoco_runs(state, horizons) for state in self.states]
         self.put()
         done = 0
-        chance = [found is None for found in runs]  # worlds in which noise decides
+        chance = [False] * len(runs)  # worlds in which noise decides
         for horizon in horizons:
             self.sim.step(horizon - done)
             done = horizon
@@ -289,23 +277,23 @@ class Beside:
                         yield Difference(f"step {horizon}", name, 0.0, np.inf, np.nan, np.nan, why, NOT_COMPARED)
 
     def _mujoco_runs(self, state: mujoco.MjData, horizons: list[int]):
-        """MuJoCo's answer, the one at convergence, and what noise makes of it; None: MuJoCo lost the state."""
+        """MuJoCo's answer, the one at convergence, and what noise makes of it."""
         first = oracle.rollout(self.m, state, horizons)
         noisy = [oracle.rollout(self.m, oracle.disturbed(self.m, state, t), horizons) for t in range(oracle.TRIALS)]
         noisy.append(oracle.rollout(self.m, state, horizons, rounding=True))
-        if first is None or any(run is None for run in noisy):
-            return None
         return first, oracle.rollout(oracle.converged(self.m), state, horizons), noisy
 
     def _judge(self, horizon: int, name: str, k: int, mine: np.ndarray, found, world: int) -> Difference | None:
         first, exact, noisy = found
+        if any(horizon not in run for run in (first, *noisy)):
+            return None  # MuJoCo loses the state
         rtol = min(1e-4 * horizon, 1e-2)
         theirs = first[horizon][k]
         scale = max(float(np.abs(theirs).max()), 1e-3)
         slack = max(float(np.abs(run[horizon][k] - theirs).max()) for run in noisy)
         if slack > rtol * scale:
             return None
-        options = [theirs, *([exact[horizon][k]] if exact else [])]
+        options = [theirs, *([exact[horizon][k]] if horizon in exact else [])]
         judged = [
             largest(f"step {horizon}", name, mine, wanted, allowed=rtol * scale + 3 * slack + FLOOR,
                     where=self._where(world, name))
@@ -314,15 +302,26 @@ class Beside:
         return min(judged, key=lambda found: found.excess)
 
 
-def match_contacts(geom: np.ndarray, pos: np.ndarray, d: mujoco.MjData) -> np.ndarray | None:
-    """For each of MuJoCo's contacts the nearest of ours between the same geoms, each used once; None: pairs differ."""
-    free = list(range(len(geom)))
-    order = []
-    for i in range(d.ncon):
-        same = [k for k in free if sorted(geom[k]) == sorted(d.contact.geom[i])]
-        if not same:
-            return None
-        nearest = min(same, key=lambda k: float(np.linalg.norm(pos[k] - d.contact.pos[i])))
-        free.remove(nearest)
-        order.append(nearest)
-    return np.array(order)
+# ---------------------------------------------------------------------------------------------- tolerances
+
+
+def contact_tolerances(m: mujoco.MjModel, d: mujoco.MjData) -> dict[str, float]:
+    """What fields of contacts may differ by, before noise."""
+    size = float(np.abs(d.contact.pos).max() + m.stat.extent)
+    allowed = {
+        "dist": RTOL_CONTACT * float(np.abs(d.contact.dist).max()) + 3e-6 * size,
+        "pos": 1e-4 * size,
+        "frame": RTOL_CONTACT,
+    }
+    for name in CONTACT_PARAMETERS:
+        allowed[name] = 1e-5 * float(np.abs(getattr(d.contact, name)).max())
+    return allowed
+
+
+def sensor_kinds(m: mujoco.MjModel) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Each kind of sensor: its name, where its readings are, and which sensor each belongs to."""
+    for kind in np.unique(m.sensor_type):
+        ids = np.flatnonzero(m.sensor_type == kind)
+        at = np.concatenate([np.arange(m.sensor_adr[i], m.sensor_adr[i] + m.sensor_dim[i]) for i in ids])
+        owner = np.concatenate([np.full(m.sensor_dim[i], i) for i in ids])
+        yield f"sensor {mujoco.mjtSensor(kind).name[len('mjSENS_') :].lower()}", at, owner

@@ -1,0 +1,142 @@
+"""Pack the corpus for a machine without the packages it comes from: compiled models, and the states to compare them in.
+
+    python -m tests.conformance.pack corpus.tar.xz [part of a name ...]      at most --mib 40, with --jobs 2 processes
+
+What physics does not read (textures, texture coordinates, normals of vertices) is blanked, models that are the same
+are packed once, and the largest are left out until the rest fits; the index lists what is missing and why. The index
+also tells which models need the same kernels, so that a survey with little time can choose.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import json
+import lzma
+import tarfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import warp as wp
+
+from kinema.convex import step
+from kinema.convex.engine import Engine
+
+from .models import INDEX, ModelFile, corpus, in_scope, unsupported
+from .workers import share_out
+
+BLANK = ("tex_data", "mesh_texcoord", "mesh_normal")
+"""Only pictures need them."""
+
+
+@dataclass
+class Packed:
+    """One model, ready to be written.
+
+    Attributes:
+        binary: The compiled model.
+        states: Its states, as an .npz file.
+        recipe: A hash of the stages it needs on CUDA.
+        size: What it adds to the archive, about.
+    """
+
+    binary: bytes
+    states: bytes
+    recipe: str
+    nv: int
+    size: int
+
+
+def recipe_of(m: mujoco.MjModel) -> str:
+    """Tells apart models whose kernels on CUDA differ."""
+    engine = Engine(m, 1, device="cpu")
+    stages = step.step(m, engine.collider.stages, engine.extension, cuda=True)
+    kernels = [(stage.func.key if stage.func else "host", stage.over, stage.sweep) for stage in stages]
+    detector = engine.collider.detector
+    text = repr((kernels, detector.build if detector else None))
+    return hashlib.sha1(text.encode()).hexdigest()[:12]
+
+
+def pack_model(model: ModelFile) -> Packed:
+    """Everything about one model."""
+    wp.config.log_level = wp.LOG_WARNING
+    warnings.simplefilter("ignore")
+    m = model.load()
+    for name in BLANK:
+        getattr(m, name)[...] = 0
+    binary = np.zeros(mujoco.mj_sizeModel(m), np.uint8)
+    mujoco.mj_saveModel(m, None, binary)
+    case = model.case()
+    states = io.BytesIO()
+    size = mujoco.mj_stateSize(m, int(mujoco.mjtState.mjSTATE_INTEGRATION))
+    np.savez(states, forward=np.reshape(case.forward, (-1, size)), rollout=np.reshape(case.rollout, (-1, size)))
+    compressed = len(lzma.compress(binary.tobytes(), preset=1))
+    return Packed(binary.tobytes(), states.getvalue(), recipe_of(m), m.nv, compressed)
+
+
+def pack(out: Path, models: list[ModelFile], *, mib: float, jobs: int) -> dict:
+    """Write the archive; its index."""
+    found: dict[str, Packed] = {}
+    missing: dict[str, str] = {}
+    for model, result in share_out([[model] for model in models], pack_model, jobs=jobs):
+        if result is None:
+            missing[model.name] = "could not be packed"
+        else:
+            found[model.name] = result
+            print(f"{result.size / 2**20:6.2f} MiB  {model.name}", flush=True)
+    known: dict[bytes, str] = {}
+    for name in sorted(found):
+        digest = hashlib.sha1(found[name].binary).digest()
+        if digest in known:
+            missing[name] = f"the same as {known[digest]}"
+            del found[name]
+        known.setdefault(digest, name)
+    room = mib * 2**20
+    rows = []
+    with tarfile.open(out, "w:xz", preset=6) as archive:
+        for number, (name, model) in enumerate(sorted(found.items(), key=lambda item: item[1].size)):
+            room -= model.size
+            if room < 0:
+                missing[name] = f"{model.size / 2**20:.1f} MiB more would not fit"
+                continue
+            files = {"model": f"{number:03d}.mjb", "states": f"{number:03d}.npz"}
+            _add(archive, files["model"], model.binary)
+            _add(archive, files["states"], model.states)
+            rows.append({"name": name, **files, "recipe": model.recipe, "nv": model.nv})
+        index = {"models": rows, "missing": missing}
+        _add(archive, INDEX, json.dumps(index, indent=1).encode())
+    return index
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(content)
+    archive.addfile(entry, io.BytesIO(content))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("only", nargs="*", help="parts of names")
+    parser.add_argument("--mib", type=float, default=40.0)
+    parser.add_argument("--jobs", type=int, default=2)
+    args = parser.parse_args()
+    models = [
+        model for model in corpus()
+        if in_scope(model) and not unsupported(model.load())
+        and (not args.only or any(part in model.name for part in args.only))
+    ]  # fmt: skip
+    index = pack(args.out, models, mib=args.mib, jobs=args.jobs)
+    recipes = len({row["recipe"] for row in index["models"]})
+    size = args.out.stat().st_size / 2**20
+    print(f"{args.out}: {len(index['models'])} models of {recipes} recipes, {size:.1f} MiB; left out:")
+    for name, why in index["missing"].items():
+        print(f"  {name}: {why}")
+
+
+if __name__ == "__main__":
+    main()
