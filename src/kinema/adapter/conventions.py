@@ -23,7 +23,8 @@ from typing import Any
 
 import warp as wp
 
-FREE, BALL = 0, 1  # of mjtJoint
+from kinema.mujoco_enums import Joint
+
 OWN, TARGET_Q, TARGET_QD = 0, 1, 2
 
 
@@ -130,7 +131,7 @@ def state_in(
     d = places.dof[w] + joints.dof[j]
     if joints.coord[j] < 0:
         qvel[w, v] = 0.0
-    elif kind == wp.static(FREE):
+    elif kind == wp.static(Joint.FREE):
         frame_p = joints.frame_p[j]
         pose = free_pose(places.xform[w], frame_p, read_transform(joint_q, c), joints.frame_c[j])
         turn = wp.transform_get_rotation(pose)
@@ -141,7 +142,7 @@ def state_in(
         write_row_quat(qpos, w, i + 3, turn)
         write_row3(qvel, w, v, wp.quat_rotate(to_world, read3(joint_qd, d)) - wp.cross(omega, arm))
         write_row3(qvel, w, v + 3, wp.quat_rotate_inv(turn, omega))
-    elif kind == wp.static(BALL):
+    elif kind == wp.static(Joint.BALL):
         q = read_quat(joint_q, c)
         qc = wp.transform_get_rotation(joints.frame_c[j])
         write_row_quat(qpos, w, i, qc * q * wp.quat_inverse(qc))
@@ -167,7 +168,7 @@ def forces_in(
     v = joints.qvel[j]
     d = places.dof[w] + joints.dof[j]
     if joints.coord[j] >= 0:
-        if kind == wp.static(FREE):
+        if kind == wp.static(Joint.FREE):
             i = joints.qpos[j] + 3
             turn = to_xyzw(wp.vec4(qpos[w, i], qpos[w, i + 1], qpos[w, i + 2], qpos[w, i + 3]))
             back = wp.transform_get_rotation(places.xform[w])
@@ -176,7 +177,7 @@ def forces_in(
             arm = wp.quat_rotate(turn, ipos[w, joints.body[j]])
             write_row3(qfrc_applied, w, v, force)
             write_row3(qfrc_applied, w, v + 3, wp.quat_rotate_inv(turn, torque + wp.cross(arm, force)))
-        elif kind == wp.static(BALL):
+        elif kind == wp.static(Joint.BALL):
             q = read_quat(joint_q, places.coord[w] + joints.coord[j])
             qc = wp.transform_get_rotation(joints.frame_c[j])
             write_row3(qfrc_applied, w, v, wp.quat_rotate(qc * wp.quat_inverse(q), read3(joint_f, d)))
@@ -203,7 +204,7 @@ def state_out(
     c = places.coord[w] + joints.coord[j]
     d = places.dof[w] + joints.dof[j]
     if joints.coord[j] >= 0:
-        if kind == wp.static(FREE):
+        if kind == wp.static(Joint.FREE):
             turn = to_xyzw(wp.vec4(qpos[w, i + 3], qpos[w, i + 4], qpos[w, i + 5], qpos[w, i + 6]))
             frame_p = joints.frame_p[j]
             pose = places.xform[w] * wp.transform(read_row3(qpos, w, i), turn)
@@ -216,7 +217,7 @@ def state_out(
                 joint_q[c + 3 + k] = wp.transform_get_rotation(between)[k]
             write3(joint_qd, d, wp.quat_rotate(to_parent, read_row3(qvel, w, v) + wp.cross(omega, arm)))
             write3(joint_qd, d + 3, wp.quat_rotate(to_parent, omega))
-        elif kind == wp.static(BALL):
+        elif kind == wp.static(Joint.BALL):
             qc = wp.transform_get_rotation(joints.frame_c[j])
             q = wp.quat_inverse(qc) * to_xyzw(wp.vec4(qpos[w, i], qpos[w, i + 1], qpos[w, i + 2], qpos[w, i + 3])) * qc
             for k in range(4):
@@ -229,7 +230,7 @@ def state_out(
 
 @wp.func
 def dof_count(kind: int) -> int:
-    return wp.where(kind == wp.static(FREE), 6, wp.where(kind == wp.static(BALL), 3, 1))
+    return wp.where(kind == wp.static(Joint.FREE), 6, wp.where(kind == wp.static(Joint.BALL), 3, 1))
 
 
 @wp.kernel(enable_backward=False)
@@ -268,7 +269,7 @@ def actuation_out(
     v = joints.qvel[j]
     d = places.dof[w] + joints.dof[j]
     if joints.coord[j] >= 0:
-        if kind == wp.static(FREE):
+        if kind == wp.static(Joint.FREE):
             turn = to_xyzw(wp.vec4(qpos[w, i + 3], qpos[w, i + 4], qpos[w, i + 5], qpos[w, i + 6]))
             place = wp.transform_get_rotation(places.xform[w])
             force = read_row3(qfrc, w, v)
@@ -276,7 +277,7 @@ def actuation_out(
             torque = wp.quat_rotate(turn, read_row3(qfrc, w, v + 3)) - wp.cross(arm, force)
             write3(joint_f, d, wp.quat_rotate(place, force))
             write3(joint_f, d + 3, wp.quat_rotate(place, torque))
-        elif kind == wp.static(BALL):
+        elif kind == wp.static(Joint.BALL):
             qc = wp.transform_get_rotation(joints.frame_c[j])
             turn = to_xyzw(wp.vec4(qpos[w, i], qpos[w, i + 1], qpos[w, i + 2], qpos[w, i + 3]))
             write3(joint_f, d, wp.quat_rotate(wp.quat_inverse(qc) * turn, read_row3(qfrc, w, v)))

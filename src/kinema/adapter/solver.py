@@ -28,11 +28,11 @@ from kinema.convex.status import BAD_STATE, MEANING
 from kinema.errors import BuildError, did_you_mean
 from kinema.model import Control, Model, ModelBuilder, ModelFlags, State, WorldClass
 from kinema.model.transform import IDENTITY, quat_rotate, transform_inverse, transform_mul
+from kinema.mujoco_enums import Cone, Geom, Integrator, Solver, words
 
-INTEGRATORS = {"euler": 0, "rk4": 1, "implicit": 2, "implicitfast": 3}
-SOLVERS = {"pgs": 0, "cg": 1, "newton": 2}
-CONES = {"pyramidal": 0, "elliptic": 1}
-PLANE = 0
+INTEGRATORS = words(Integrator, "euler", "rk4", "implicit", "implicitfast")
+SOLVERS = words(Solver)
+CONES = words(Cone)
 MOST_COMMANDS = 256
 
 PREFIXES = {
@@ -241,7 +241,7 @@ class Batch:
         here = transform_mul(
             transform_inverse(self.placed)[:, None], np.concatenate([np.asarray(host.geom_pos)[shared], quat], axis=1)
         )
-        plane = np.asarray(host.geom_type)[shared] == PLANE  # infinite: only the distance along the normal counts
+        plane = np.asarray(host.geom_type)[shared] == Geom.PLANE  # infinite: only the distance along the normal counts
         normal = quat_rotate(here[..., 3:], np.broadcast_to([0.0, 0.0, 1.0], here[..., :3].shape))
         along = normal * np.sum(normal * here[..., :3], axis=-1, keepdims=True)
         here[..., :3] = np.where(plane[:, None], along, here[..., :3])

@@ -32,8 +32,8 @@ from kinema.errors import BuildError
 from kinema.model import Model, WorldClass
 from kinema.model.enums import JointType
 from kinema.model.transform import transform_inverse, transform_mul
+from kinema.mujoco_enums import Joint
 
-BALL, HINGE = 1, 3  # of mjtJoint
 OWN_CONTROL = 0
 
 
@@ -142,12 +142,12 @@ def _document_joints(host: HostModel, rows: Mapping[str, Any], body: int, joint:
     coord, dof = int(rows["joint_q_start"][joint]), int(rows["joint_qd_start"][joint])
     ids = np.arange(host.body_jntadr[body], host.body_jntadr[body] + host.body_jntnum[body])
     kinds = np.asarray(host.jnt_type)[ids]
-    if len(ids) > 1 and (kinds == BALL).any():
+    if len(ids) > 1 and (kinds == Joint.BALL).any():
         raise BuildError(
             f"body {host.names('body')[body]!r} has a ball joint beside others, which joint_q cannot hold: "
             "put them on nested bodies, or run the document with Simulation"
         )
-    order = np.argsort(kinds == HINGE, kind="stable")  # hinges last
+    order = np.argsort(kinds == Joint.HINGE, kind="stable")  # hinges last
     count = np.arange(len(ids))
     out[ids[order]] = np.stack([np.full(len(ids), joint), coord + count, dof + count], axis=1)
 

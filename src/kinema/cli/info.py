@@ -10,6 +10,8 @@ import json
 from collections import Counter
 
 from kinema.cli.arguments import add_device, add_model, count
+from kinema.compile.option import KEYWORDS
+from kinema.mujoco_enums import Cone, Geom, Joint, words
 
 SUMMARY = "Show what is in a model."
 EXAMPLES = """\
@@ -20,11 +22,11 @@ examples:
   kinema info robot.xml --json
 """
 
-JOINTS = ("free", "ball", "slide", "hinge")
-GEOMS = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
-SOLVERS = ("PGS", "CG", "Newton")
-INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast", "discrete")
-CONES = ("pyramidal", "elliptic")
+JOINTS = tuple(words(Joint))
+GEOMS = tuple(words(Geom))
+SOLVERS = tuple(KEYWORDS["solver"][0])
+INTEGRATORS = tuple(KEYWORDS["integrator"][0])
+CONES = tuple(words(Cone))
 SIZES = (
     "nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "ncam", "nlight", "nmesh", "nmeshvert", "nhfield",
     "ntex", "nmat", "npair", "nexclude", "neq", "ntendon", "nactuator", "nsensor", "nsensordata", "nkey",

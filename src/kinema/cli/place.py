@@ -8,6 +8,7 @@ import numpy as np
 
 from kinema.compile.host_model import KINDS, HostModel
 from kinema.model.mujoco_fields import data_fields, model_fields
+from kinema.mujoco_enums import Joint
 
 KIND_OF_SIZE = {size: kind for kind, size in KINDS.items()}
 RANGES = {
@@ -49,7 +50,7 @@ def place_of(model: HostModel, field: str, index: Sequence[int]) -> str:
 def _dof(model: HostModel, dof: int) -> str:
     """A degree of freedom: its joint, and which of the joint's where it has several."""
     joint = int(model.dof_jntid[dof])
-    several = int(model.jnt_type[joint]) < 2  # free and ball joints
+    several = model.jnt_type[joint] in (Joint.FREE, Joint.BALL)  # free and ball joints
     return element(model, "joint", joint) + (f" dof {dof - int(model.jnt_dofadr[joint])}" if several else "")
 
 

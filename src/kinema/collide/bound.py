@@ -4,6 +4,7 @@ import warp as wp
 
 from kinema.collide.bundles import Geoms
 from kinema.math.vector import column
+from kinema.mujoco_enums import Geom
 
 
 @wp.func
@@ -15,7 +16,7 @@ def spheres_apart(geoms: Geoms, w: int, g1: int, g2: int, margin: float) -> bool
     if r1 > 0.0 and r2 > 0.0:
         reach = r1 + r2 + margin
         return wp.dot(d, d) > reach * reach
-    if geoms.type[g1] == 0 and r2 > 0.0:
+    if geoms.type[g1] == Geom.PLANE and r2 > 0.0:
         return wp.dot(d, column(geoms.xmat[w, g1], 2)) > margin + r2
     return False
 

@@ -14,6 +14,7 @@ import warp as wp
 
 from kinema.collide.bundles import Geoms, Pairs, Sweep
 from kinema.collide.parameters import mixed_condim, mixed_parameters
+from kinema.mujoco_enums import Geom
 
 OVERFLOW_PAIRS = wp.constant(16)  # bit of Contacts.status
 ROWS = wp.constant(32768)  # cells to either side of the origin
@@ -178,7 +179,7 @@ def special_apart(geoms: Geoms, s: Sweep, w: int, k: int) -> bool:
     if r1 > 0.0 and r2 > 0.0:
         reach = r1 + r2 + margin
         return wp.dot(d, d) > reach * reach
-    if geoms.type[g[0]] == 0 and r2 > 0.0:
+    if geoms.type[g[0]] == Geom.PLANE and r2 > 0.0:
         m = geoms.xmat[w, g[0]]
         return wp.dot(d, wp.vec3(m[0, 2], m[1, 2], m[2, 2])) > margin + r2
     return False

@@ -14,7 +14,8 @@ import warp as wp
 
 from kinema.collide.plane import NO_CONTACT, mat23
 from kinema.collide.sphere import sphere_box, sphere_sphere
-from kinema.math.vector import MINVAL, column
+from kinema.math.vector import column
+from kinema.mujoco_enums import MINVAL
 
 PARALLEL_CAPSULES = wp.constant(1e-8)  # squared sine below which capsules count as parallel
 PARALLEL_EDGE = wp.constant(1e-12)  # the same for a capsule and an edge of a box

@@ -15,15 +15,16 @@ from kinema.collide.epa import Depth, epa
 from kinema.collide.gjk import FAR, Gjk, gjk
 from kinema.collide.multicontact import may_have_several, multicontact
 from kinema.collide.precision import HALF, ZERO, real, unit
-from kinema.collide.support import CAPSULE, POINT, SEGMENT, SPHERE, Shape, center, geom_shape
+from kinema.collide.support import POINT, SEGMENT, Shape, center, geom_shape
+from kinema.mujoco_enums import Geom
 
 
 @wp.func
 def core(s: Shape, all: bool):
     """The shape without its radius (and without its margin, if all are shrunk), and what was taken away."""
     taken = ZERO
-    if s.type == SPHERE or s.type == CAPSULE:
-        s.type = wp.where(s.type == SPHERE, POINT, SEGMENT)
+    if s.type == Geom.SPHERE or s.type == Geom.CAPSULE:
+        s.type = wp.where(s.type == Geom.SPHERE, POINT, SEGMENT)
         taken = s.size[0] + HALF * s.margin
         s.margin = ZERO
     elif all:

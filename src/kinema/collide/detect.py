@@ -23,16 +23,16 @@ from kinema.collide.convex import convex_pair
 from kinema.collide.filter import geom_pairs
 from kinema.collide.hfield import hfield_pair
 from kinema.collide.legacy import collide_portal
-from kinema.collide.parameters import ENABLE_OVERRIDE
 from kinema.collide.primitive import primitive_pair
 from kinema.collide.sdf import Fields, sdf_pair
 from kinema.collide.sdf_mesh import sdf_mesh_pair
 from kinema.collide.sweep import MANY, colliding
 from kinema.collide.sweep import bundle as sweep_bundle
 from kinema.collide.sweep import plan as sweep_plan
-from kinema.collide.table import FAMILIES, GeomType, PairFunction, function_mask, uses_native
+from kinema.collide.table import FAMILIES, PairFunction, function_mask, uses_native
 from kinema.errors import BuildError
 from kinema.math.touches import touches
+from kinema.mujoco_enums import Enable, Geom
 
 OVERFLOW_CONTACTS = 1  # bit of Contacts.status
 
@@ -318,7 +318,7 @@ def require_fields(m, mask: int, fields: Fields | None) -> None:
     """Refuse models whose signed distance fields would be passed through silently."""
     if not mask & (FIELD | FIELD_MESH):
         return
-    for g in np.flatnonzero(np.asarray(m.geom_type) == GeomType.SDF):
+    for g in np.flatnonzero(np.asarray(m.geom_type) == Geom.SDF):
         mesh = m.geom_dataid[g]
         if (fields is None or fields.kind[g] < 0) and (mesh < 0 or m.mesh_octadr[mesh] < 0 or m.geom_plugin[g] >= 0):
             raise BuildError(
@@ -355,7 +355,7 @@ class Detector:
         self.device = wp.get_device(device)
         self.nworld = nworld
         sweep = len(colliding(model)) > MANY if sweep is None else sweep
-        sweep = sweep and not int(model.opt.enableflags) & ENABLE_OVERRIDE  # overridden parameters come in lists only
+        sweep = sweep and not int(model.opt.enableflags) & Enable.OVERRIDE  # overridden parameters come in lists only
         plan = sweep_plan(model) if sweep else None
         if plan and pairs > plan.capacity:
             plan = plan._replace(capacity=pairs)

@@ -18,11 +18,7 @@ import numpy as np
 
 from kinema.collide.parameters import PairParameters, explicit_parameters, mix_parameters, override_parameters
 from kinema.collide.table import PAIR_FUNCTION, max_contacts
-
-DISABLE_CONSTRAINT = 1 << 0  # mjtDisableBit
-DISABLE_CONTACT = 1 << 4
-DISABLE_FILTERPARENT = 1 << 10
-DISABLE_MIDPHASE = 1 << 14
+from kinema.mujoco_enums import Disable
 
 
 class GeomPairs(NamedTuple):
@@ -42,7 +38,7 @@ def bodies_may_collide(m, body1: np.ndarray, body2: np.ndarray) -> np.ndarray:
     parent1, parent2 = m.body_weldid[m.body_parentid[weld1]], m.body_weldid[m.body_parentid[weld2]]
     ok = weld1 != weld2
     ok &= (m.body_dofnum[weld1] > 0) | (m.body_dofnum[weld2] > 0)
-    if not int(m.opt.disableflags) & DISABLE_FILTERPARENT:
+    if not int(m.opt.disableflags) & Disable.FILTERPARENT:
         ok &= ~((weld1 != 0) & (weld2 != 0) & ((weld1 == parent2) | (weld2 == parent1)))
     if m.nexclude:
         signature = (np.minimum(body1, body2).astype(np.int64) << 16) + np.maximum(body1, body2)
@@ -93,7 +89,7 @@ def order_keys(m, pairs: np.ndarray) -> np.ndarray:
     body = np.asarray(m.geom_bodyid)[pairs]
     tree = np.asarray(m.body_geomnum)[body].max(axis=1) > 1
     tree &= (np.asarray(m.body_bvhadr)[body] >= 0).all(axis=1)
-    if int(m.opt.disableflags) & DISABLE_MIDPHASE:
+    if int(m.opt.disableflags) & Disable.MIDPHASE:
         tree[:] = False
     geoms = np.where(tree[:, None], by_type(m, pairs), pairs)
     return np.concatenate([body, geoms], axis=1)
@@ -104,7 +100,7 @@ def geom_pairs(m, special: np.ndarray | None = None) -> GeomPairs:
 
     With a mask of special geoms only explicit pairs and pairs with at least one of these geoms.
     """
-    off = int(m.opt.disableflags) & (DISABLE_CONSTRAINT | DISABLE_CONTACT)
+    off = int(m.opt.disableflags) & (Disable.CONSTRAINT | Disable.CONTACT)
     implicit = np.zeros((0, 2), int) if off else implicit_pairs(m, special)
     nexplicit = 0 if off else int(m.npair)
     index = np.arange(nexplicit)

@@ -16,7 +16,8 @@ from kinema.collide.epa import Depth
 from kinema.collide.legacy import fixed_normal
 from kinema.collide.portal import portal_overlap
 from kinema.collide.precision import HALF, ONE, ZERO, mat33r, real, unit, vec3r
-from kinema.collide.support import HFIELD, Shape, geom_shape, support
+from kinema.collide.support import Shape, geom_shape, support
+from kinema.mujoco_enums import Geom
 
 MOST = wp.constant(50)  # mjMAXCONPAIR
 
@@ -112,7 +113,7 @@ def hfield_pair(capacity: int, portal: bool = False):
 
         s2.margin = m
         s1 = Shape()
-        s1.type = HFIELD
+        s1.type = Geom.HFIELD
         s1.margin = m
         s1.size = vec3r(-real(size[3]), ZERO, ZERO)
         tolerance = real(options.ccd_tolerance)

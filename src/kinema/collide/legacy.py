@@ -11,7 +11,8 @@ from kinema.collide.bundles import Geoms, Meshes, Options, Touch
 from kinema.collide.emit import emit
 from kinema.collide.portal import portal_overlap
 from kinema.collide.precision import HALF, ONE, TINY, TWO, ZERO, mat33r, mat43r, real, unit, vec3r
-from kinema.collide.support import CAPSULE, CYLINDER, ELLIPSOID, SPHERE, Shape, geom_shape
+from kinema.collide.support import Shape, geom_shape
+from kinema.mujoco_enums import Geom
 
 ANGLE = wp.constant(wp.float64(1e-3))  # by which shapes are tilted [rad]
 DISTINCT = wp.constant(wp.float64(1e-3))  # distance of contacts, over the smaller bounding radius
@@ -66,13 +67,13 @@ def surface_normal(s: Shape, pos: vec3r, normal: vec3r):
     p = wp.transpose(s.mat) * (pos - s.pos)
     n = wp.transpose(s.mat) * normal
     changed = bool(True)
-    if s.type == SPHERE:
+    if s.type == Geom.SPHERE:
         n = p
-    elif s.type == CAPSULE:
+    elif s.type == Geom.CAPSULE:
         n = vec3r(p[0], p[1], p[2] - wp.clamp(p[2], -s.size[1], s.size[1]))
-    elif s.type == ELLIPSOID:
+    elif s.type == Geom.ELLIPSOID:
         n, changed = ellipsoid_normal(p, n, s.size)
-    elif s.type == CYLINDER:
+    elif s.type == Geom.CYLINDER:
         flat = wp.abs(s.size[1] - wp.abs(p[2]))
         side = wp.abs(s.size[0] - wp.sqrt(p[0] * p[0] + p[1] * p[1]))
         changed = wp.abs(p[2]) <= real(0.95) * s.size[1] and flat >= real(0.25) * side
@@ -139,7 +140,7 @@ def collide_portal(
     s1 = geom_shape(geoms, w, g1, real(margin))
     s2 = geom_shape(geoms, w, g2, real(margin))
     near = DISTINCT * real(wp.min(geoms.rbound[w, g1], geoms.rbound[w, g2]))
-    smooth = s1.type == SPHERE or s2.type == SPHERE or s1.type == ELLIPSOID or s2.type == ELLIPSOID
+    smooth = s1.type == Geom.SPHERE or s2.type == Geom.SPHERE or s1.type == Geom.ELLIPSOID or s2.type == Geom.ELLIPSOID
     trials = wp.where(options.multiccd != 0 and not smooth, 5, 1)
     t1 = s1
     t2 = s2

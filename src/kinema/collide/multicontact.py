@@ -13,7 +13,8 @@ import warp as wp
 
 from kinema.collide.bundles import Meshes
 from kinema.collide.precision import HALF, ONE, TINY, TWO, ZERO, axis_of, mat43r, real, unit, vec3r, vec4r
-from kinema.collide.support import BOX, CAPSULE, CYLINDER, MESH, Shape, box_corner
+from kinema.collide.support import Shape, box_corner
+from kinema.mujoco_enums import Geom
 
 FACE_TOL = wp.constant(wp.float64(0.996))  # mjFACE_TOL, cosine of 5 degrees
 EDGE_TOL = wp.constant(wp.float64(0.0888))  # mjEDGE_TOL, sine of 5 degrees
@@ -35,13 +36,13 @@ class Manifold:
 @wp.func
 def has_face(s: Shape) -> bool:
     """Whether a shape has flat faces."""
-    return s.type == BOX or s.type == MESH or s.type == CYLINDER
+    return s.type == Geom.BOX or s.type == Geom.MESH or s.type == Geom.CYLINDER
 
 
 @wp.func
 def may_have_several(s1: Shape, s2: Shape) -> bool:
     """Whether faces or edges of the two shapes can lie on each other."""
-    return (has_face(s1) and (has_face(s2) or s2.type == CAPSULE)) or (has_face(s2) and s1.type == CAPSULE)
+    return (has_face(s1) and (has_face(s2) or s2.type == Geom.CAPSULE)) or (has_face(s2) and s1.type == Geom.CAPSULE)
 
 
 @wp.func
@@ -136,11 +137,11 @@ def face_normals(
     o: int,
 ) -> int:
     """Outward normals and ids of the candidate faces of a shape, written from offset o on; their number."""
-    if s.type == BOX:
+    if s.type == Geom.BOX:
         return box_normals(s, dim, ids, out, normals, index, o)
-    if s.type == MESH:
+    if s.type == Geom.MESH:
         return mesh_normals(m, s, dim, ids, normals, index, o)
-    if s.type == CYLINDER and dim == 1:
+    if s.type == Geom.CYLINDER and dim == 1:
         normals[o] = axis_of(s.mat, 2) * wp.where(ids[0] == 0, ONE, -ONE)
         index[o] = ids[0]
         return 1
@@ -160,7 +161,7 @@ def edge_directions(
 ):
     """Candidate edges of a shape: their common start, their number; unit directions and ends go to the arrays."""
     start = point
-    if s.type == BOX:
+    if s.type == Geom.BOX:
         start = s.pos + s.mat * box_corner(s.size, ids[0])
         if dim == 2:
             ends[0] = s.pos + s.mat * box_corner(s.size, ids[1])
@@ -171,7 +172,7 @@ def edge_directions(
             ends[k] = s.pos + s.mat * box_corner(s.size, ids[0] ^ (1 << k))
             directions[k] = unit(ends[k] - start)
         return start, three
-    if s.type == MESH:
+    if s.type == Geom.MESH:
         v = m.hull.vertadr[s.mesh]
         start = s.pos + s.mat * vec3r(m.hull.vert[v + ids[0]])
         if dim == 2:
@@ -189,7 +190,7 @@ def edge_directions(
                     ends[k] = s.pos + s.mat * vec3r(m.hull.vert[v + m.polyvert[adr + (j + n - 1) % n]])
                     directions[k] = unit(ends[k] - start)
         return start, count
-    if s.type == CYLINDER:
+    if s.type == Geom.CYLINDER:
         up = wp.where(ids[0] != 0, ONE, -ONE)
         if s.margin > ZERO:  # bring the inflated point back to the rim
             local = wp.transpose(s.mat) * (point - s.pos)
@@ -201,7 +202,7 @@ def edge_directions(
         directions[0] = axis_of(s.mat, 2) * up
         ends[0] = start + directions[0] * (TWO * s.size[1])
         return start, 1
-    if s.type == CAPSULE:
+    if s.type == Geom.CAPSULE:
         z = axis_of(s.mat, 2)
         along = wp.dot(witness - s.pos, z)
         start = witness - z * (along + s.size[1])
@@ -276,9 +277,9 @@ def box_face(s: Shape, face: int, polygon: wp.array(dtype=vec3r), o: int) -> int
 @wp.func
 def face_polygon(m: Meshes, s: Shape, face: int, polygon: wp.array(dtype=vec3r), o: int) -> int:
     """Vertices of a face, clockwise seen from outside, written from offset o on; their number."""
-    if s.type == BOX:
+    if s.type == Geom.BOX:
         return box_face(s, face, polygon, o)
-    if s.type == MESH:
+    if s.type == Geom.MESH:
         p = m.polyadr[s.mesh] + face
         n = wp.min(m.polyvertnum[p], polygon.shape[0] // 3)
         v = m.hull.vertadr[s.mesh]
@@ -494,8 +495,8 @@ def multicontact(polygon_max: int, degree_max: int):
             polygon[polygon_max + 1] = ends[res[0]]
 
         # margins not yet in the points; a capsule's edge starts from an inflated witness already
-        margin1 = wp.where(s1.type == CAPSULE, ZERO, HALF * s1.margin)
-        margin2 = wp.where(s2.type == CAPSULE, ZERO, HALF * s2.margin)
+        margin1 = wp.where(s1.type == Geom.CAPSULE, ZERO, HALF * s1.margin)
+        margin2 = wp.where(s2.type == Geom.CAPSULE, ZERO, HALF * s2.margin)
         n = clip_polygon(polygon, nface, normal, n, buffer, margin1 + margin2)
         r = reduce_polygon(polygon, n, edge >= 0, normal, along)
         r.normal = -along

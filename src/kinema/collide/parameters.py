@@ -12,9 +12,8 @@ import numpy as np
 import warp as wp
 
 from kinema.collide.bundles import GeomParameters, Pairs, vec5
+from kinema.mujoco_enums import MINVAL, Enable
 
-MINVAL = 1e-15
-ENABLE_OVERRIDE = 1 << 0  # mjENBL_OVERRIDE
 MINMU = 1e-5  # mjMINMU, smallest friction coefficient
 
 
@@ -88,7 +87,7 @@ def override_parameters(m, p: PairParameters) -> PairParameters:
 
     Friction is bounded from below in any case.
     """
-    if not int(m.opt.enableflags) & ENABLE_OVERRIDE:
+    if not int(m.opt.enableflags) & Enable.OVERRIDE:
         return p._replace(friction=np.maximum(MINMU, p.friction))
     n = len(p.condim)
     return p._replace(

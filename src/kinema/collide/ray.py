@@ -10,9 +10,9 @@ import numpy as np
 import warp as wp
 
 from kinema.collide.bundles import Geoms, HeightFields
-from kinema.collide.support import BOX, CAPSULE, CYLINDER, ELLIPSOID, HFIELD, SPHERE
 from kinema.collide.upload import one_d
-from kinema.math.vector import MINVAL, normalize
+from kinema.math.vector import normalize
+from kinema.mujoco_enums import MINVAL, Geom
 
 MISS = wp.constant(-1.0)
 NGROUP = 6  # mjNGROUP
@@ -295,19 +295,19 @@ def ray_geom(geoms: Geoms, hfields: HeightFields, targets: RayTargets, w: int, g
     kind = geoms.type[g]
     t = float(MISS)
     n = wp.vec3()
-    if kind == 0:
+    if kind == Geom.PLANE:
         t, n = ray_plane(lp, lv, size)
-    elif kind == HFIELD:
+    elif kind == Geom.HFIELD:
         t, n = ray_hfield(lp, lv, hfields, geoms.dataid[g])
-    elif kind == SPHERE:
+    elif kind == Geom.SPHERE:
         t, n = ray_ellipsoid(lp, lv, wp.vec3(size[0]))
-    elif kind == CAPSULE:
+    elif kind == Geom.CAPSULE:
         t, n = ray_capsule(lp, lv, size)
-    elif kind == ELLIPSOID:
+    elif kind == Geom.ELLIPSOID:
         t, n = ray_ellipsoid(lp, lv, size)
-    elif kind == CYLINDER:
+    elif kind == Geom.CYLINDER:
         t, n = ray_cylinder(lp, lv, size)
-    elif kind == BOX:
+    elif kind == Geom.BOX:
         t, n = ray_box(lp, lv, size)
     elif geoms.dataid[g] >= 0:
         t, n = ray_mesh(lp, lv, targets.mesh[geoms.dataid[g]])

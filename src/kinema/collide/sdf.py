@@ -24,9 +24,8 @@ from kinema.collide.bundles import Geoms, Options, Solids, Touch
 from kinema.collide.emit import emit
 from kinema.collide.octree import octree_distance, octree_gradient
 from kinema.collide.precision import HALF, ONE, TINY, TWO, ZERO, mat33r, real, unit, vec3r
-from kinema.collide.support import BOX, CAPSULE, CYLINDER, ELLIPSOID, SPHERE
+from kinema.mujoco_enums import Geom
 
-SDF = wp.constant(8)
 STEP = wp.constant(wp.float64(1e-8))  # of forward differences [m]
 DECREASE = wp.constant(wp.float64(0.1))  # part of the expected decrease a step must reach
 SMALLEST = wp.constant(wp.float64(1e-4))  # smallest step length tried
@@ -62,19 +61,19 @@ def radial(a: vec3r, x: vec3r, size: vec3r) -> vec3r:
 @wp.func
 def primitive_distance(kind: int, x: vec3r, size: vec3r) -> real:
     """Distance to a primitive in its own frame, exact outside."""
-    if kind == SPHERE:
+    if kind == Geom.SPHERE:
         return wp.length(x) - size[0]
-    if kind == CAPSULE:
+    if kind == Geom.CAPSULE:
         return wp.length(vec3r(x[0], x[1], x[2] - wp.clamp(x[2], -size[1], size[1]))) - size[0]
-    if kind == ELLIPSOID:
+    if kind == Geom.ELLIPSOID:
         k0 = wp.length(wp.cw_div(x, size))
         return k0 * (k0 - ONE) / wp.length(wp.cw_div(wp.cw_div(x, size), size))
-    if kind == CYLINDER:
+    if kind == Geom.CYLINDER:
         beside = wp.sqrt(x[0] * x[0] + x[1] * x[1]) - size[0]
         above = wp.abs(x[2]) - size[1]
         outside = wp.vec2d(wp.max(beside, ZERO), wp.max(above, ZERO))
         return wp.min(wp.max(beside, above), ZERO) + wp.length(outside)
-    if kind == BOX:
+    if kind == Geom.BOX:
         a = wp.abs(x) - size
         if a[0] >= ZERO or a[1] >= ZERO or a[2] >= ZERO:
             return wp.length(wp.max(a, vec3r()))
@@ -93,19 +92,19 @@ def sign_of(x: real) -> real:
 @wp.func
 def primitive_gradient(kind: int, x: vec3r, size: vec3r) -> vec3r:
     """Gradient of primitive_distance."""
-    if kind == SPHERE:
+    if kind == Geom.SPHERE:
         return x / wp.length(x)
-    if kind == CAPSULE:
+    if kind == Geom.CAPSULE:
         a = vec3r(x[0], x[1], x[2] - wp.clamp(x[2], -size[1], size[1]))
         return a / wp.length(a)
-    if kind == ELLIPSOID:
+    if kind == Geom.ELLIPSOID:
         a = wp.cw_div(x, size)
         b = wp.cw_div(a, size)
         k0 = wp.length(a)
         k1 = wp.length(b)
         c = wp.cw_div(wp.cw_div(b, size), size)
         return unit(b * ((TWO * k0 - ONE) / (k0 * k1)) - c * (k0 * (k0 - ONE) / (k1 * k1 * k1)))
-    if kind == CYLINDER:
+    if kind == Geom.CYLINDER:
         rho = wp.max(wp.sqrt(x[0] * x[0] + x[1] * x[1]), ONE / BOUND)
         side = vec3r(x[0] / rho, x[1] / rho, ZERO)
         end = vec3r(ZERO, ZERO, x[2] / wp.max(wp.abs(x[2]), ONE / BOUND))
@@ -118,7 +117,7 @@ def primitive_gradient(kind: int, x: vec3r, size: vec3r) -> vec3r:
         beside = wp.max(beside, ZERO)
         above = wp.max(above, ZERO)
         return (side * beside + end * above) / wp.max(wp.sqrt(beside * beside + above * above), ONE / BOUND)
-    if kind == BOX:
+    if kind == Geom.BOX:
         a = wp.abs(x) - size
         if a[0] < ZERO and a[1] < ZERO and a[2] < ZERO:
             return radial(a, x, size)
@@ -174,7 +173,7 @@ def field_functions(distance: wp.Function | None, gradient: wp.Function | None =
 
     @wp.func
     def field_distance(geoms: Geoms, solids: Solids, w: int, g: int, x: vec3r, size: vec3r) -> real:
-        if geoms.type[g] == SDF:
+        if geoms.type[g] == Geom.SDF:
             if wp.static(given):
                 if geoms.field_kind[g] >= 0:
                     return distance(geoms.field_kind[g], x, geoms.field_parameters[w, g])
@@ -183,7 +182,7 @@ def field_functions(distance: wp.Function | None, gradient: wp.Function | None =
 
     @wp.func
     def field_gradient(geoms: Geoms, solids: Solids, w: int, g: int, x: vec3r, size: vec3r) -> vec3r:
-        if geoms.type[g] == SDF:
+        if geoms.type[g] == Geom.SDF:
             if wp.static(given):
                 if geoms.field_kind[g] >= 0:
                     return gradient(geoms.field_kind[g], x, geoms.field_parameters[w, g])

@@ -6,7 +6,8 @@ Normals point from geom 1 (the sphere) to geom 2. Positions lie half way between
 import warp as wp
 
 from kinema.collide.plane import plane_sphere
-from kinema.math.vector import MINVAL, column, normalize
+from kinema.math.vector import column, normalize
+from kinema.mujoco_enums import MINVAL
 
 ROUNDING = wp.constant(2.5e-7)  # of a position: centres nearer than that coincide, and their direction is noise
 

@@ -12,15 +12,8 @@ import warp as wp
 
 from kinema.collide.bundles import Geoms, Hulls
 from kinema.collide.precision import HALF, TINY, ZERO, axis_of, mat33r, real, unit, vec3r
-from kinema.collide.table import GeomType
+from kinema.mujoco_enums import Geom
 
-HFIELD = wp.constant(int(GeomType.HFIELD))
-SPHERE = wp.constant(int(GeomType.SPHERE))
-CAPSULE = wp.constant(int(GeomType.CAPSULE))
-ELLIPSOID = wp.constant(int(GeomType.ELLIPSOID))
-CYLINDER = wp.constant(int(GeomType.CYLINDER))
-BOX = wp.constant(int(GeomType.BOX))
-MESH = wp.constant(int(GeomType.MESH))
 POINT = wp.constant(20)  # core of a sphere
 SEGMENT = wp.constant(21)  # core of a capsule
 
@@ -44,7 +37,7 @@ class Shape:
 def geom_shape(geoms: Geoms, w: int, g: int, margin: real) -> Shape:
     """Geom g of world w, inflated by half the margin."""
     s = Shape()
-    s.type = wp.min(geoms.type[g], MESH)  # a signed distance field is seen as its mesh
+    s.type = wp.min(geoms.type[g], Geom.MESH)  # a signed distance field is seen as its mesh
     s.mesh = geoms.dataid[g]
     s.pos = vec3r(geoms.xpos[w, g])
     s.mat = mat33r(geoms.xmat[w, g])
@@ -115,7 +108,7 @@ def support(m: Hulls, s: Shape, d: vec3r, warm: int):
     """
     feature = int(-1)
     x = vec3r()
-    if s.type == HFIELD:
+    if s.type == Geom.HFIELD:
         top = d[2] >= ZERO
         most = -real(1e30)
         for i in range(3):
@@ -131,23 +124,23 @@ def support(m: Hulls, s: Shape, d: vec3r, warm: int):
     elif s.type == SEGMENT:
         z = axis_of(s.mat, 2)
         x = s.pos + z * signed(wp.dot(z, d), s.size[1])
-    elif s.type == SPHERE:
+    elif s.type == Geom.SPHERE:
         x = s.pos + d * s.size[0]
     else:
         l = wp.transpose(s.mat) * d
-        if s.type == CAPSULE:
+        if s.type == Geom.CAPSULE:
             x = l * s.size[0]
             x[2] = x[2] + signed(l[2], s.size[1])
-        elif s.type == ELLIPSOID:
+        elif s.type == Geom.ELLIPSOID:
             x = wp.cw_mul(unit(wp.cw_mul(l, s.size)), s.size)
-        elif s.type == CYLINDER:
+        elif s.type == Geom.CYLINDER:
             rho = wp.sqrt(l[0] * l[0] + l[1] * l[1])
             scale = ZERO
             if rho >= TINY:
                 scale = s.size[0] / rho
             x = vec3r(l[0] * scale, l[1] * scale, signed(l[2], s.size[1]))
             feature = wp.where(l[2] >= ZERO, 0, 1)
-        elif s.type == BOX:
+        elif s.type == Geom.BOX:
             feature = wp.where(l[0] >= ZERO, 1, 0) + wp.where(l[1] >= ZERO, 2, 0) + wp.where(l[2] >= ZERO, 4, 0)
             x = box_corner(s.size, feature)
         else:
@@ -168,7 +161,7 @@ def box_corner(size: vec3r, i: int) -> vec3r:
 @wp.func
 def center(s: Shape) -> vec3r:
     """A point inside the shape."""
-    if s.type == HFIELD:
+    if s.type == Geom.HFIELD:
         c = (s.mat[0] + s.mat[1] + s.mat[2]) / real(3.0)
         return vec3r(c[0], c[1], HALF * (c[2] + s.size[0]))
     return s.pos
@@ -177,6 +170,6 @@ def center(s: Shape) -> vec3r:
 @wp.func
 def is_discrete(s1: Shape, s2: Shape) -> bool:
     """Whether both shapes are polyhedra, for which the algorithms end after finitely many steps."""
-    flat1 = s1.type == HFIELD or s1.type == BOX or s1.type == MESH
-    flat2 = s2.type == HFIELD or s2.type == BOX or s2.type == MESH
+    flat1 = s1.type == Geom.HFIELD or s1.type == Geom.BOX or s1.type == Geom.MESH
+    flat2 = s2.type == Geom.HFIELD or s2.type == Geom.BOX or s2.type == Geom.MESH
     return flat1 and flat2 and s1.margin == ZERO and s2.margin == ZERO

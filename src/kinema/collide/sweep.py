@@ -7,8 +7,9 @@ import warp as wp
 
 from kinema.collide import upload
 from kinema.collide.bundles import Pairs, Sweep
-from kinema.collide.filter import DISABLE_FILTERPARENT, DISABLE_MIDPHASE, GeomPairs, geom_pairs
-from kinema.collide.table import PAIR_FUNCTION, GeomType, function_mask, max_contacts
+from kinema.collide.filter import GeomPairs, geom_pairs
+from kinema.collide.table import PAIR_FUNCTION, function_mask, max_contacts
+from kinema.mujoco_enums import Disable, Geom
 
 MANY = 350  # colliding geoms from which a list of all their pairs no longer pays
 LARGE = 4.0  # geoms larger than this many times the median are paired with all others in advance
@@ -35,7 +36,7 @@ def plan(m) -> SweepPlan:
     """Divide the geoms of a model into swept and special ones."""
     every = colliding(m)
     kind, radius = np.asarray(m.geom_type), np.asarray(m.geom_rbound)
-    unbounded = (kind == GeomType.PLANE) | (kind == GeomType.HFIELD)
+    unbounded = (kind == Geom.PLANE) | (kind == Geom.HFIELD)
     middle = np.median(radius[every][~unbounded[every]]) if (~unbounded[every]).any() else 0.0
     special = unbounded | (radius > LARGE * middle)
     active = every[~special[every]]
@@ -77,9 +78,9 @@ def bundle(m, p: SweepPlan, nworld: int) -> tuple[Sweep, Pairs]:
     s.bits = upload.one_d(np.stack([m.geom_contype, m.geom_conaffinity], axis=1), wp.vec2i)
     s.body = upload.one_d(body)
     s.weld = upload.one_d(weld)
-    s.weldparent = upload.one_d(np.full_like(parent, -1) if flags & DISABLE_FILTERPARENT else parent)
+    s.weldparent = upload.one_d(np.full_like(parent, -1) if flags & Disable.FILTERPARENT else parent)
     s.moves = upload.one_d((np.asarray(m.body_dofnum)[weld] > 0).astype(np.int32))
-    s.tree = upload.one_d(np.zeros_like(weld) if flags & DISABLE_MIDPHASE else several.astype(np.int32))
+    s.tree = upload.one_d(np.zeros_like(weld) if flags & Disable.MIDPHASE else several.astype(np.int32))
     s.bodyadr = upload.one_d(starts(body[p.active], m.nbody))
     exclude = np.asarray(m.exclude_signature, np.int64)
     s.exclude = wp.array(np.sort(((exclude >> 16) << 32) | (exclude & 0xFFFF)), dtype=wp.int64)

@@ -7,22 +7,7 @@ from enum import IntEnum
 
 import numpy as np
 
-DISABLE_NATIVECCD = 1 << 17
-DISABLE_MULTICCD = 1 << 19
-
-
-class GeomType(IntEnum):
-    """MuJoCo's geom types that collide."""
-
-    PLANE = 0
-    HFIELD = 1
-    SPHERE = 2
-    CAPSULE = 3
-    ELLIPSOID = 4
-    CYLINDER = 5
-    BOX = 6
-    MESH = 7
-    SDF = 8
+from kinema.mujoco_enums import Disable, Geom
 
 
 class PairFunction(IntEnum):
@@ -101,7 +86,7 @@ MAX_CONTACTS = {
 
 def uses_native(m) -> bool:
     """Whether MuJoCo's own convex collision detection is on, rather than the portals of libccd."""
-    return not int(m.opt.disableflags) & DISABLE_NATIVECCD
+    return not int(m.opt.disableflags) & Disable.NATIVECCD
 
 
 def max_contacts(m, type1: int, type2: int) -> int:
@@ -112,11 +97,11 @@ def max_contacts(m, type1: int, type2: int) -> int:
     if function != _F.CONVEX:
         return MAX_CONTACTS[function]
     types = {type1, type2}
-    if int(m.opt.disableflags) & DISABLE_MULTICCD or types & {GeomType.SPHERE, GeomType.ELLIPSOID}:
+    if int(m.opt.disableflags) & Disable.MULTICCD or types & {Geom.SPHERE, Geom.ELLIPSOID}:
         return 1
     if not uses_native(m):
         return 5
-    return 1 if types == {GeomType.CAPSULE} else 4
+    return 1 if types == {Geom.CAPSULE} else 4
 
 
 def function_mask(functions: np.ndarray) -> int:

@@ -19,7 +19,7 @@ from kinema.collide.bundles import (
 )
 from kinema.collide.filter import GeomPairs
 from kinema.collide.sdf import Fields
-from kinema.collide.table import DISABLE_MULTICCD
+from kinema.mujoco_enums import Disable
 
 PAIR_DTYPE = {
     "geom": wp.vec2i, "function": int, "condim": int, "margin": float, "gap": float, "friction": vec5,
@@ -145,7 +145,7 @@ def settings(m) -> Settings:
     s = Options()
     s.ccd_iterations = int(m.opt.ccd_iterations)
     s.ccd_tolerance = float(m.opt.ccd_tolerance)
-    s.multiccd = 0 if int(m.opt.disableflags) & DISABLE_MULTICCD else 1
+    s.multiccd = 0 if int(m.opt.disableflags) & Disable.MULTICCD else 1
     s.sdf_iterations = int(m.opt.sdf_iterations)
     s.sdf_initpoints = int(m.opt.sdf_initpoints)
     settings = Settings()

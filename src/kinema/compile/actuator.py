@@ -9,22 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from kinema.compile.actuator_default import class_record, read_record
-from kinema.compile.actuator_record import (
-    EXPMAP,
-    FF,
-    NO_INPUT,
-    POS,
-    PRESSURE,
-    QUAT,
-    VEL,
-    VOLTAGE,
-    Record,
-)
-from kinema.compile.constants.enums import Bias, Dynamics, Gain, Joint, Transmission, Wrap
+from kinema.compile.actuator_record import INPUTS, Record
 from kinema.compile.context import Compilation
 from kinema.compile.dcmotor import dcmotor_states
 from kinema.compile.element import FALSE, TRUE, Element, Scope
 from kinema.compile.limits import limited
+from kinema.mujoco_enums import Bias, ControlChart, ControlInput, Dynamics, Gain, Joint, Transmission, Wrap
 
 MAX_SAMPLES = 2**24
 TARGETS = (
@@ -175,7 +165,7 @@ class _Row:
         elif r.gaintype == Gain.DCMOTOR:
             self._dcmotor()
         elif r.gaintype in (Gain.FIXED, Gain.AFFINE):
-            if r.ctrlspec not in (0, POS, VEL, PRESSURE):
+            if r.ctrlspec not in (0, ControlInput.POS, ControlInput.VEL, ControlInput.PRESSURE):
                 raise e.error("the input of this actuator can only be pos, vel or pressure", "input")
         elif r.ctrlspec:
             raise e.error("input is not available for this gaintype", "input")
@@ -201,14 +191,14 @@ class _Row:
             r.actdim = 3
             if r.actlimited == TRUE and not r.actrange.any():
                 r.actlimited = FALSE
-        self.ctrlspec = r.ctrlspec or EXPMAP
-        if self.ctrlspec not in (EXPMAP, QUAT):
+        self.ctrlspec = r.ctrlspec or ControlChart.EXPMAP
+        if self.ctrlspec not in (ControlChart.EXPMAP, ControlChart.QUAT):
             raise e.error("so3 input must be expmap or quat", "input")
-        if self.ctrlspec == QUAT and r.dyntype != Dynamics.NONE:
+        if self.ctrlspec == ControlChart.QUAT and r.dyntype != Dynamics.NONE:
             raise e.error("so3 quat input requires dyntype 'none'", "input")
         if self._limited("force", r.forcelimited) and r.forcerange[0] != 0:
             raise e.error("forcerange bounds the norm of the torque here and must begin at 0", "forcerange")
-        self.ctrlnum, self.outnum, self.trntype = 4 if self.ctrlspec == QUAT else 3, 3, Transmission.SO3
+        self.ctrlnum, self.outnum, self.trntype = 4 if self.ctrlspec == ControlChart.QUAT else 3, 3, Transmission.SO3
 
     def _pid(self) -> None:
         r, e = self.r, self.e
@@ -227,25 +217,25 @@ class _Row:
             if r.actdim > 0 and r.actdim != states:
                 raise e.error(f"this pid has {states} states, which actdim must match", "actdim")
             r.actdim = states
-        self.ctrlspec = r.ctrlspec or POS | VEL
-        if self.ctrlspec & ~(POS | VEL | FF):
+        self.ctrlspec = r.ctrlspec or ControlInput.POS | ControlInput.VEL
+        if self.ctrlspec & ~(ControlInput.POS | ControlInput.VEL | ControlInput.FF):
             raise e.error("pid inputs are a subset of pos, vel, ff", "input")
-        if r.dyntype == Dynamics.PID and not self.ctrlspec & POS:
+        if r.dyntype == Dynamics.PID and not self.ctrlspec & ControlInput.POS:
             raise e.error("pid controller states require the pos input", "input")
         self.ctrlnum = self.ctrlspec.bit_count()
 
     def _dcmotor(self) -> None:
         r, e = self.r, self.e
-        self.ctrlspec = r.ctrlspec or VOLTAGE
-        if self.ctrlspec != NO_INPUT and self.ctrlspec & ~(POS | VEL | FF | VOLTAGE):
+        self.ctrlspec = r.ctrlspec or ControlInput.VOLTAGE
+        if self.ctrlspec != ControlInput.NONE and self.ctrlspec & ~sum(INPUTS.values()):
             raise e.error("dcmotor inputs are none, or a subset of pos, vel, ff, voltage", "input")
-        tokens = 0 if self.ctrlspec == NO_INPUT else self.ctrlspec
-        controller = tokens & (POS | VEL | FF)
+        tokens = 0 if self.ctrlspec == ControlInput.NONE else self.ctrlspec
+        controller = tokens & (ControlInput.POS | ControlInput.VEL | ControlInput.FF)
         if controller and r.gainprm[1] <= 0:
             raise e.error("dcmotor controller inputs require a positive motor constant", "input")
         if not controller and r.gainprm[4:7].any():
             raise e.error("dcmotor controller gains require a controller input: pos, vel or ff", "input")
-        if r.gainprm[5] > 0 and not tokens & POS:
+        if r.gainprm[5] > 0 and not tokens & ControlInput.POS:
             raise e.error("dcmotor integral gain requires the pos input", "input")
         if not controller and r.dynprm[7] > 0:
             raise e.error("dcmotor slew rate limiting requires a controller input: pos, vel or ff", "input")
@@ -294,8 +284,8 @@ class _Row:
         r = self.r
         flags, ranges = [self._ctrllimited] * self.ctrlnum, [r.ctrlrange] * self.ctrlnum
         if r.gaintype == Gain.PID:
-            slot = int(bool(self.ctrlspec & POS))
-            for token, bounds in ((VEL, r.velrange), (FF, r.ffrange)):
+            slot = int(bool(self.ctrlspec & ControlInput.POS))
+            for token, bounds in ((ControlInput.VEL, r.velrange), (ControlInput.FF, r.ffrange)):
                 if self.ctrlspec & token:
                     flags[slot], ranges[slot] = bool(bounds[0] < bounds[1]), bounds
                     slot += 1

@@ -6,19 +6,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kinema.compile.constants.enums import Bias, Dynamics, Gain
 from kinema.compile.element import AUTO, FALSE_TRUE_AUTO, Element
 from kinema.errors import did_you_mean
+from kinema.mujoco_enums import Bias, ControlChart, ControlInput, Dynamics, Gain, Interpolation, words
 
-POS, VEL, FF, VOLTAGE, NO_INPUT, PRESSURE = 1, 2, 4, 8, 16, 32
-EXPMAP, QUAT = 1, 2
-INPUTS = {"pos": POS, "vel": VEL, "ff": FF, "voltage": VOLTAGE}
-INPUT_WORDS = {"expmap": EXPMAP, "quat": QUAT, "none": NO_INPUT, "pressure": PRESSURE}
+INPUTS = words(ControlInput, "pos", "vel", "ff", "voltage")
+INPUT_WORDS = {**words(ControlChart), **words(ControlInput, "none", "pressure")}
 
-DYNAMICS = {d.name.lower(): int(d) for d in Dynamics}
-GAINS = {g.name.lower(): int(g) for g in Gain}
-BIASES = {b.name.lower(): int(b) for b in Bias}
-INTERPOLATION = {"zoh": 0, "linear": 1, "cubic": 2}
+DYNAMICS = words(Dynamics)
+GAINS = words(Gain)
+BIASES = words(Bias)
+INTERPOLATION = words(Interpolation)
 
 LIMITS = ("ctrllimited", "forcelimited", "actlimited")
 PARAMETERS = (

@@ -16,10 +16,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kinema.compile.actuator_record import POS, PRESSURE, VEL, Record, parameters, read_input
-from kinema.compile.constants.enums import Bias, Dynamics, Gain
+from kinema.compile.actuator_record import Record, parameters, read_input
 from kinema.compile.dcmotor import dcmotor
 from kinema.compile.element import TRUE, Element
+from kinema.mujoco_enums import Bias, ControlInput, Dynamics, Gain
 
 MUSCLE = (0.75, 1.05, -1.0, 200.0, 0.5, 1.6, 1.5, 1.3, 1.2)
 MUSCLE_NAMES = ("force", "scale", "lmin", "lmax", "vmax", "fpmax", "fvmax")
@@ -71,14 +71,14 @@ def _position(r: Record, e: Element, base: Record | None) -> None:
     if e.count("timeconst") or filtered:
         r.dynprm = parameters(timeconst)
         r.dyntype = Dynamics.FILTEREXACT if timeconst else Dynamics.NONE
-    r.biastype, r.ctrlspec = Bias.AFFINE, POS
+    r.biastype, r.ctrlspec = Bias.AFFINE, ControlInput.POS
 
 
 def _intvelocity(r: Record, e: Element, base: Record | None) -> None:
     _servo(r, e, base, range_name="actrange")
     if base is not None and base.dyntype == Dynamics.FILTEREXACT:
         r.dynprm = parameters(float(base.dynprm[0]))  # unused, but MuJoCo keeps it
-    r.dyntype, r.biastype, r.ctrlspec = Dynamics.INTEGRATOR, Bias.AFFINE, VEL
+    r.dyntype, r.biastype, r.ctrlspec = Dynamics.INTEGRATOR, Bias.AFFINE, ControlInput.VEL
 
 
 def _orientation(r: Record, e: Element, base: Record | None) -> None:
@@ -92,7 +92,7 @@ def _orientation(r: Record, e: Element, base: Record | None) -> None:
 def _velocity(r: Record, e: Element, base: Record | None) -> None:
     kv = e.number("kv", 1.0 if base is None else float(base.gainprm[0]))
     r.gainprm, r.biasprm = parameters(kv), parameters(0.0, 0.0, -kv)
-    r.biastype, r.ctrlspec = Bias.AFFINE, VEL
+    r.biastype, r.ctrlspec = Bias.AFFINE, ControlInput.VEL
 
 
 def _pid(r: Record, e: Element, base: Record | None) -> None:
@@ -130,7 +130,7 @@ def _cylinder(r: Record, e: Element, base: Record | None) -> None:
     r.gainprm = parameters(area)
     r.dyntype, r.dynprm = Dynamics.FILTER, parameters(e.number("timeconst", float(base.dynprm[0])))
     r.biastype, r.biasprm = Bias.AFFINE, parameters(*e.vector("bias", base.biasprm[:3], length=3))
-    r.ctrlspec = PRESSURE
+    r.ctrlspec = ControlInput.PRESSURE
 
 
 def _muscle(r: Record, e: Element, base: Record | None) -> None:

@@ -14,19 +14,15 @@ from kinema.compile.context import Compilation
 from kinema.compile.element import Element
 from kinema.compile.geom import GEOM_TYPES
 from kinema.compile.heightfield import CompiledHField, compile_hfield, pack_hfields
-from kinema.compile.inertia import MESH, SDF, SPHERE
 from kinema.compile.mesh import INERTIA_MODES, CompiledMesh, compile_mesh, fit_primitive, mesh_asset, pack_meshes
-from kinema.compile.plugin import SDF as SDF_CAPABILITY
 from kinema.compile.plugin import configuration_of
 from kinema.compile.skin import bone, compile_skin, load_skin, pack_skins
 from kinema.compile.texture import CompiledTexture, compile_texture, pack_textures
 from kinema.errors import CompileError, did_you_mean
 from kinema.geometry.mesh import MeshData
+from kinema.mujoco_enums import Capability, Geom, TextureRole, words
 
-TEXTURE_ROLES = {
-    "user": 0, "rgb": 1, "occlusion": 2, "roughness": 3, "metallic": 4, "normal": 5, "opacity": 6, "emissive": 7,
-    "rgba": 8, "orm": 9,
-}  # fmt: skip
+TEXTURE_ROLES = words(TextureRole)
 _TYPE_NAMES = {code: name for name, code in GEOM_TYPES.items()}
 
 
@@ -136,7 +132,7 @@ def _field_mesh(c: Compilation, e: Element, plugin: Element, needhull: bool) -> 
 
     if e.given("scale"):
         raise e.error("attribute scale is not compatible with SDFs", "scale")
-    vert, face = field_mesh(*configuration_of(c, plugin, SDF_CAPABILITY))
+    vert, face = field_mesh(*configuration_of(c, plugin, Capability.SDF))
     return compile_mesh(
         e.name, MeshData(vert.astype(np.float32), face.astype(np.int32)), needhull=needhull, reorient=False,
         inertia=e.keyword("inertia", {word: word for word in INERTIA_MODES}, "legacy"),
@@ -160,7 +156,7 @@ def _meshes_with_hull(c: Compilation) -> set[int]:
     in_pair = {e.reference(name, "geom") for e in c.elements["pair"] for name in ("geom1", "geom2")}
     needed = set()
     for e in c.elements["geom"]:
-        if e.keyword("type", GEOM_TYPES, SPHERE) not in (MESH, SDF):
+        if e.keyword("type", GEOM_TYPES, Geom.SPHERE) not in (Geom.MESH, Geom.SDF):
             continue
         if e.integer("contype", 1) or e.integer("conaffinity", 1) or (e.name and e.name in in_pair):
             needed.add(c.reference(e, "mesh"))
@@ -169,7 +165,8 @@ def _meshes_with_hull(c: Compilation) -> set[int]:
 
 def _meshes_with_distance(c: Compilation) -> set[int]:
     """Ids of meshes that a geom of type sdf uses: they get an octree of signed distances."""
-    return {c.reference(e, "mesh") for e in c.elements["geom"] if e.keyword("type", GEOM_TYPES, SPHERE) == SDF}
+    fields = (e for e in c.elements["geom"] if e.keyword("type", GEOM_TYPES, Geom.SPHERE) == Geom.SDF)
+    return {c.reference(e, "mesh") for e in fields}
 
 
 def fill_meshes(c: Compilation) -> None:

@@ -16,15 +16,16 @@ from kinema.compile.camera import compile_camera
 from kinema.compile.context import Compilation
 from kinema.compile.element import AUTO, FALSE_TRUE_AUTO, TRUE, Element
 from kinema.compile.frames import apply_frame
-from kinema.compile.geom import Geom, compile_geom
-from kinema.compile.inertia import MINVAL, Inertial, combine, principal_axes
-from kinema.compile.joint import BALL, FREE, HINGE, NV, SLIDE, Joint, compile_joint
+from kinema.compile.geom import CompiledGeom, compile_geom
+from kinema.compile.inertia import Inertial, combine, principal_axes
+from kinema.compile.joint import NV, CompiledJoint, compile_joint
 from kinema.compile.light import compile_light
 from kinema.compile.orientation import read_orientation
 from kinema.compile.site import compile_site
 from kinema.compile.tree import Body
+from kinema.mujoco_enums import MINVAL, Joint, SleepPolicy, words
 
-SLEEP = {"auto": 0, "never": 3, "allowed": 4, "init": 5}
+SLEEP = words(SleepPolicy, "auto", "never", "allowed", "init")
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class BodyRecord:
     adjusted: bool = False
     """Whether bounds or balancing changed the inertia."""
     dofnum: int = 0
-    joints: list[Joint] = field(default_factory=list)
+    joints: list[CompiledJoint] = field(default_factory=list)
 
 
 def compile_body(c: Compilation, body: Body) -> None:
@@ -111,7 +112,7 @@ def _from_geoms(body: Body) -> Inertial | None:
     low, high = body.element.settings.inertiagrouprange
     parts = []
     for e in body.held["geom"]:
-        g: Geom = e.record
+        g: CompiledGeom = e.record
         if low <= g.group <= high and g.inertial.mass > pose.EPS:
             parts.append(Inertial(g.inertial.mass, g.pos, g.quat, g.inertial.inertia))
     if not parts:
@@ -180,9 +181,9 @@ def _check_joints(body: Body) -> None:
     if record.dofnum > 6:
         raise e.error(f"more than 6 degrees of freedom in body {body.name!r}: {record.dofnum}")
     for index, kind in enumerate(kinds):
-        if kind in (BALL, HINGE) and BALL in kinds[:index]:
+        if kind in (Joint.BALL, Joint.HINGE) and Joint.BALL in kinds[:index]:
             raise e.error(f"ball joint followed by a rotation in body {body.name!r}")
-    if FREE in kinds:
+    if Joint.FREE in kinds:
         if len(kinds) > 1:
             raise e.error("a free joint can only appear by itself")
         if not body.parent.is_world:
@@ -248,7 +249,7 @@ def fill_bodies(c: Compilation) -> None:
     c.sizes["flg_gravcomp"] = int(c.sizes["ngravcomp"] > 0)
     contype, conaffinity, margin = [], [], []
     for body in bodies:
-        geoms: list[Geom] = [e.record for e in body.held["geom"]]
+        geoms: list[CompiledGeom] = [e.record for e in body.held["geom"]]
         contype.append(_or(g.contype for g in geoms))
         conaffinity.append(_or(g.conaffinity for g in geoms))
         margin.append(max((g.margin for g in geoms), default=0.0))
@@ -284,15 +285,15 @@ def _simple(c: Compilation, parent: list[int], root: list[int]) -> np.ndarray:
         if parent[i] > 0:
             simple[parent[i]] = 0
         rotation = False
-        joints: list[Joint] = body.record.joints
+        joints: list[CompiledJoint] = body.record.joints
         for joint in joints:
             aligned = sum(abs(x) > pose.EPS for x in joint.axis) == 1
             centred = pose.same_position(joint.pos, (0.0, 0.0, 0.0))
-            if rotation or not centred or (joint.kind in (HINGE, SLIDE) and not aligned):
+            if rotation or not centred or (joint.kind in (Joint.HINGE, Joint.SLIDE) and not aligned):
                 simple[i] = 0
-            rotation = rotation or joint.kind in (BALL, HINGE)
+            rotation = rotation or joint.kind in (Joint.BALL, Joint.HINGE)
         if simple[i] and joints:
-            simple[i] = 2 if all(joint.kind == SLIDE for joint in joints) else 1
+            simple[i] = 2 if all(joint.kind == Joint.SLIDE for joint in joints) else 1
     return simple
 
 

@@ -13,10 +13,11 @@ from kinema.compile.element import Element
 from kinema.compile.frames import apply_frame
 from kinema.compile.orientation import read_orientation
 from kinema.errors import did_you_mean
+from kinema.mujoco_enums import CameraOutput, CamLight, Projection, words
 
-MODES = {"fixed": 0, "track": 1, "trackcom": 2, "targetbody": 3, "targetbodycom": 4}
-PROJECTIONS = {"perspective": 0, "orthographic": 1}
-OUTPUTS = {"rgb": 1, "depth": 2, "distance": 4, "normal": 8, "segmentation": 16}
+MODES = words(CamLight)
+PROJECTIONS = words(Projection)
+OUTPUTS = dict(zip(("rgb", "depth", "distance", "normal", "segmentation"), map(int, CameraOutput), strict=True))
 
 
 @dataclass(slots=True)

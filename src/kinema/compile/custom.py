@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinema.compile.constants.enums import Obj
 from kinema.compile.context import Compilation
 from kinema.compile.element import Element
 from kinema.errors import did_you_mean
+from kinema.mujoco_enums import Obj
 
 OBJECTS = {
     "body": "body", "xbody": "body", "joint": "joint", "geom": "geom", "site": "site", "camera": "camera",

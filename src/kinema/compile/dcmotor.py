@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
-from kinema.compile.actuator_record import NO_INPUT, Record, read_input
-from kinema.compile.constants.enums import Bias, Dynamics, Gain
+from kinema.compile.actuator_record import Record, read_input
 from kinema.compile.element import AUTO, FALSE, TRUE, Element
+from kinema.mujoco_enums import Bias, ControlInput, Dynamics, Gain
 
 
 def dcmotor(r: Record, e: Element, base: Record | None) -> None:
@@ -35,7 +35,7 @@ def dcmotor(r: Record, e: Element, base: Record | None) -> None:
     resistance = e.number("resistance", float(gain[0]))
 
     K, R = _constants(r, float(kt), float(ke), resistance, nominal)
-    if K < 0 or (K == 0 and r.ctrlspec != NO_INPUT):
+    if K < 0 or (K == 0 and r.ctrlspec != ControlInput.NONE):
         raise e.error("DC motor: motor constant K must be positive")
     if R <= 0:
         raise e.error("DC motor: resistance R must be positive")

@@ -19,14 +19,15 @@ import numpy as np
 
 from kinema.errors import CompileError, did_you_mean
 from kinema.mjcf.source import Node
+from kinema.mujoco_enums import Limited, words
 
 if TYPE_CHECKING:
     from kinema.compile.defaults import DefaultClass
     from kinema.compile.settings import Settings
 
-FALSE, TRUE, AUTO = 0, 1, 2
+FALSE, TRUE, AUTO = Limited
 FALSE_TRUE = {"false": False, "true": True}
-FALSE_TRUE_AUTO = {"false": FALSE, "true": TRUE, "auto": AUTO}
+FALSE_TRUE_AUTO = words(Limited)
 
 ASSET_KINDS = frozenset({"mesh", "hfield", "texture", "material", "skin", "numeric", "text"})
 """Kinds a model keeps once: copies made inside one model (replicate, self-attach) share them under their own names."""

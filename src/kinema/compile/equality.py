@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kinema.compile.constants.enums import Equality, Joint, Obj
 from kinema.compile.context import Compilation
 from kinema.compile.element import Element
 from kinema.compile.tendon import SOLIMP, SOLREF
+from kinema.mujoco_enums import Equality, Joint, Obj
 
 DATA = np.array([0.0, 1.0, *[0.0] * 8, 1.0, 0.0])
 """What eq_data holds before anything is read: a joint coupling of slope one, a torque scale of one."""

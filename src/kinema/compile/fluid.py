@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from kinema.compile.inertia import CAPSULE, CYLINDER, SPHERE
 from kinema.compile.pose import EPS
+from kinema.mujoco_enums import Geom
 
 # points x in [0, 1] and weights of the K15 rule; λ and dλ/dx follow from the change of variables
 _X = (
@@ -29,11 +29,11 @@ _SLOPE = tuple(x * x * (3 - x) / (1 - x) ** 3 for x in _X)
 
 def fluid_coefficients(kind: int, size: Sequence[float], drag: Sequence[float]) -> list[float]:
     """The 12 numbers of geom_fluid: switch, five drag and lift coefficients, added mass (3), added inertia (3)."""
-    if kind == SPHERE:
+    if kind == Geom.SPHERE:
         axes = [size[0]] * 3
-    elif kind == CAPSULE:
+    elif kind == Geom.CAPSULE:
         axes = [size[0], size[0], size[0] + size[1]]
-    elif kind == CYLINDER:
+    elif kind == Geom.CYLINDER:
         axes = [size[0], size[0], size[1]]
     else:
         axes = list(size)

@@ -12,8 +12,9 @@ from kinema.compile.attach import references
 from kinema.compile.body import move_record
 from kinema.compile.context import Compilation
 from kinema.compile.element import TRUE
-from kinema.compile.inertia import MINVAL, Inertial, combine, principal_axes
+from kinema.compile.inertia import Inertial, combine, principal_axes
 from kinema.compile.tree import Body, number_tree
+from kinema.mujoco_enums import MINVAL
 
 
 def fuse_static(c: Compilation) -> None:

@@ -13,36 +13,23 @@ from kinema.compile.context import Compilation
 from kinema.compile.element import Element
 from kinema.compile.fluid import fluid_coefficients
 from kinema.compile.frames import apply_frame
-from kinema.compile.inertia import (
-    BOX,
-    CAPSULE,
-    CYLINDER,
-    ELLIPSOID,
-    HFIELD,
-    MESH,
-    PLANE,
-    SDF,
-    SPHERE,
-    Inertial,
-    box_inertia,
-    shape_inertia,
-    shape_volume,
-)
+from kinema.compile.inertia import Inertial, box_inertia, shape_inertia, shape_volume
 from kinema.compile.orientation import read_orientation
+from kinema.mujoco_enums import Geom
 
-GEOM_TYPES = {
-    "plane": PLANE, "hfield": HFIELD, "sphere": SPHERE, "capsule": CAPSULE, "ellipsoid": ELLIPSOID,
-    "cylinder": CYLINDER, "box": BOX, "mesh": MESH, "sdf": SDF,
+SIZE_COUNT = {
+    Geom.PLANE: 3, Geom.HFIELD: 0, Geom.SPHERE: 1, Geom.CAPSULE: 2, Geom.ELLIPSOID: 3, Geom.CYLINDER: 2, Geom.BOX: 3,
+    Geom.MESH: 0, Geom.SDF: 0,
 }  # fmt: skip
-SIZE_COUNT = {PLANE: 3, HFIELD: 0, SPHERE: 1, CAPSULE: 2, ELLIPSOID: 3, CYLINDER: 2, BOX: 3, MESH: 0, SDF: 0}
-FROMTO_TYPES = (CAPSULE, CYLINDER, ELLIPSOID, BOX)
+GEOM_TYPES = {kind.name.lower(): int(kind) for kind in SIZE_COUNT}
+FROMTO_TYPES = (Geom.CAPSULE, Geom.CYLINDER, Geom.ELLIPSOID, Geom.BOX)
 SOLREF, SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
 FAR = 1e10
 """Half extent of an infinite plane."""
 
 
 @dataclass(slots=True)
-class Geom:
+class CompiledGeom:
     """A compiled geom: what later stages change or read before the arrays are filled."""
 
     kind: int
@@ -68,24 +55,24 @@ class Geom:
         return not self.contype and not self.conaffinity
 
 
-def compile_geom(c: Compilation, e: Element, infer_inertia: bool) -> Geom:
+def compile_geom(c: Compilation, e: Element, infer_inertia: bool) -> CompiledGeom:
     """One geom, in its body's coordinates; its mass only when asked for."""
-    kind = e.keyword("type", GEOM_TYPES, SPHERE)
+    kind = e.keyword("type", GEOM_TYPES, Geom.SPHERE)
     condim = e.integer("condim", 3)
     if condim not in (1, 3, 4, 6):
         raise e.error("condim must be 1, 3, 4 or 6", "condim")
     size = e.vector("size", (0, 0, 0), at_most=3).tolist()
-    g = Geom(
+    g = CompiledGeom(
         kind, size, [0.0] * 3, list(pose.IDENTITY), e.integer("contype", 1), e.integer("conaffinity", 1),
         e.number("margin", 0.0) + e.number("gap", 0.0), e.integer("group", 0),
     )  # fmt: skip
     g.mesh = c.reference(e, "mesh")
     g.hfield = c.reference(e, "hfield")
-    if kind in (MESH, SDF) and g.mesh < 0:
+    if kind in (Geom.MESH, Geom.SDF) and g.mesh < 0:
         raise e.error("a mesh geom needs 'mesh', the name of a mesh asset")
-    if (kind == HFIELD) != (g.hfield >= 0):
+    if (kind == Geom.HFIELD) != (g.hfield >= 0):
         raise e.error("a height field geom needs 'hfield', and no other geom may have it")
-    if kind == PLANE and not _is_static(e):
+    if kind == Geom.PLANE and not _is_static(e):
         raise e.error("a plane is only allowed in static bodies")
     g.pos, g.quat, g.size = read_pose(e, kind, size)
     g.surfacevel = e.vector("surfacevel", (0.0,) * 6, at_most=6).tolist()
@@ -93,10 +80,10 @@ def compile_geom(c: Compilation, e: Element, infer_inertia: bool) -> Geom:
     if g.mesh >= 0:
         mesh, g.asset = c.scratch["meshes"][g.mesh], c.elements["mesh"][g.mesh]
         _take_mesh_frame(e, g, mesh)
-        if g.kind not in (MESH, SDF):
+        if g.kind not in (Geom.MESH, Geom.SDF):
             g.mesh, mesh = -1, None
     check_size(e, g.kind, g.size)
-    hfield_size = c.scratch["hfields"][g.hfield] if g.kind == HFIELD else None
+    hfield_size = c.scratch["hfields"][g.hfield] if g.kind == Geom.HFIELD else None
     _set_bounds(g, mesh, hfield_size)
     if any(math.isnan(s) for s in g.size):
         raise e.error("nan size in geom", "size")
@@ -135,13 +122,13 @@ def read_pose(e: Element, kind: int, size: list[float]) -> tuple[list[float], li
     if length / 2 < pose.EPS:
         raise e.error("fromto points are too close", "fromto")
     along = length / 2
-    size = [size[0], size[0], along] if kind in (ELLIPSOID, BOX) else [size[0], along, size[2]]
+    size = [size[0], size[0], along] if kind in (Geom.ELLIPSOID, Geom.BOX) else [size[0], along, size[2]]
     middle = [(a + b) / 2 for a, b in zip(start, end, strict=True)]
     return middle, pose.z_to(direction), size
 
 
 def check_size(e: Element, kind: int, size: list[float]) -> None:
-    if kind == PLANE:
+    if kind == Geom.PLANE:
         if size[2] <= 0:
             raise e.error("the third size of a plane must be positive", "size")
         return
@@ -150,12 +137,12 @@ def check_size(e: Element, kind: int, size: list[float]) -> None:
             raise e.error(f"size {index} must be positive in {e.tag}", "size")
 
 
-def _take_mesh_frame(e: Element, g: Geom, mesh: Any) -> None:
+def _take_mesh_frame(e: Element, g: CompiledGeom, mesh: Any) -> None:
     """Move the geom to its mesh's inertial frame; fit a primitive to the mesh if the geom is one."""
     if e.given("fromto"):
         raise e.error("fromto cannot be used with a mesh", "fromto")
     center = [0.0, 0.0, 0.0]
-    if g.kind not in (MESH, SDF):
+    if g.kind not in (Geom.MESH, Geom.SDF):
         g.size, center = mesh.fit(g.kind, e.number("fitscale", 1.0), e.settings.fitaabb)
     elif e.flag("shellinertia", False):
         raise e.error("for mesh geoms, inertia is specified in the mesh asset", "shellinertia")
@@ -169,37 +156,37 @@ def _take_mesh_frame(e: Element, g: Geom, mesh: Any) -> None:
         g.surfacevel = pose.rotate(back, linear) + pose.rotate(back, angular)
 
 
-def _set_bounds(g: Geom, mesh: Any, hfield: Any) -> None:
+def _set_bounds(g: CompiledGeom, mesh: Any, hfield: Any) -> None:
     """Size of meshes and height fields, axis-aligned box (centre, half size) and bounding radius."""
     kind, size = g.kind, g.size
     low = high = None
-    if kind == HFIELD:
+    if kind == Geom.HFIELD:
         x, y, top, bottom = (float(v) for v in hfield)
         g.size = [x, y, 0.25 * top + 0.5 * bottom]
         low, high = [-x, -y, -bottom], [x, y, top]
         g.rbound = math.sqrt(x * x + y * y + max(top * top, bottom * bottom))
-    elif kind in (MESH, SDF):
+    elif kind in (Geom.MESH, Geom.SDF):
         low, high = [float(v) for v in mesh.aamm[:3]], [float(v) for v in mesh.aamm[3:]]
         g.size = [max(abs(a), abs(b)) for a, b in zip(low, high, strict=True)]
         g.rbound = math.sqrt(sum(s * s for s in g.size))
-    elif kind == PLANE:
+    elif kind == Geom.PLANE:
         low, high = [-FAR] * 3, [FAR, FAR, 0.0]
-    elif kind == SPHERE:
+    elif kind == Geom.SPHERE:
         high, g.rbound = [size[0]] * 3, size[0]
-    elif kind == CAPSULE:
+    elif kind == Geom.CAPSULE:
         high, g.rbound = [size[0], size[0], size[0] + size[1]], size[0] + size[1]
-    elif kind == CYLINDER:
+    elif kind == Geom.CYLINDER:
         high, g.rbound = [size[0], size[0], size[1]], math.sqrt(size[0] ** 2 + size[1] ** 2)
     else:
         high = list(size)
-        g.rbound = max(size) if kind == ELLIPSOID else math.sqrt(sum(s * s for s in size))
+        g.rbound = max(size) if kind == Geom.ELLIPSOID else math.sqrt(sum(s * s for s in size))
     low = [-h for h in high] if low is None else low
     g.aabb = [(a + b) / 2 for a, b in zip(low, high, strict=True)] + [
         (b - a) / 2 for a, b in zip(low, high, strict=True)
     ]
 
 
-def _inertial(e: Element, g: Geom, mesh: Any) -> Inertial:
+def _inertial(e: Element, g: CompiledGeom, mesh: Any) -> Inertial:
     shell = e.flag("shellinertia", False)
     density = e.number("density", 1000.0)
     mass = e.number("mass", None)
@@ -222,7 +209,7 @@ def _inertial(e: Element, g: Geom, mesh: Any) -> Inertial:
 def fill_geoms(c: Compilation) -> None:
     """Set every geom_* array."""
     elements = c.elements["geom"]
-    records: list[Geom] = [e.record for e in elements]
+    records: list[CompiledGeom] = [e.record for e in elements]
     n = len(elements)
     a = c.arrays
 

@@ -18,8 +18,6 @@ from kinema.compile.constants.tree import Tree
 from kinema.compile.context import Compilation
 from kinema.compile.element import Element
 from kinema.compile.host_model import KINDS, HostModel
-from kinema.compile.inertia import BOX, CAPSULE, CYLINDER, ELLIPSOID, HFIELD, MESH, PLANE, SDF, SPHERE
-from kinema.compile.joint import BALL, FREE, HINGE
 from kinema.compile.pipeline import compile_tree
 from kinema.compile.rows import CORE, FREQUENCIES, NAMESPACE, add_rows, frequency, register_mujoco_attributes
 from kinema.model import (
@@ -34,10 +32,12 @@ from kinema.model import (
     parse_custom_attributes,
 )
 from kinema.model.frequency import frequency_key
+from kinema.mujoco_enums import Geom, Joint
 
 GEO_TYPES = {
-    PLANE: GeoType.PLANE, HFIELD: GeoType.HFIELD, SPHERE: GeoType.SPHERE, CAPSULE: GeoType.CAPSULE,
-    ELLIPSOID: GeoType.ELLIPSOID, CYLINDER: GeoType.CYLINDER, BOX: GeoType.BOX, MESH: GeoType.MESH, SDF: GeoType.MESH,
+    Geom.PLANE: GeoType.PLANE, Geom.HFIELD: GeoType.HFIELD, Geom.SPHERE: GeoType.SPHERE, Geom.CAPSULE: GeoType.CAPSULE,
+    Geom.ELLIPSOID: GeoType.ELLIPSOID, Geom.CYLINDER: GeoType.CYLINDER, Geom.BOX: GeoType.BOX,
+    Geom.MESH: GeoType.MESH, Geom.SDF: GeoType.MESH,
 }  # fmt: skip
 READ_FROM = {
     "body": AttributeFrequency.BODY, "geom": AttributeFrequency.SHAPE, "joint": AttributeFrequency.JOINT,
@@ -204,7 +204,7 @@ def _add_joint(builder: ModelBuilder, c: Compilation, result: MjcfResult, i: int
         return builder.add_joint_fixed(parent, child, parent_xform=placed, label=label)
     first = c.elements["joint"][start]
     custom = _read(builder, first, AttributeFrequency.JOINT)
-    if m.jnt_type[start] == FREE:
+    if m.jnt_type[start] == Joint.FREE:
         return builder.add_joint_free(child, label=label, custom_attributes=custom)
     anchor = np.asarray(m.jnt_pos[start], dtype=float)
     turned = _rotation(np.asarray(m.body_quat[i], dtype=float)) @ anchor
@@ -213,7 +213,7 @@ def _add_joint(builder: ModelBuilder, c: Compilation, result: MjcfResult, i: int
         "child_xform": _xform(anchor, (1, 0, 0, 0)),
         "label": label,
     }
-    if m.jnt_type[start] == BALL and number == 1:
+    if m.jnt_type[start] == Joint.BALL and number == 1:
         dof = int(m.jnt_dofadr[start])
         return builder.add_joint_ball(
             parent, child, armature=float(m.dof_armature[dof]), damping=float(m.dof_damping[dof]),
@@ -221,10 +221,10 @@ def _add_joint(builder: ModelBuilder, c: Compilation, result: MjcfResult, i: int
         )  # fmt: skip
     linear, angular, local = [], [], []
     for j in ids:
-        if m.jnt_type[j] == BALL:  # three turns about the axes stand in for a ball among other joints
+        if m.jnt_type[j] == Joint.BALL:  # three turns about the axes stand in for a ball among other joints
             angular += [JointDofConfig.create_unlimited(axis) for axis in np.eye(3)]
             continue
-        (angular if m.jnt_type[j] == HINGE else linear).append(_axis(m, j))
+        (angular if m.jnt_type[j] == Joint.HINGE else linear).append(_axis(m, j))
         local.append(_read(builder, c.elements["joint"][j], AttributeFrequency.JOINT_DOF))
     for key in {key for row in local for key in row}:
         custom[key] = {index: row[key] for index, row in enumerate(local) if key in row}

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kinema.compile import pose
+from kinema.mujoco_enums import Geom
 
-PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)
-MINVAL = 1e-15
 _EIGEN_TOLERANCE = 1e-14
 _HALF_RIGHT = 0.707106781186548
 
@@ -35,22 +34,22 @@ class Inertial:
 def shape_volume(kind: int, size: Sequence[float], shell: bool) -> float:
     """Volume of a primitive, or its area if it is a shell; 0 for planes."""
     a, b, c = size
-    if kind == SPHERE:
+    if kind == Geom.SPHERE:
         return 4 * math.pi * a * a if shell else 4 * math.pi * a**3 / 3
-    if kind == CAPSULE:
+    if kind == Geom.CAPSULE:
         height = 2 * b
         if shell:
             return 4 * math.pi * a * a + 2 * math.pi * a * height
         return math.pi * (a * a * height + 4 * a**3 / 3)
-    if kind == CYLINDER:
+    if kind == Geom.CYLINDER:
         height = 2 * b
         return 2 * math.pi * a * (a + height) if shell else math.pi * a * a * height
-    if kind == ELLIPSOID:
+    if kind == Geom.ELLIPSOID:
         if shell:  # Thomsen's approximation
             p = 1.6075
             return 4 * math.pi * (((a * b) ** p + (b * c) ** p + (c * a) ** p) / 3) ** (1 / p)
         return 4 * math.pi * a * b * c / 3
-    if kind in (BOX, HFIELD):
+    if kind in (Geom.BOX, Geom.HFIELD):
         return 8 * (a * b + b * c + c * a) if shell else 8 * a * b * c
     return 0.0
 
@@ -58,7 +57,8 @@ def shape_volume(kind: int, size: Sequence[float], shell: bool) -> float:
 def shape_inertia(kind: int, size: Sequence[float], mass: float, shell: bool) -> list[float]:
     """Principal moments of a primitive of this mass."""
     function = {
-        SPHERE: _sphere, CAPSULE: _capsule, CYLINDER: _cylinder, ELLIPSOID: _ellipsoid, BOX: _box, HFIELD: _box,
+        Geom.SPHERE: _sphere, Geom.CAPSULE: _capsule, Geom.CYLINDER: _cylinder, Geom.ELLIPSOID: _ellipsoid,
+        Geom.BOX: _box, Geom.HFIELD: _box,
     }.get(kind)  # fmt: skip
     return [0.0, 0.0, 0.0] if function is None else function(size, mass, shell)
 

@@ -17,15 +17,15 @@ from kinema.compile.context import Compilation
 from kinema.compile.element import AUTO, FALSE, FALSE_TRUE_AUTO, TRUE, Element
 from kinema.compile.frames import apply_frame
 from kinema.compile.geom import SOLIMP, SOLREF
+from kinema.mujoco_enums import Joint, words
 
-FREE, BALL, SLIDE, HINGE = range(4)
-JOINT_TYPES = {"free": FREE, "ball": BALL, "slide": SLIDE, "hinge": HINGE}
+JOINT_TYPES = words(Joint)
 NQ, NV = (7, 4, 1, 1), (6, 3, 1, 1)
 DEGREE = math.pi / 180.0
 
 
 @dataclass(slots=True)
-class Joint:
+class CompiledJoint:
     """A compiled joint."""
 
     kind: int
@@ -42,25 +42,26 @@ class Joint:
 
 
 def joint_type(e: Element) -> int:
-    return FREE if e.tag == "freejoint" else e.keyword("type", JOINT_TYPES, HINGE)
+    return Joint.FREE if e.tag == "freejoint" else e.keyword("type", JOINT_TYPES, Joint.HINGE)
 
 
-def compile_joint(e: Element) -> Joint:
+def compile_joint(e: Element) -> CompiledJoint:
     """One joint, in its body's coordinates."""
     kind = joint_type(e)
     springdamper = e.vector("springdamper", (0, 0), length=2).tolist()
     if any(springdamper) and min(springdamper) <= 0:
         raise e.error("springdamper values must both be positive", "springdamper")
-    limited, limits = _limits(e, "limited", "range", applies=kind != FREE)
+    limited, limits = _limits(e, "limited", "range", applies=kind != Joint.FREE)
     degree = e.settings.degree
     if limited:
-        if kind != BALL and limits[0] >= limits[1]:
+        if kind != Joint.BALL and limits[0] >= limits[1]:
             raise e.error("range[0] must be smaller than range[1]", "range")
-        if kind == BALL and limits[0]:
+        if kind == Joint.BALL and limits[0]:
             raise e.error("range[0] must be 0 in a ball joint", "range")
-        if degree and kind in (HINGE, BALL):
+        if degree and kind in (Joint.HINGE, Joint.BALL):
             limits = [value * DEGREE for value in limits]
-    actfrclimited, actfrcrange = _limits(e, "actuatorfrclimited", "actuatorfrcrange", applies=kind in (HINGE, SLIDE))
+    scalar = kind in (Joint.HINGE, Joint.SLIDE)
+    actfrclimited, actfrcrange = _limits(e, "actuatorfrclimited", "actuatorfrcrange", applies=scalar)
     if actfrclimited and actfrcrange[0] >= actfrcrange[1]:
         raise e.error("actuatorfrcrange[0] must be smaller than actuatorfrcrange[1]", "actuatorfrcrange")
     pos, axis = _anchor(e, kind)
@@ -68,13 +69,13 @@ def compile_joint(e: Element) -> Joint:
     springyield = e.number("springyield", 0.0)
     if springyield < 0:
         raise e.error("springyield cannot be negative", "springyield")
-    if springyield and kind == FREE:
+    if springyield and kind == Joint.FREE:
         raise e.error("springyield is not supported on free joints", "springyield")
-    if degree and kind == HINGE:
+    if degree and kind == Joint.HINGE:
         ref, springref = ref * DEGREE, springref * DEGREE
-    if degree and kind in (HINGE, BALL):
+    if degree and kind in (Joint.HINGE, Joint.BALL):
         springyield *= DEGREE
-    return Joint(
+    return CompiledJoint(
         kind, pos, axis, limited, limits, actfrclimited, actfrcrange, ref, springref, springyield, springdamper
     )
 
@@ -92,21 +93,21 @@ def _limits(e: Element, switch: str, attribute: str, *, applies: bool) -> tuple[
 
 def _anchor(e: Element, kind: int) -> tuple[list[float], list[float]]:
     pos, axis = e.vector("pos", (0, 0, 0), length=3).tolist(), e.vector("axis", (0, 0, 1), length=3).tolist()
-    if kind in (FREE, BALL):
+    if kind in (Joint.FREE, Joint.BALL):
         axis = [0.0, 0.0, 1.0]
     elif e.frame is not None:
         axis = pose.rotate(e.frame.in_body()[1], axis)
     axis, norm = pose.normalize(axis)
     if norm < pose.EPS:
         raise e.error("axis is too small", "axis")
-    pos = [0.0, 0.0, 0.0] if kind == FREE else apply_frame(e.frame, pos, pose.IDENTITY)[0]
+    pos = [0.0, 0.0, 0.0] if kind == Joint.FREE else apply_frame(e.frame, pos, pose.IDENTITY)[0]
     return pos, axis
 
 
 def fill_joints(c: Compilation) -> None:
     """Set every jnt_* array, the dof arrays that follow from joints, qpos0 and qpos_spring."""
     elements = c.elements["joint"]
-    records: list[Joint] = [e.record for e in elements]
+    records: list[CompiledJoint] = [e.record for e in elements]
     n, a = len(elements), c.arrays
     kinds = np.array([r.kind for r in records], dtype=np.int32)
     nq, nv = np.array(NQ)[kinds] if n else np.zeros(0, int), np.array(NV)[kinds] if n else np.zeros(0, int)
@@ -138,7 +139,7 @@ def fill_joints(c: Compilation) -> None:
     a["jnt_actfrcrange"] = floats([r.actfrcrange for r in records], 2)
     a["jnt_margin"] = column("margin")
     a["jnt_user"] = c.user_data("joint", "nuser_jnt")
-    width = np.array([(4 if r.kind == BALL else 1) if r.springyield > 0 else 0 for r in records], dtype=np.int64)
+    width = np.array([(4 if r.kind == Joint.BALL else 1) if r.springyield > 0 else 0 for r in records], dtype=np.int64)
     a["jnt_plasticadr"] = np.where(width > 0, _starts(width), -1).astype(np.int32)
     c.sizes["nplastic"] = c.sizes.get("nplastic", 0) + int(width.sum())
     c.scratch["springdamper"] = np.array([r.springdamper for r in records], dtype=np.float64).reshape(n, 2)
@@ -156,17 +157,17 @@ def fill_joints(c: Compilation) -> None:
     a["dof_damping"], a["dof_dampingpoly"] = damping[:, 0].copy(), damping[:, 1:].copy()
 
 
-def _fill_positions(c: Compilation, records: list[Joint]) -> None:
+def _fill_positions(c: Compilation, records: list[CompiledJoint]) -> None:
     qpos0, spring = [], []
     for e, r in zip(c.elements["joint"], records, strict=True):
-        if r.kind == FREE:
+        if r.kind == Joint.FREE:
             values = [*e.body.record.pos, *e.body.record.quat]
-        elif r.kind == BALL:
+        elif r.kind == Joint.BALL:
             values = list(pose.IDENTITY)
         else:
             values = [r.ref]
         qpos0 += values
-        spring += values if r.kind in (FREE, BALL) else [r.springref]
+        spring += values if r.kind in (Joint.FREE, Joint.BALL) else [r.springref]
     c.arrays["qpos0"] = np.array(qpos0, dtype=np.float64)
     c.arrays["qpos_spring"] = np.array(spring, dtype=np.float64)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from kinema.compile.constants import quaternion
-from kinema.compile.constants.enums import Joint
 from kinema.compile.context import Compilation
 from kinema.compile.element import Element
+from kinema.mujoco_enums import Joint
 
 WHOLE = {"mpos": 3, "mquat": 4}
 """Vectors that are completed body by body: what is left of the last, incomplete body is dropped."""

@@ -11,7 +11,6 @@ import numpy as np
 
 from kinema.compile.constants.constraint import constrained_acceleration, constraint_rows, reference
 from kinema.compile.constants.dynamics import bias_forces, body_motion, integrate_positions
-from kinema.compile.constants.enums import MINVAL, Bias, Gain, Transmission
 from kinema.compile.constants.kinematics import forward_kinematics
 from kinema.compile.constants.mass import mass_matrix, spatial_inertia
 from kinema.compile.constants.tendon import Segments, segments, tendon_lengths, tendon_rows
@@ -19,6 +18,7 @@ from kinema.compile.constants.transmission import transmissions
 from kinema.compile.constants.tree import Tree
 from kinema.compile.context import Compilation
 from kinema.compile.settings import LengthRange
+from kinema.mujoco_enums import MINVAL, Bias, Gain, Transmission
 
 Array = np.ndarray
 

@@ -10,8 +10,9 @@ from kinema.compile import pose
 from kinema.compile.camera import MODES
 from kinema.compile.context import Compilation
 from kinema.compile.element import Element
+from kinema.mujoco_enums import LightType, words
 
-LIGHT_TYPES = {"spot": 0, "directional": 1, "point": 2, "image": 3}
+LIGHT_TYPES = words(LightType)
 
 
 @dataclass(slots=True)

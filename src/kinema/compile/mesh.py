@@ -51,7 +51,6 @@ from kinema.geometry.builtin_mesh import builtin_inertia, builtin_mesh
 from kinema.geometry.bvh import mesh_bvh
 from kinema.geometry.hull import DegenerateHull, graph_faces, hull_extrema, hull_faces, hull_graph, mirrored_graph
 from kinema.geometry.inertia import (
-    MINVAL,
     area_and_center,
     dot3,
     face_centroid,
@@ -64,6 +63,7 @@ from kinema.geometry.inertia import (
 from kinema.geometry.mesh import Float32, Float64, Int32, MeshData
 from kinema.geometry.normals import vertex_normals
 from kinema.geometry.polygons import Polygons, mirrored, newell_normals, polygons
+from kinema.mujoco_enums import MINVAL, MeshInertia, words
 from kinema.resources import Resource, decode
 
 __all__ = [
@@ -78,7 +78,7 @@ __all__ = [
     "pack_meshes",
 ]
 
-INERTIA_MODES = ("convex", "exact", "legacy", "shell")
+INERTIA_MODES = tuple(words(MeshInertia))
 
 
 _recent: mesh_cache.Recent[CompiledMesh] = mesh_cache.Recent()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kinema.compile.context import Compilation
 from kinema.compile.element import Element, read_element
 from kinema.mjcf.source import Node
+from kinema.mujoco_enums import Cone, Disable, Enable, Integrator, Jacobian, Solver, words
 
 NUMBERS = {
     "timestep": 0.002, "impratio": 1.0, "tolerance": 1e-8, "ls_tolerance": 0.01, "noslip_tolerance": 1e-6,
@@ -19,19 +20,13 @@ SHORT_VECTORS = {
     "o_solref": (0.02, 1.0), "o_solimp": (0.9, 0.95, 0.001, 0.5, 2.0), "o_friction": (1.0, 1.0, 0.005, 0.0001, 0.0001),
 }  # fmt: skip
 KEYWORDS = {
-    "integrator": ({"Euler": 0, "RK4": 1, "implicit": 2, "implicitfast": 3, "discrete": 4}, 0),
-    "cone": ({"pyramidal": 0, "elliptic": 1}, 0),
-    "jacobian": ({"dense": 0, "sparse": 1, "auto": 2}, 2),
-    "solver": ({"PGS": 0, "CG": 1, "Newton": 2}, 2),
+    "integrator": (words(Integrator, "Euler", "RK4", "implicit", "implicitfast", "discrete"), Integrator.EULER),
+    "cone": (words(Cone), Cone.PYRAMIDAL),
+    "jacobian": (words(Jacobian), Jacobian.AUTO),
+    "solver": (words(Solver, "PGS", "CG", "Newton"), Solver.NEWTON),
 }
-DISABLE = (
-    "constraint", "equality", "frictionloss", "limit", "contact", "spring", "damper", "gravity", "clampctrl",
-    "warmstart", "filterparent", "actuation", "refsafe", "sensor", "midphase", "eulerdamp", "autoreset", "nativeccd",
-    "island", "multiccd",
-)  # fmt: skip
-"""Standard features, in the order of their bits in `disableflags`."""
-ENABLE = ("override", "energy", "fwdinv", "invdiscrete", "sleep", "diagexact", "ipc", "speculative")
-"""Optional features, in the order of their bits in `enableflags`."""
+DISABLE, ENABLE = words(Disable), words(Enable)
+"""Standard features, each with its bit of `disableflags`, and optional ones, with that of `enableflags`."""
 SWITCH = {"disable": False, "enable": True}
 GROUPS = 31
 
@@ -65,14 +60,11 @@ def _apply(option: dict, e: Element) -> None:
             raise e.error(f"a disabled actuator group must be between 0 and {GROUPS - 1}", "actuatorgroupdisable")
         option["disableactuator"] |= 1 << group
     for flag in e.children("flag"):
-        for bit, name in enumerate(DISABLE):
-            on = flag.keyword(name, SWITCH, None)
-            if on is not None:
-                option["disableflags"] = option["disableflags"] & ~(1 << bit) | (0 if on else 1 << bit)
-        for bit, name in enumerate(ENABLE):
-            on = flag.keyword(name, SWITCH, None)
-            if on is not None:
-                option["enableflags"] = option["enableflags"] & ~(1 << bit) | (1 << bit if on else 0)
+        for word, bits, set_by in (("disableflags", DISABLE, False), ("enableflags", ENABLE, True)):
+            for name, bit in bits.items():
+                on = flag.keyword(name, SWITCH, None)
+                if on is not None:
+                    option[word] = option[word] & ~bit | (bit if on is set_by else 0)
 
 
 def read_sizes(c: Compilation) -> None:

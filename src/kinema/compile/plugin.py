@@ -16,16 +16,18 @@ from typing import Protocol
 
 import numpy as np
 
-from kinema.compile.constants.enums import Stage
 from kinema.compile.context import Compilation
 from kinema.compile.element import Element
 from kinema.errors import did_you_mean
 from kinema.mjcf.source import Node
+from kinema.mujoco_enums import Capability, Stage
 
-ACTUATOR, SENSOR, PASSIVE, SDF = 1, 2, 4, 8
 SUPPORTS = {
-    ACTUATOR: "actuators", SENSOR: "sensors", PASSIVE: "passive forces", SDF: "signed distance fields",
-}  # fmt: skip
+    Capability.ACTUATOR: "actuators",
+    Capability.SENSOR: "sensors",
+    Capability.PASSIVE: "passive forces",
+    Capability.SDF: "signed distance fields",
+}
 
 Config = Mapping[str, str]
 
@@ -141,17 +143,18 @@ def _uses(c: Compilation) -> Iterator[tuple[str, int, Element, int]]:
     """Every use of a plugin, in reading order: (owner's kind, its index, the <plugin> element, capability)."""
     for index, mesh in enumerate(c.elements["mesh"]):
         for plugin in mesh.children("plugin"):
-            yield "mesh", index, plugin, SDF
-    in_tree = [("body", i, body.plugin, PASSIVE) for i, body in enumerate(c.bodies) if body.plugin is not None]
+            yield "mesh", index, plugin, Capability.SDF
+    bodies = [(index, body.plugin) for index, body in enumerate(c.bodies) if body.plugin is not None]
+    in_tree = [("body", index, plugin, Capability.PASSIVE) for index, plugin in bodies]
     for index, geom in enumerate(c.elements["geom"]):
-        in_tree += [("geom", index, plugin, SDF) for plugin in geom.children("plugin")]
+        in_tree += [("geom", index, plugin, Capability.SDF) for plugin in geom.children("plugin")]
     yield from sorted(in_tree, key=lambda use: use[2].node.line or 0)
     for index, actuator in enumerate(c.elements["actuator"]):
         if actuator.tag == "plugin":
-            yield "actuator", index, actuator, ACTUATOR
+            yield "actuator", index, actuator, Capability.ACTUATOR
     for index, sensor in enumerate(c.elements["sensor"]):
         if sensor.tag == "plugin":
-            yield "sensor", index, sensor, SENSOR
+            yield "sensor", index, sensor, Capability.SENSOR
 
 
 def _instance(c: Compilation, e: Element, instances: list[Instance], capability: int) -> int:

@@ -28,6 +28,7 @@ import warp as wp
 from kinema.compile.host_model import KINDS, HostModel
 from kinema.model import AttributeAssignment, AttributeFrequency, CustomAttribute, CustomFrequency, Model, ModelBuilder
 from kinema.model.mujoco_fields import Field, model_arrays
+from kinema.mujoco_enums import Geom, Obj, Transmission, Wrap
 
 NAMESPACE = "mujoco"
 FREQUENCIES: Mapping[str, str] = {
@@ -63,16 +64,16 @@ RUNNING: Mapping[str, tuple[str, Any, AttributeAssignment]] = {
 """What a run adds to State and Control, under mjData's names: name -> (size, dtype, where)."""
 
 # kinds of object that a column of codes (mjtObj, mjtGeom, ...) selects, as size symbols
-_OBJECTS = {
-    1: "nbody", 2: "nbody", 3: "njnt", 4: "nv", 5: "ngeom", 6: "nsite", 7: "ncam", 8: "nlight", 10: "nmesh",
-    11: "nskin", 12: "nhfield", 13: "ntex", 14: "nmat", 15: "npair", 16: "nexclude", 17: "neq", 18: "ntendon",
-    19: "nactuator", 20: "nsensor", 21: "nnumeric", 22: "ntext", 23: "ntuple", 24: "nkey", 25: "nplugin",
+_SHORT = {
+    Obj.XBODY: "nbody", Obj.JOINT: "njnt", Obj.DOF: "nv", Obj.CAMERA: "ncam", Obj.TEXTURE: "ntex", Obj.MATERIAL: "nmat",
+    Obj.EQUALITY: "neq",
 }  # fmt: skip
-_SO3 = 6
+_UNCOUNTED = (Obj.UNKNOWN, Obj.FLEX, Obj.FRAME, Obj.DEFAULT, Obj.MODEL)
+_OBJECTS = {int(kind): _SHORT.get(kind, f"n{kind.name.lower()}") for kind in Obj if kind not in _UNCOUNTED}
 _BY_TYPE: Mapping[str, Mapping[int, str]] = {
-    "geom_type": {1: "nhfield", 7: "nmesh", 8: "nmesh"},
+    "geom_type": {Geom.HFIELD: "nhfield", Geom.MESH: "nmesh", Geom.SDF: "nmesh"},
     "eq_objtype": _OBJECTS,
-    "wrap_type": {1: "njnt", 3: "nsite", 4: "ngeom", 5: "ngeom"},
+    "wrap_type": {Wrap.JOINT: "njnt", Wrap.SITE: "nsite", Wrap.SPHERE: "ngeom", Wrap.CYLINDER: "ngeom"},
     "actuator_trntype": {0: "njnt", 1: "njnt", 2: "nsite", 3: "ntendon", 4: "nsite", 5: "nbody", 6: "njnt"},
     "sensor_objtype": _OBJECTS,
     "sensor_reftype": _OBJECTS,
@@ -125,7 +126,7 @@ def _by_type(selector: str) -> Callable:
         moved = np.array(values)
         for code, symbol in kinds.items():
             chosen = np.broadcast_to((codes == code)[None], values.shape) & (values >= 0)
-            if selector == "actuator_trntype" and code == _SO3:  # between two sites, or on a joint alone
+            if selector == "actuator_trntype" and code == Transmission.SO3:  # between two sites, or on a joint alone
                 sites = chosen & (values[..., 1:] >= 0)
                 moved = np.where(sites, values + offsets[frequency("nsite")], moved)
                 chosen &= ~sites

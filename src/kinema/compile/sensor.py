@@ -11,53 +11,74 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinema.compile.constants.enums import DataType, Joint, Obj, Stage
 from kinema.compile.context import Compilation
 from kinema.compile.custom import OBJECTS
 from kinema.compile.element import Element
 from kinema.errors import did_you_mean
+from kinema.mujoco_enums import ContactReduce, DataType, Geom, Interpolation, Joint, Obj, Stage, words
+from kinema.mujoco_enums import Sensor as S
 
 MAX_SAMPLES = 2**24
-HFIELD = 1
+
 
 REAL, POSITIVE, AXIS, QUATERNION = DataType
-POS, VEL, ACC = Stage.POS, Stage.VEL, Stage.ACC
+_, POS, VEL, ACC = Stage
 
 # tag: (code, attribute naming the object, datatype, stage, dimension)
-SIMPLE: dict[str, tuple[int, str, int, int, int]] = {
-    "touch": (0, "site", POSITIVE, ACC, 1), "accelerometer": (1, "site", REAL, ACC, 3),
-    "velocimeter": (2, "site", REAL, VEL, 3), "gyro": (3, "site", REAL, VEL, 3),
-    "force": (4, "site", REAL, ACC, 3), "torque": (5, "site", REAL, ACC, 3),
-    "magnetometer": (6, "site", REAL, POS, 3),
-    "jointpos": (9, "joint", REAL, POS, 1), "jointvel": (10, "joint", REAL, VEL, 1),
-    "tendonpos": (11, "tendon", REAL, POS, 1), "tendonvel": (12, "tendon", REAL, VEL, 1),
-    "actuatorpos": (13, "actuator", REAL, POS, 1), "actuatorvel": (14, "actuator", REAL, VEL, 1),
-    "actuatorfrc": (15, "actuator", REAL, ACC, 1), "jointactuatorfrc": (16, "joint", REAL, ACC, 1),
-    "tendonactuatorfrc": (17, "tendon", REAL, ACC, 1),
-    "ballquat": (18, "joint", QUATERNION, POS, 4), "ballangvel": (19, "joint", REAL, VEL, 3),
-    "jointlimitpos": (20, "joint", REAL, POS, 1), "jointlimitvel": (21, "joint", REAL, VEL, 1),
-    "jointlimitfrc": (22, "joint", REAL, ACC, 1), "tendonlimitpos": (23, "tendon", REAL, POS, 1),
-    "tendonlimitvel": (24, "tendon", REAL, VEL, 1), "tendonlimitfrc": (25, "tendon", REAL, ACC, 1),
-    "subtreecom": (35, "body", REAL, POS, 3), "subtreelinvel": (36, "body", REAL, VEL, 3),
-    "subtreeangmom": (37, "body", REAL, VEL, 3),
-    "e_potential": (43, "", REAL, POS, 1), "e_kinetic": (44, "", REAL, POS, 1), "clock": (45, "", REAL, POS, 1),
-}  # fmt: skip
-FRAME: dict[str, tuple[int, int, int, int]] = {
-    "framepos": (26, REAL, POS, 3), "framequat": (27, QUATERNION, POS, 4), "framexaxis": (28, AXIS, POS, 3),
-    "frameyaxis": (29, AXIS, POS, 3), "framezaxis": (30, AXIS, POS, 3), "framelinvel": (31, REAL, VEL, 3),
-    "frameangvel": (32, REAL, VEL, 3), "framelinacc": (33, REAL, ACC, 3), "frameangacc": (34, REAL, ACC, 3),
-}  # fmt: skip
+SIMPLE: dict[str, tuple[S, str, DataType, Stage, int]] = {
+    "touch": (S.TOUCH, "site", POSITIVE, ACC, 1),
+    "accelerometer": (S.ACCELEROMETER, "site", REAL, ACC, 3),
+    "velocimeter": (S.VELOCIMETER, "site", REAL, VEL, 3),
+    "gyro": (S.GYRO, "site", REAL, VEL, 3),
+    "force": (S.FORCE, "site", REAL, ACC, 3),
+    "torque": (S.TORQUE, "site", REAL, ACC, 3),
+    "magnetometer": (S.MAGNETOMETER, "site", REAL, POS, 3),
+    "jointpos": (S.JOINTPOS, "joint", REAL, POS, 1),
+    "jointvel": (S.JOINTVEL, "joint", REAL, VEL, 1),
+    "tendonpos": (S.TENDONPOS, "tendon", REAL, POS, 1),
+    "tendonvel": (S.TENDONVEL, "tendon", REAL, VEL, 1),
+    "actuatorpos": (S.ACTUATORPOS, "actuator", REAL, POS, 1),
+    "actuatorvel": (S.ACTUATORVEL, "actuator", REAL, VEL, 1),
+    "actuatorfrc": (S.ACTUATORFRC, "actuator", REAL, ACC, 1),
+    "jointactuatorfrc": (S.JOINTACTFRC, "joint", REAL, ACC, 1),
+    "tendonactuatorfrc": (S.TENDONACTFRC, "tendon", REAL, ACC, 1),
+    "ballquat": (S.BALLQUAT, "joint", QUATERNION, POS, 4),
+    "ballangvel": (S.BALLANGVEL, "joint", REAL, VEL, 3),
+    "jointlimitpos": (S.JOINTLIMITPOS, "joint", REAL, POS, 1),
+    "jointlimitvel": (S.JOINTLIMITVEL, "joint", REAL, VEL, 1),
+    "jointlimitfrc": (S.JOINTLIMITFRC, "joint", REAL, ACC, 1),
+    "tendonlimitpos": (S.TENDONLIMITPOS, "tendon", REAL, POS, 1),
+    "tendonlimitvel": (S.TENDONLIMITVEL, "tendon", REAL, VEL, 1),
+    "tendonlimitfrc": (S.TENDONLIMITFRC, "tendon", REAL, ACC, 1),
+    "subtreecom": (S.SUBTREECOM, "body", REAL, POS, 3),
+    "subtreelinvel": (S.SUBTREELINVEL, "body", REAL, VEL, 3),
+    "subtreeangmom": (S.SUBTREEANGMOM, "body", REAL, VEL, 3),
+    "e_potential": (S.E_POTENTIAL, "", REAL, POS, 1),
+    "e_kinetic": (S.E_KINETIC, "", REAL, POS, 1),
+    "clock": (S.CLOCK, "", REAL, POS, 1),
+}
+FRAME: dict[str, tuple[S, DataType, Stage, int]] = {
+    "framepos": (S.FRAMEPOS, REAL, POS, 3),
+    "framequat": (S.FRAMEQUAT, QUATERNION, POS, 4),
+    "framexaxis": (S.FRAMEXAXIS, AXIS, POS, 3),
+    "frameyaxis": (S.FRAMEYAXIS, AXIS, POS, 3),
+    "framezaxis": (S.FRAMEZAXIS, AXIS, POS, 3),
+    "framelinvel": (S.FRAMELINVEL, REAL, VEL, 3),
+    "frameangvel": (S.FRAMEANGVEL, REAL, VEL, 3),
+    "framelinacc": (S.FRAMELINACC, REAL, ACC, 3),
+    "frameangacc": (S.FRAMEANGACC, REAL, ACC, 3),
+}
 FRAME_OBJECTS = {"body": "body", "xbody": "body", "geom": "geom", "site": "site", "camera": "camera"}
-DISTANCE = {"distance": (39, REAL, 1), "normal": (40, AXIS, 3), "fromto": (41, REAL, 6)}
+DISTANCE = {"distance": (S.GEOMDIST, REAL, 1), "normal": (S.GEOMNORMAL, AXIS, 3), "fromto": (S.GEOMFROMTO, REAL, 6)}
 RAY_FIELDS = {"dist": 1, "dir": 3, "origin": 3, "point": 3, "normal": 3, "depth": 1}
 CONTACT_FIELDS = {
     "found": 1, "force": 3, "torque": 3, "dist": 1, "pos": 3, "normal": 3, "tangent": 3, "linvel": 3, "angvel": 3,
 }  # fmt: skip
-CONTACT_STAGES = {"force": ACC, "torque": ACC, "linvel": VEL, "angvel": VEL}
-REDUCE = {"none": 0, "mindist": 1, "maxforce": 2, "netforce": 3}
-DATATYPES = {t.name.lower(): int(t) for t in DataType}
-STAGES = {s.name.lower(): int(s) for s in Stage}
-INTERPOLATION = {"zoh": 0, "linear": 1, "cubic": 2}
+CONTACT_STAGES = {"force": Stage.ACC, "torque": Stage.ACC, "linvel": Stage.VEL, "angvel": Stage.VEL}
+REDUCE = words(ContactReduce)
+DATATYPES = words(DataType)
+STAGES = words(Stage)
+INTERPOLATION = words(Interpolation)
 
 
 @dataclass
@@ -65,8 +86,8 @@ class Row:
     """One sensor, resolved."""
 
     type: int
-    datatype: int = REAL
-    needstage: int = POS
+    datatype: int = DataType.REAL
+    needstage: int = Stage.POS
     dim: int = 1
     objtype: int = Obj.UNKNOWN
     objid: int = -1
@@ -130,7 +151,7 @@ def _check(e: Element, row: Row) -> None:
         raise e.error("delay needs a history buffer: set nsample", "delay")
     if samples > MAX_SAMPLES:
         raise e.error("at most 2^24 samples in a history buffer", "nsample")
-    is_direction = row.datatype == QUATERNION or (row.datatype == AXIS and e.tag != "normal")
+    is_direction = row.datatype == DataType.QUATERNION or (row.datatype == DataType.AXIS and e.tag != "normal")
     if e.number("cutoff", 0.0) > 0 and is_direction:
         raise e.error("cutoff cannot be applied to axes and quaternions", "cutoff")
 
@@ -185,7 +206,7 @@ def _camera(c: Compilation, e: Element) -> int:
 
 def _camprojection(c: Compilation, e: Element) -> Row:
     site = c.reference(e, "site", required=True)
-    return Row(8, REAL, POS, 2, Obj.SITE, site, Obj.CAMERA, _camera(c, e))
+    return Row(S.CAMPROJECTION, DataType.REAL, Stage.POS, 2, Obj.SITE, site, Obj.CAMERA, _camera(c, e))
 
 
 def _rangefinder(c: Compilation, e: Element) -> Row:
@@ -193,7 +214,7 @@ def _rangefinder(c: Compilation, e: Element) -> Row:
         raise e.error("rangefinder needs either a site or a camera")
     words = _fields(e, RAY_FIELDS, ("dist",))
     width = sum(RAY_FIELDS[word] for word in words)
-    row = Row(7, REAL, POS, width, intprm=[_bits(words, RAY_FIELDS), 0, 0])
+    row = Row(S.RANGEFINDER, DataType.REAL, Stage.POS, width, intprm=[_bits(words, RAY_FIELDS), 0, 0])
     if e.given("site"):
         row.objtype, row.objid = Obj.SITE, c.reference(e, "site", required=True)
     else:
@@ -223,13 +244,13 @@ def _contact(c: Compilation, e: Element) -> Row:
     reduce, number = e.keyword("reduce", REDUCE, 0), e.integer("num", 1)
     if number <= 0:
         raise e.error("num must be positive", "num")
-    if reduce == REDUCE["netforce"] and {"linvel", "angvel"} & set(words):
+    if reduce == ContactReduce.NETFORCE and {"linvel", "angvel"} & set(words):
         raise e.error("netforce reduction is incompatible with linvel and angvel", "data")
-    row = Row(42, REAL, POS, number * sum(CONTACT_FIELDS[w] for w in words))
+    row = Row(S.CONTACT, DataType.REAL, Stage.POS, number * sum(CONTACT_FIELDS[w] for w in words))
     row.intprm = [_bits(words, CONTACT_FIELDS), reduce, number]
-    row.needstage = max((CONTACT_STAGES.get(word, POS) for word in words), default=POS)
-    if reduce >= REDUCE["maxforce"]:
-        row.needstage = ACC
+    row.needstage = max((CONTACT_STAGES.get(word, Stage.POS) for word in words), default=Stage.POS)
+    if reduce >= ContactReduce.MAXFORCE:
+        row.needstage = Stage.ACC
     row.objtype, row.objid = _criterion(c, e, ("geom1", "body1", "subtree1", "site"))
     row.reftype, row.refid = _criterion(c, e, ("geom2", "body2", "subtree2"))
     return row
@@ -248,10 +269,11 @@ def _criterion(c: Compilation, e: Element, attributes: tuple[str, ...]) -> tuple
 
 
 def _insidesite(c: Compilation, e: Element) -> Row:
-    row = Row(38, POSITIVE, POS, 1, reftype=Obj.SITE, refid=c.reference(e, "site", required=True))
+    site = c.reference(e, "site", required=True)
+    row = Row(S.INSIDESITE, DataType.POSITIVE, Stage.POS, 1, reftype=Obj.SITE, refid=site)
     row.objtype, row.objid = _object(c, e, "obj", FRAME_OBJECTS)
     if e.flag("enclosed", False):
-        row.datatype, row.intprm[0] = REAL, 1  # how far the object juts out, or how clear it is
+        row.datatype, row.intprm[0] = DataType.REAL, 1  # how far the object juts out, or how clear it is
     return row
 
 
@@ -263,39 +285,39 @@ def _distance(c: Compilation, e: Element) -> Row:
         kind, obj = _criterion(c, e, attributes)
         if obj < 0:
             raise e.error(f"one of {', '.join(attributes)} must be specified")
-        if kind == Obj.GEOM and c.arrays["geom_type"][obj] == HFIELD:
+        if kind == Obj.GEOM and c.arrays["geom_type"][obj] == Geom.HFIELD:
             raise e.error("height fields are not supported in geom distance sensors")
         ends.append((kind, obj))
     if ends[0] == ends[1]:
         raise e.error("the two bodies or geoms must be different")
-    return Row(code, datatype, POS, dim, *ends[0], *ends[1])
+    return Row(code, datatype, Stage.POS, dim, *ends[0], *ends[1])
 
 
 def _tactile(c: Compilation, e: Element) -> Row:
     mesh, geom = c.reference(e, "mesh", required=True), c.reference(e, "geom", required=True)
     vertices = int(c.arrays["mesh_vertnum"][mesh])
-    return Row(46, REAL, VEL, 3 * vertices, Obj.MESH, mesh, Obj.GEOM, geom)
+    return Row(S.TACTILE, DataType.REAL, Stage.VEL, 3 * vertices, Obj.MESH, mesh, Obj.GEOM, geom)
 
 
 def _user(c: Compilation, e: Element) -> Row:
     e.required("dim")
-    row = Row(48, dim=e.integer("dim"))
-    row.datatype = e.keyword("datatype", DATATYPES, REAL)
-    row.needstage = e.keyword("needstage", STAGES, ACC)
+    row = Row(S.USER, dim=e.integer("dim"))
+    row.datatype = e.keyword("datatype", DATATYPES, DataType.REAL)
+    row.needstage = e.keyword("needstage", STAGES, Stage.ACC)
     if e.given("objtype") or e.given("objname"):
         row.objtype, row.objid = _object(c, e, "obj", OBJECTS)
     if row.dim < 0:
         raise e.error("sensor dim must be non-negative", "dim")
-    if row.datatype == AXIS and row.dim != 3:
+    if row.datatype == DataType.AXIS and row.dim != 3:
         raise e.error("datatype axis requires dim 3", "dim")
-    if row.datatype == QUATERNION and row.dim != 4:
+    if row.datatype == DataType.QUATERNION and row.dim != 4:
         raise e.error("datatype quaternion requires dim 4", "dim")
     return row
 
 
 def _plugin(c: Compilation, e: Element, index: int) -> Row:
     instance = c.scratch["plugin_instances"][int(c.arrays["sensor_plugin"][index])]
-    row = Row(47, needstage=int(instance.info.stage), dim=instance.info.outputs(instance.config))
+    row = Row(S.PLUGIN, needstage=int(instance.info.stage), dim=instance.info.outputs(instance.config))
     if e.given("objtype") or e.given("objname"):
         row.objtype, row.objid = _object(c, e, "obj", OBJECTS)
     if e.given("reftype") or e.given("refname"):

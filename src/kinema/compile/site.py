@@ -11,7 +11,7 @@ from kinema.compile.context import Compilation
 from kinema.compile.element import Element
 from kinema.compile.frames import apply_frame
 from kinema.compile.geom import GEOM_TYPES, check_size, material_of, read_pose, same_frame
-from kinema.compile.inertia import HFIELD, MESH, PLANE, SPHERE
+from kinema.mujoco_enums import Geom
 
 
 @dataclass(slots=True)
@@ -27,15 +27,15 @@ class Site:
 
 def compile_site(c: Compilation, e: Element) -> Site:
     """One site, in its body's coordinates."""
-    kind = e.keyword("type", GEOM_TYPES, SPHERE)
-    if kind in (HFIELD, PLANE):
+    kind = e.keyword("type", GEOM_TYPES, Geom.SPHERE)
+    if kind in (Geom.HFIELD, Geom.PLANE):
         raise e.error("height fields and planes are not allowed in a site", "type")
     size = e.vector("size", (0.005, 0.005, 0.005), at_most=3).tolist()
     mesh = c.reference(e, "mesh")
-    if (kind == MESH) != (mesh >= 0):
+    if (kind == Geom.MESH) != (mesh >= 0):
         raise e.error("a mesh site needs 'mesh', the name of a mesh asset, and no other site may have it")
     pos, quat, size = read_pose(e, kind, size)
-    if kind == MESH:
+    if kind == Geom.MESH:
         asset = c.scratch["meshes"][mesh]
         low, high = asset.aamm[:3], asset.aamm[3:]
         size = [max(abs(float(a)), abs(float(b))) for a, b in zip(low, high, strict=True)]

@@ -8,12 +8,11 @@ from kinema.compile.context import Compilation
 from kinema.compile.host_model import KINDS
 from kinema.compile.joint import NV
 from kinema.model.mujoco_fields import model_arrays, model_sizes
+from kinema.mujoco_enums import Equality, Transmission
 
-CONNECT, WELD = 0, 1
 MEGABYTE = 1 << 20
 CONTACT_BYTES = 608
 """Size of MuJoCo's mjContact."""
-TRN_JOINT, TRN_JOINTINPARENT, TRN_SLIDERCRANK, TRN_TENDON, TRN_SITE, TRN_BODY, TRN_SO3 = range(7)
 
 
 def complete_sizes(c: Compilation) -> None:
@@ -21,7 +20,7 @@ def complete_sizes(c: Compilation) -> None:
     a = c.arrays
     for kind, symbol in KINDS.items():
         c.sizes[symbol] = len(c.elements[kind])
-    rows = np.where(a["eq_type"] == CONNECT, 3, np.where(a["eq_type"] == WELD, 7, 1))
+    rows = np.where(a["eq_type"] == Equality.CONNECT, 3, np.where(a["eq_type"] == Equality.WELD, 7, 1))
     c.sizes["nemax"] = int(rows.sum())
     adhesive = np.any(a["geom_adhesion"]) or np.any(a["pair_adhesion"])
     c.sizes["flg_adhesion"] = int(bool(adhesive))
@@ -37,18 +36,18 @@ def count_jacobians(c: Compilation) -> None:
     c.sizes["nJten"] = len(a["ten_J_colind"])
     total = 0
     for kind, (first, second) in zip(a["actuator_trntype"], a["actuator_trnid"], strict=True):
-        if kind in (TRN_JOINT, TRN_JOINTINPARENT):
+        if kind in (Transmission.JOINT, Transmission.JOINTINPARENT):
             total += NV[a["jnt_type"][first]]
-        elif kind == TRN_TENDON:
+        elif kind == Transmission.TENDON:
             total += int(a["ten_J_rownnz"][first])
-        elif kind == TRN_SLIDERCRANK:
+        elif kind == Transmission.SLIDERCRANK:
             total += len(_chain(a, a["site_bodyid"][first]) | _chain(a, a["site_bodyid"][second]))
-        elif kind == TRN_SITE:
+        elif kind == Transmission.SITE:
             reference = a["site_bodyid"][second] if second >= 0 else 0
             total += len(_chain(a, a["site_bodyid"][first]) ^ _chain(a, reference))
-        elif kind == TRN_BODY:
+        elif kind == Transmission.BODY:
             total += c.size("nv")
-        elif kind == TRN_SO3:
+        elif kind == Transmission.SO3:
             total += 3 * c.size("nv") if second >= 0 else 3
     c.sizes["nJmom"] = total
 

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kinema.errors import CompileError, did_you_mean
-from kinema.geometry.inertia import MINVAL
 from kinema.geometry.skn import Bone, SkinData
+from kinema.mujoco_enums import MINVAL
 from kinema.resources import Resource, decode
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from kinema.compile.context import Compilation
+from kinema.mujoco_enums import Wrap
 
 
 def fill_sparsity(c: Compilation) -> None:
@@ -70,11 +71,11 @@ def _demote_by_tendons(c: Compilation) -> None:
         start = a["tendon_adr"][tendon]
         for wrap in range(start, start + a["tendon_num"][tendon]):
             kind, target = a["wrap_type"][wrap], a["wrap_objid"][wrap]
-            if kind == 1:  # joint
+            if kind == Wrap.JOINT:
                 a["body_simple"][a["jnt_bodyid"][target]] = 0
-            elif kind == 3:  # site
+            elif kind == Wrap.SITE:
                 a["body_simple"][a["site_bodyid"][target]] = 0
-            elif kind in (4, 5):  # sphere, cylinder
+            elif kind in (Wrap.SPHERE, Wrap.CYLINDER):
                 a["body_simple"][a["geom_bodyid"][target]] = 0
 
 

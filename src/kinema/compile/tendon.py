@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinema.compile.constants.enums import Joint, Wrap
 from kinema.compile.context import Compilation
 from kinema.compile.element import Element
 from kinema.compile.limits import limited
+from kinema.mujoco_enums import Geom, Joint, Tendon, Wrap
 
 SOLREF = (0.02, 1.0)
 SOLIMP = (0.9, 0.95, 0.001, 0.5, 2.0)
 RGBA = (0.5, 0.5, 0.5, 1.0)
-FIXED, SPATIAL = 0, 1
-SPHERE, CYLINDER = 2, 5
 """mjGEOM codes of what a tendon may wrap around."""
 
 
@@ -24,7 +22,8 @@ def compile_tendon(c: Compilation) -> None:
     number = np.array([len(path) for path in paths], dtype=np.int32)
     wraps = [wrap for path in paths for wrap in path]
     a = c.arrays
-    a["tendon_type"] = np.array([FIXED if path[0][0] == Wrap.JOINT else SPATIAL for path in paths], dtype=np.int32)
+    kinds = [Tendon.FIXED if path[0][0] == Wrap.JOINT else Tendon.SPATIAL for path in paths]
+    a["tendon_type"] = np.array(kinds, dtype=np.int32)
     a["tendon_num"] = number
     a["tendon_adr"] = (np.cumsum(number) - number).astype(np.int32)
     a["wrap_type"] = np.array([w[0] for w in wraps], dtype=np.int32)
@@ -102,7 +101,7 @@ def _path(c: Compilation, e: Element) -> list[tuple[int, int, float]]:
             path.append((Wrap.SITE, c.reference(child, "site", required=True), 0.0))
         elif child.tag == "geom":
             geom = c.reference(child, "geom", required=True)
-            kind = {SPHERE: Wrap.SPHERE, CYLINDER: Wrap.CYLINDER}.get(int(c.arrays["geom_type"][geom]))
+            kind = {Geom.SPHERE: Wrap.SPHERE, Geom.CYLINDER: Wrap.CYLINDER}.get(int(c.arrays["geom_type"][geom]))
             if kind is None:
                 raise child.error("a tendon wraps only around spheres and cylinders", "geom")
             path.append((kind, geom, float(c.reference(child, "sidesite", "site"))))

@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 
 from kinema.errors import CompileError, did_you_mean
 from kinema.geometry import procedural_texture
+from kinema.mujoco_enums import Builtin, ColorSpace, Mark, Texture, words
 from kinema.resources import Resource, decode
 
-TYPES = {"2d": 0, "cube": 1, "skybox": 2}
-COLORSPACES = {"auto": 0, "linear": 1, "sRGB": 2}
-BUILTINS = ("none", "gradient", "checker", "flat")
-MARKS = ("none", "edge", "cross", "random")
+TYPES = {"2d": int(Texture.TEXTURE_2D), **words(Texture, "cube", "skybox")}
+COLORSPACES = words(ColorSpace, "auto", "linear", "sRGB")
+BUILTINS = tuple(words(Builtin))
+MARKS = tuple(words(Mark))
 FACES = "RLUDFB"
 
 Bytes = NDArray[np.uint8]

@@ -12,10 +12,8 @@ import warp as wp
 
 from kinema.convex.bundle import vec10
 from kinema.convex.muscle import muscle_rate
-from kinema.math.vector import MINVAL
+from kinema.mujoco_enums import MINVAL, Bias, Dynamics, Gain, Joint, Transmission
 
-INTEGRATOR, FILTER, FILTER_EXACT = wp.constant(1), wp.constant(2), wp.constant(3)  # mjtDyn
-MUSCLE, DCMOTOR, PID = wp.constant(4), wp.constant(5), wp.constant(6)
 FAMILY_SIMPLE, FAMILY_DCMOTOR, FAMILY_PID = wp.constant(0), wp.constant(1), wp.constant(2)
 FAMILY_ORIENTATION, FAMILY_PLUGIN = wp.constant(3), wp.constant(4)
 PERIODIC_BALL, PERIODIC_SITE = wp.constant(1), wp.constant(2)  # which half of the gear makes the period
@@ -54,11 +52,11 @@ def nearest(setpoint: float, to: float, period: float) -> float:
 def activation_rate(dyntype: int, ctrl: float, act: float, prm: vec10, period: float) -> float:
     """act. of the simple kinds of dynamics; 0 for those the user provides."""
     rate = float(0.0)
-    if dyntype == INTEGRATOR:
+    if dyntype == Dynamics.INTEGRATOR:
         rate = ctrl
-    elif dyntype == FILTER or dyntype == FILTER_EXACT:
+    elif dyntype == Dynamics.FILTER or dyntype == Dynamics.FILTEREXACT:
         rate = (nearest(ctrl, act, period) - act) / wp.max(MINVAL, prm[0])
-    elif dyntype == MUSCLE:
+    elif dyntype == Dynamics.MUSCLE:
         rate = muscle_rate(ctrl, act, prm)
     return rate
 
@@ -69,7 +67,7 @@ def next_activation(
 ) -> float:
     """The activation one time step h on (mj_nextActivation)."""
     later = act + h * rate
-    if dyntype == FILTER_EXACT:
+    if dyntype == Dynamics.FILTEREXACT:
         t = wp.max(MINVAL, tau)
         later = act + rate * t * (1.0 - wp.exp(-h / t))
     if limited != 0:
@@ -105,18 +103,18 @@ def periodic(m) -> np.ndarray:
     result = np.zeros(m.nactuator, dtype=np.int32)
     for i in range(m.nactuator):
         servo = (
-            m.actuator_gaintype[i] == 0
-            and m.actuator_biastype[i] == 1
+            m.actuator_gaintype[i] == Gain.FIXED
+            and m.actuator_biastype[i] == Bias.AFFINE
             and m.actuator_gainprm[i][0] == -m.actuator_biasprm[i][1]
-            and m.actuator_dyntype[i] in (0, 1, 2, 3)
+            and m.actuator_dyntype[i] <= Dynamics.FILTEREXACT
         )
-        if not servo and m.actuator_gaintype[i] != 5:
+        if not servo and m.actuator_gaintype[i] != Gain.PID:
             continue
         target, reference = m.actuator_trnid[i]
         gear = m.actuator_gear[m.actuator_outadr[i]]
         kind = m.actuator_trntype[i]
-        if kind == 4 and reference >= 0 and not np.any(gear[:3]):
-            result[i] = 2
-        elif kind in (0, 1) and m.jnt_type[target] == 1:
-            result[i] = 1
+        if kind == Transmission.SITE and reference >= 0 and not np.any(gear[:3]):
+            result[i] = PERIODIC_SITE
+        elif kind in (Transmission.JOINT, Transmission.JOINTINPARENT) and m.jnt_type[target] == Joint.BALL:
+            result[i] = PERIODIC_BALL
     return result

@@ -19,6 +19,7 @@ from kinema.convex import activation, dcmotor, history, orientation, pid
 from kinema.convex.activation import (
     FAMILY_DCMOTOR,
     FAMILY_ORIENTATION,
+    FAMILY_PID,
     FAMILY_SIMPLE,
     activation_rate,
     at_tendon_limit,
@@ -33,14 +34,7 @@ from kinema.convex.model import Model
 from kinema.convex.muscle import muscle_bias, muscle_gain, muscle_gain_slope
 from kinema.convex.stage import Stage
 from kinema.convex.status import BAD_CONTROL
-from kinema.convex.transmission import JOINT, JOINT_IN_PARENT, TENDON
-
-GAIN_FIXED, GAIN_AFFINE, GAIN_MUSCLE = wp.constant(0), wp.constant(1), wp.constant(2)  # mjtGain
-BIAS_AFFINE, BIAS_MUSCLE, BIAS_SO3 = wp.constant(1), wp.constant(2), wp.constant(4)  # mjtBias
-DYN_NONE = wp.constant(0)  # mjtDyn
-DISABLE_CLAMPCTRL, DISABLE_GRAVITY = wp.constant(1 << 8), wp.constant(1 << 7)  # mjtDisableBit
-DISABLE_ACTUATION = 1 << 11
-
+from kinema.mujoco_enums import Bias, ControlChart, Disable, Dynamics, Gain, Transmission
 
 # ---------------------------------------------------------------------------------------------- controls
 
@@ -54,7 +48,7 @@ def read_control(m: Model, d: Data, w: int, i: int):
 @wp.func
 def limit_control(m: Model, d: Data, w: int, i: int):
     """Clamp a control."""
-    if (m.opt.disableflags & DISABLE_CLAMPCTRL) == 0 and m.actuator.ctrllimited[i] != 0:
+    if (m.opt.disableflags & Disable.CLAMPCTRL) == 0 and m.actuator.ctrllimited[i] != 0:
         u = d.act.control[w, i]
         limits = m.actuator.ctrlrange[w, i]  # not wp.clamp, which would hide what is not a number
         if u < limits[0]:
@@ -118,19 +112,19 @@ def simple_actuator(m: Model, d: Data, w: int, i: int):
         gaintype = m.actuator.gaintype[i]
         gainprm = m.actuator.gainprm[w, i]
         gain = float(1.0)  # the user's gain, where the user has none
-        if gaintype == GAIN_FIXED:
+        if gaintype == Gain.FIXED:
             gain = gainprm[0]
-        elif gaintype == GAIN_AFFINE:
+        elif gaintype == Gain.AFFINE:
             gain = gainprm[0] + gainprm[1] * length + gainprm[2] * velocity
-        elif gaintype == GAIN_MUSCLE:
+        elif gaintype == Gain.MUSCLE:
             gain = muscle_gain(length, velocity, m.actuator.lengthrange[w, out], m.actuator.acc0[w, out], gainprm)
 
         biastype = m.actuator.biastype[i]
         biasprm = m.actuator.biasprm[w, i]
         bias = float(0.0)
-        if biastype == BIAS_AFFINE:
+        if biastype == Bias.AFFINE:
             bias = biasprm[0] + biasprm[1] * length + biasprm[2] * velocity
-        elif biastype == BIAS_MUSCLE:
+        elif biastype == Bias.MUSCLE:
             bias = muscle_bias(length, m.actuator.lengthrange[w, out], m.actuator.acc0[w, out], biasprm)
         if not is_disabled(m.opt.disableactuator, m.actuator.group[i]):
             d.act.force[w, out] = gain * u + bias
@@ -142,7 +136,7 @@ def sum_tendon_forces(m: Model, d: Data, w: int):
     for t in range(m.size.ntendon):
         d.act.tendon_force[w, t] = 0.0
     for i in range(m.size.nactuator):
-        if m.actuator.trntype[i] == TENDON:
+        if m.actuator.trntype[i] == Transmission.TENDON:
             t = m.actuator.trnid[i][0]
             d.act.tendon_force[w, t] = d.act.tendon_force[w, t] + d.act.force[w, m.actuator.outadr[i]]
 
@@ -151,7 +145,7 @@ def sum_tendon_forces(m: Model, d: Data, w: int):
 def limit_tendon_forces(m: Model, d: Data, w: int):
     """Scale the actuators on a tendon down together where their sum is beyond the tendon's limits."""
     for i in range(m.size.nactuator):
-        if m.actuator.trntype[i] == TENDON:
+        if m.actuator.trntype[i] == Transmission.TENDON:
             t = m.actuator.trnid[i][0]
             total = d.act.tendon_force[w, t]
             if m.tendon.actfrclimited[t] != 0 and total != 0.0:
@@ -187,7 +181,7 @@ def joint_force(m: Model, d: Data, w: int, i: int):
         if force != 0.0:
             sum += d.act.moment[w, m.dof.momententry[k]] * force
     j = m.dof.jntid[i]
-    if (m.opt.disableflags & DISABLE_GRAVITY) == 0 and m.jnt.actgravcomp[j] != 0:
+    if (m.opt.disableflags & Disable.GRAVITY) == 0 and m.jnt.actgravcomp[j] != 0:
         sum += d.frc.qfrc_gravcomp[w, i]
     if m.jnt.actfrclimited[j] != 0:
         limits = m.jnt.actfrcrange[w, j]
@@ -251,10 +245,10 @@ def is_saturated(m: Model, d: Data, w: int, i: int) -> bool:
     held = bool(False)
     kind = m.actuator.trntype[i]
     target = m.actuator.trnid[i][0]
-    if kind == TENDON:
+    if kind == Transmission.TENDON:
         if m.tendon.actfrclimited[target] != 0:
             held = at_tendon_limit(d.act.tendon_force[w, target], m.tendon.actfrcrange[w, target])
-    elif kind == JOINT or kind == JOINT_IN_PARENT:
+    elif kind == Transmission.JOINT or kind == Transmission.JOINTINPARENT:
         if m.jnt.actfrclimited[target] != 0:
             limits = m.jnt.actfrcrange[w, target]
             total = d.frc.qfrc_actuator[w, m.jnt.dofadr[target]]
@@ -274,13 +268,13 @@ def force_slope(m: Model, d: Data, w: int, i: int):
         out = m.actuator.outadr[i]
         slope = float(0.0)
         biastype = m.actuator.biastype[i]
-        if biastype == BIAS_AFFINE or biastype == BIAS_SO3:
+        if biastype == Bias.AFFINE or biastype == Bias.SO3:
             slope = m.actuator.biasprm[w, i][2]
         gain = float(0.0)
         gaintype = m.actuator.gaintype[i]
-        if gaintype == GAIN_AFFINE:
+        if gaintype == Gain.AFFINE:
             gain = m.actuator.gainprm[w, i][2]
-        elif gaintype == GAIN_MUSCLE:
+        elif gaintype == Gain.MUSCLE:
             gain = muscle_gain_slope(
                 d.act.length[w, out], d.act.velocity[w, out], m.actuator.lengthrange[w, out],
                 m.actuator.acc0[w, out], m.actuator.gainprm[w, i],
@@ -288,7 +282,7 @@ def force_slope(m: Model, d: Data, w: int, i: int):
         if gain != 0.0:
             dyntype = m.actuator.dyntype[i]
             u = float(0.0)
-            if dyntype == DYN_NONE:
+            if dyntype == Dynamics.NONE:
                 u = d.act.control[w, m.actuator.ctrladr[i]]
             else:
                 last = m.actuator.actadr[i] + m.actuator.actnum[i] - 1
@@ -314,13 +308,17 @@ def force_slope(m: Model, d: Data, w: int, i: int):
 
 # ---------------------------------------------------------------------------------------------- host
 
-FAMILIES = {1: dcmotor.dcmotor_actuator, 2: pid.pid_actuator, 3: orientation.orientation_actuator}
+FAMILIES = {
+    FAMILY_DCMOTOR: dcmotor.dcmotor_actuator,
+    FAMILY_PID: pid.pid_actuator,
+    FAMILY_ORIENTATION: orientation.orientation_actuator,
+}
 """The stage of each family of actuators besides the simple one, which always runs and clears the forces."""
 
 
 def is_active(m) -> bool:
     """Whether a model has actuators and they are switched on."""
-    return bool(m.nactuator) and not m.opt.disableflags & DISABLE_ACTUATION
+    return bool(m.nactuator) and not m.opt.disableflags & Disable.ACTUATION
 
 
 def control_stages(m) -> list[Stage]:
@@ -377,6 +375,6 @@ def advance_stages(m) -> list[Stage]:
 def initial_control(m) -> np.ndarray:
     """Controls after a reset: 0, and no rotation where an orientation is given as a quaternion."""
     ctrl = np.zeros(m.nu)
-    quat = (np.asarray(m.actuator_gaintype) == 4) & (np.asarray(m.actuator_ctrlspec) == 2)
+    quat = (np.asarray(m.actuator_gaintype) == Gain.SO3) & (np.asarray(m.actuator_ctrlspec) == ControlChart.QUAT)
     ctrl[np.asarray(m.actuator_ctrladr)[quat]] = 1.0
     return ctrl

@@ -11,14 +11,13 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.math.spatial import cross_force, inertia_mul
 from kinema.math.store import put
-
-DISABLE_GRAVITY = wp.constant(1 << 7)
+from kinema.mujoco_enums import Disable
 
 
 @wp.func
 def world_acceleration(m: Model, w: int) -> wp.spatial_vector:
     """Gravity as the acceleration of the world against it."""
-    if (m.opt.disableflags & DISABLE_GRAVITY) != 0:
+    if (m.opt.disableflags & Disable.GRAVITY) != 0:
         return wp.spatial_vector()
     return wp.spatial_vector(wp.vec3(0.0), -m.opt.gravity[w])
 

@@ -7,8 +7,7 @@ from kinema.convex.model import Model
 from kinema.math.quaternion import mul_quat, rotate, to_mat
 from kinema.math.store import put
 from kinema.math.vector import normalize
-
-TRACK, TRACKCOM, TARGETBODY, TARGETBODYCOM = wp.constant(1), wp.constant(2), wp.constant(3), wp.constant(4)
+from kinema.mujoco_enums import CamLight
 
 
 @wp.func
@@ -29,16 +28,16 @@ def camera_pose(m: Model, d: Data, w: int, c: int):
     quat = d.pose.xquat[w, b]
     pos = d.pose.xpos[w, b] + rotate(quat, m.cam.pos[w, c])
     mat = to_mat(mul_quat(quat, m.cam.quat[w, c]))
-    if mode == TRACK or mode == TRACKCOM:
+    if mode == CamLight.TRACK or mode == CamLight.TRACKCOM:
         mat = m.cam.mat0[w, c]
-        if mode == TRACK:
+        if mode == CamLight.TRACK:
             pos = d.pose.xpos[w, b] + m.cam.pos0[w, c]
         else:
             pos = d.inertia.subtree_com[w, b] + m.cam.poscom0[w, c]
     elif target >= 0:
-        if mode == TARGETBODY:
+        if mode == CamLight.TARGETBODY:
             mat = look_from(pos, d.pose.xpos[w, target])
-        elif mode == TARGETBODYCOM:
+        elif mode == CamLight.TARGETBODYCOM:
             mat = look_from(pos, d.inertia.subtree_com[w, target])
     put(d.pose.cam_xpos, w, c, pos)
     put(d.pose.cam_xmat, w, c, mat)
@@ -53,16 +52,16 @@ def light_pose(m: Model, d: Data, w: int, l: int):
     quat = d.pose.xquat[w, b]
     pos = d.pose.xpos[w, b] + rotate(quat, m.light.pos[w, l])
     direction = rotate(quat, m.light.dir[w, l])
-    if mode == TRACK or mode == TRACKCOM:
+    if mode == CamLight.TRACK or mode == CamLight.TRACKCOM:
         direction = m.light.dir0[w, l]
-        if mode == TRACK:
+        if mode == CamLight.TRACK:
             pos = d.pose.xpos[w, b] + m.light.pos0[w, l]
         else:
             pos = d.inertia.subtree_com[w, b] + m.light.poscom0[w, l]
     elif target >= 0:
-        if mode == TARGETBODY:
+        if mode == CamLight.TARGETBODY:
             direction = d.pose.xpos[w, target] - pos
-        elif mode == TARGETBODYCOM:
+        elif mode == CamLight.TARGETBODYCOM:
             direction = d.inertia.subtree_com[w, target] - pos
     put(d.pose.light_xpos, w, l, pos)
     put(d.pose.light_xdir, w, l, normalize(direction))

@@ -17,16 +17,14 @@ from kinema.collide.upload import estimate_capacity
 from kinema.convex import contact_parameters, geom_sizes
 from kinema.convex.data import Contacts, Data, Poses, State
 from kinema.convex.model import Collision, Model
-from kinema.convex.sensors import RANGEFINDER, distance, sensor_types
+from kinema.convex.sensors import distance, sensor_types
 from kinema.convex.stage import Stage
-
-CONNECT, WELD = 0, 1
-DISABLE_CONSTRAINT, DISABLE_CONTACT = 1, 16
+from kinema.mujoco_enums import Disable, Equality, Sensor
 
 
 def detects(source) -> bool:
     """Does the model ask for collision detection at all?"""
-    return not int(source.opt.disableflags) & (DISABLE_CONSTRAINT | DISABLE_CONTACT)
+    return not int(source.opt.disableflags) & (Disable.CONSTRAINT | Disable.CONTACT)
 
 
 def capacity(source, nconmax: int | None = None) -> dict[str, int]:
@@ -38,7 +36,7 @@ def capacity(source, nconmax: int | None = None) -> dict[str, int]:
     condim = max([3, *np.asarray(source.geom_condim).tolist(), *np.asarray(source.pair_dim).tolist()])
     rows_per_contact = condim if source.opt.cone else 2 * (condim - 1)
     kind = np.asarray(source.eq_type)
-    rows = int(np.where(kind == CONNECT, 3, np.where(kind == WELD, 6, 1)).sum())
+    rows = int(np.where(kind == Equality.CONNECT, 3, np.where(kind == Equality.WELD, 6, 1)).sum())
     rows += int((np.asarray(source.dof_frictionloss) > 0).sum() + (np.asarray(source.tendon_frictionloss) > 0).sum())
     rows += 2 * int((np.asarray(source.jnt_limited) > 0).sum() + (np.asarray(source.tendon_limited) > 0).sum())
     return {
@@ -67,7 +65,8 @@ class Collider:
             contact_parameters.mix(self.detector, layout)
         if geom_sizes.is_changed(layout):
             geom_sizes.resize(self.detector, layout)
-        self.rays = RayScene(self.source, device=self.device) if RANGEFINDER in sensor_types(self.source) else None
+        sees = Sensor.RANGEFINDER in sensor_types(self.source)
+        self.rays = RayScene(self.source, device=self.device) if sees else None
 
     @property
     def bundle(self) -> Collision:

@@ -12,12 +12,12 @@ import warp as wp
 
 from kinema.convex.bundle import vec10
 from kinema.convex.data import Data
-from kinema.convex.kinematics import BALL, FREE, SLIDE
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
 from kinema.math.spatial import inertia_about, motion_of_hinge, motion_of_slide
 from kinema.math.store import put
-from kinema.math.vector import MINVAL, column
+from kinema.math.vector import column
+from kinema.mujoco_enums import MINVAL, Joint
 
 
 @wp.func
@@ -59,8 +59,8 @@ def joint_axes(m: Model, d: Data, w: int, j: int):
     i = m.jnt.dofadr[j]
     kind = m.jnt.type[j]
     offset = d.inertia.subtree_com[w, m.body.rootid[b]] - d.pose.xanchor[w, j]
-    if kind == FREE or kind == BALL:
-        if kind == FREE:
+    if kind == Joint.FREE or kind == Joint.BALL:
+        if kind == Joint.FREE:
             for a in range(3):
                 axis = wp.vec3(0.0)
                 axis[a] = 1.0
@@ -69,7 +69,7 @@ def joint_axes(m: Model, d: Data, w: int, j: int):
         mat = d.pose.xmat[w, b]
         for a in range(3):
             put(d.inertia.cdof, w, i + a, motion_of_hinge(column(mat, a), offset))
-    elif kind == SLIDE:
+    elif kind == Joint.SLIDE:
         put(d.inertia.cdof, w, i, motion_of_slide(d.pose.xaxis[w, j]))
     else:
         put(d.inertia.cdof, w, i, motion_of_hinge(d.pose.xaxis[w, j], offset))

@@ -13,11 +13,12 @@ import warp as wp
 
 from kinema.collide.bundles import GeomParameters, Pairs, vec5
 from kinema.collide.detect import Detector
-from kinema.collide.parameters import ENABLE_OVERRIDE, mix_pairs
+from kinema.collide.parameters import mix_pairs
 from kinema.collide.upload import PAIR_DTYPE, one_d
 from kinema.convex.bundle import Field
 from kinema.convex.layout import Layout, empty_worlds
 from kinema.errors import BuildError
+from kinema.mujoco_enums import Enable
 
 MIXED: dict[str, type] = {
     "geom_friction": wp.vec3, "geom_solref": wp.vec2, "geom_solimp": vec5, "geom_solmix": float, "geom_margin": float,
@@ -56,7 +57,7 @@ def is_changed(layout: Layout) -> bool:
 def mix(detector: Detector, layout: Layout) -> bool:
     """Mix the parameters of pairs again; returns whether they moved, so that whoever holds them must be told."""
     m = layout.source
-    if int(m.opt.enableflags) & ENABLE_OVERRIDE or not len(detector.slots):
+    if int(m.opt.enableflags) & Enable.OVERRIDE or not len(detector.slots):
         return False  # the options' values hold for all pairs
     geoms = _geoms(layout, detector)
     if detector.build.sweep:

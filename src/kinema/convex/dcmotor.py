@@ -21,11 +21,8 @@ from kinema.convex.bundle import vec10
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.pid import limited_error, servo_inputs
-from kinema.convex.transmission import JOINT, JOINT_IN_PARENT, TENDON
-from kinema.math.vector import MINVAL
+from kinema.mujoco_enums import MINVAL, Bias, Gain, Transmission
 
-GAIN_FIXED, GAIN_AFFINE, GAIN_DCMOTOR = wp.constant(0), wp.constant(1), wp.constant(3)  # mjtGain
-BIAS_AFFINE, BIAS_DCMOTOR = wp.constant(1), wp.constant(3)  # mjtBias
 CONTROLLED = wp.constant(7)  # inputs that go through the controller: position, velocity, feedforward
 SLEW, INTEGRAL, TEMPERATURE, BRISTLE, CURRENT = (wp.constant(k) for k in range(5))
 
@@ -155,16 +152,16 @@ def dcmotor_actuator(m: Model, d: Data, w: int, i: int):
             gain = constant / wp.max(MINVAL, resistance)
             u = voltage
         gaintype = m.actuator.gaintype[i]
-        if gaintype == GAIN_FIXED:
+        if gaintype == Gain.FIXED:
             gain = gainprm[0]
-        elif gaintype == GAIN_AFFINE:
+        elif gaintype == Gain.AFFINE:
             gain = gainprm[0] + gainprm[1] * length + gainprm[2] * velocity
         bias = float(0.0)
         biastype = m.actuator.biastype[i]
-        if biastype == BIAS_AFFINE:
+        if biastype == Bias.AFFINE:
             prm = m.actuator.biasprm[w, i]
             bias = prm[0] + prm[1] * length + prm[2] * velocity
-        elif biastype == BIAS_DCMOTOR and te <= 0.0:
+        elif biastype == Bias.DCMOTOR and te <= 0.0:
             bias = -gain * constant * velocity
         if not is_disabled(m.opt.disableactuator, m.actuator.group[i]):
             d.act.force[w, out] = gain * u + bias
@@ -173,7 +170,7 @@ def dcmotor_actuator(m: Model, d: Data, w: int, i: int):
 @wp.func
 def mechanical_force(m: Model, d: Data, w: int, i: int):
     """Add cogging and friction to the force of DC motors."""
-    if m.actuator.biastype[i] == BIAS_DCMOTOR and m.actuator.family[i] == FAMILY_DCMOTOR:
+    if m.actuator.biastype[i] == Bias.DCMOTOR and m.actuator.family[i] == FAMILY_DCMOTOR:
         out = m.actuator.outadr[i]
         prm = m.actuator.biasprm[w, i]
         dynprm = m.actuator.dynprm[w, i]
@@ -266,7 +263,7 @@ def dcmotor_slope(m: Model, d: Data, w: int, i: int):
             electrical = constant * current
         else:
             slope = constant * by_velocity / resistance
-            if m.actuator.biastype[i] == BIAS_DCMOTOR:
+            if m.actuator.biastype[i] == Bias.DCMOTOR:
                 slope -= constant * constant / resistance
 
         held = bool(False)
@@ -275,14 +272,14 @@ def dcmotor_slope(m: Model, d: Data, w: int, i: int):
             held = electrical <= limits[0] or electrical >= limits[1]
         kind = m.actuator.trntype[i]
         target = m.actuator.trnid[i][0]
-        if kind == TENDON:
+        if kind == Transmission.TENDON:
             if m.tendon.actfrclimited[target] != 0:
                 limits = m.tendon.actfrcrange[w, target]
                 held = held or at_tendon_limit(d.act.tendon_force[w, target], limits)
         if held:
             slope = 0.0
         slope -= dynprm[6]
-        if kind == JOINT or kind == JOINT_IN_PARENT:  # a joint's limit holds friction as well
+        if kind == Transmission.JOINT or kind == Transmission.JOINTINPARENT:  # a joint's limit holds friction as well
             if m.jnt.actfrclimited[target] != 0:
                 limits = m.jnt.actfrcrange[w, target]
                 total = d.frc.qfrc_actuator[w, m.jnt.dofadr[target]]

@@ -3,11 +3,11 @@
 import warp as wp
 
 from kinema.convex.data import Data
-from kinema.convex.kinematics import BALL, FREE, qpos_quat
+from kinema.convex.kinematics import qpos_quat
 from kinema.convex.model import Model
-from kinema.convex.passive import DISABLE_GRAVITY, DISABLE_SPRING
 from kinema.convex.tendon import stretch
 from kinema.math.quaternion import sub_quat
+from kinema.mujoco_enums import Disable, Joint
 
 
 @wp.func
@@ -26,8 +26,8 @@ def joint_spring_energy(m: Model, d: Data, w: int, j: int) -> float:
         kind = m.jnt.type[j]
         a = m.jnt.qposadr[j]
         rest = m.jnt.plasticadr[j]
-        if kind == FREE or kind == BALL:
-            if kind == FREE:
+        if kind == Joint.FREE or kind == Joint.BALL:
+            if kind == Joint.FREE:
                 x = wp.vec3(
                     d.state.qpos[w, a] - m.jnt.qpos_spring[w, a],
                     d.state.qpos[w, a + 1] - m.jnt.qpos_spring[w, a + 1],
@@ -36,7 +36,7 @@ def joint_spring_energy(m: Model, d: Data, w: int, j: int) -> float:
                 sum += spring_energy(k0, poly, wp.length(x))
                 a += 3
             quat = qpos_quat(m.jnt.qpos_spring, w, a)
-            if rest >= 0 and kind == BALL:
+            if rest >= 0 and kind == Joint.BALL:
                 quat = qpos_quat(d.state.plastic, w, rest)
             sum += spring_energy(k0, poly, wp.length(sub_quat(qpos_quat(d.state.qpos, w, a), quat)))
         else:
@@ -51,10 +51,10 @@ def joint_spring_energy(m: Model, d: Data, w: int, j: int) -> float:
 def energy(m: Model, d: Data, w: int):
     """energy[0] potential, energy[1] kinetic."""
     potential = float(0.0)
-    if (m.opt.disableflags & DISABLE_GRAVITY) == 0:
+    if (m.opt.disableflags & Disable.GRAVITY) == 0:
         for b in range(1, m.size.nbody):
             potential -= m.body.mass[w, b] * wp.dot(m.opt.gravity[w], d.pose.xipos[w, b])
-    if (m.opt.disableflags & DISABLE_SPRING) == 0:
+    if (m.opt.disableflags & Disable.SPRING) == 0:
         for j in range(m.size.njnt):
             potential += joint_spring_energy(m, d, w, j)
         for t in range(m.size.ntendon):

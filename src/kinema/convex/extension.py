@@ -20,12 +20,11 @@ import numpy as np
 
 from kinema.collide.sdf import Fields
 from kinema.convex.stage import Stage
+from kinema.mujoco_enums import Disable, Sensor
 
-DISABLE_SPRING, DISABLE_DAMPER, DISABLE_SENSOR = 1 << 5, 1 << 6, 1 << 13
 SENSING = ("position", "velocity", "acceleration")
 PLACES = (*SENSING, "passive", "actuation", "advance")
 INDICES = ("kind", "valueadr", "slotadr", "actuatoradr", "actuatornum", "sensoradr", "sensornum", "bodyadr", "bodynum")
-INSIDESITE, TACTILE = 38, 46  # mjtSensor
 LISTS = {"slot": "npluginslot", "actuatorid": "npluginactuator", "sensorid": "npluginsensor", "bodyid": "npluginbody"}
 
 
@@ -64,9 +63,9 @@ class Extension:
     def at(self, place: str, m) -> list[Stage]:
         """The stages of a place, as far as the model's flags leave them on."""
         off = int(m.opt.disableflags)
-        if place in SENSING and off & DISABLE_SENSOR:
+        if place in SENSING and off & Disable.SENSOR:
             return []
-        if place == "passive" and off & DISABLE_SPRING and off & DISABLE_DAMPER:
+        if place == "passive" and off & Disable.SPRING and off & Disable.DAMPER:
             return []
         return [replace(s, once=place in SENSING, waits=("contacts",)) for s in self.stages.get(place, ())]
 
@@ -98,11 +97,11 @@ def _sensing_kernels(source, device, nworld: int, fields: Fields | None) -> list
     """Stages of sensors with arrays of their own: taxels, and sites that are meshes."""
     kinds = set(np.asarray(source.sensor_type).tolist())
     stages = []
-    if TACTILE in kinds:
+    if Sensor.TACTILE in kinds:
         from kinema.convex.sensors import tactile
 
         stages.append(tactile.stage(source, device, nworld, fields))
-    if INSIDESITE in kinds:
+    if Sensor.INSIDESITE in kinds:
         from kinema.convex.sensors import mesh_zone
 
         if len(mesh_zone.mesh_zones(source)):

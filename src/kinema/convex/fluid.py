@@ -20,19 +20,17 @@ from kinema.convex.jacobian import last_dof
 from kinema.convex.model import Model
 from kinema.convex.velocity import local_velocity
 from kinema.math.spatial import angular, linear
-from kinema.math.vector import MINVAL
-
-SPHERE, CAPSULE, CYLINDER = wp.constant(2), wp.constant(3), wp.constant(5)
+from kinema.mujoco_enums import MINVAL, Geom
 
 
 @wp.func
 def semiaxes(kind: int, size: wp.vec3) -> wp.vec3:
     """Semiaxes of the ellipsoid that stands for a geom (mju_geomSemiAxes)."""
-    if kind == SPHERE:
+    if kind == Geom.SPHERE:
         return wp.vec3(size[0], size[0], size[0])
-    if kind == CAPSULE:
+    if kind == Geom.CAPSULE:
         return wp.vec3(size[0], size[0], size[1] + size[0])
-    if kind == CYLINDER:
+    if kind == Geom.CYLINDER:
         return wp.vec3(size[0], size[0], size[1])
     return size
 

@@ -15,20 +15,20 @@ import warp as wp
 from kinema.collide.detect import Detector
 from kinema.convex.layout import Layout, empty_worlds
 from kinema.errors import BuildError
+from kinema.mujoco_enums import Geom
 
 SIZE, RADIUS = "geom_size", "geom_rbound"
-PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX = 0, 2, 3, 4, 5, 6  # of mjtGeom
-SIZED = (PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX)
+SIZED = (Geom.PLANE, Geom.SPHERE, Geom.CAPSULE, Geom.ELLIPSOID, Geom.CYLINDER, Geom.BOX)
 
 
 def bounds(kind: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Bounding radius (..., ngeom) and half sizes of the bounding box (..., ngeom, 3) of geoms that have sizes."""
     r, h = size[..., 0], size[..., 1]
     box = np.linalg.norm(size, axis=-1)
-    radius = np.select([kind == k for k in (SPHERE, CAPSULE, ELLIPSOID, CYLINDER)],
+    radius = np.select([kind == k for k in (Geom.SPHERE, Geom.CAPSULE, Geom.ELLIPSOID, Geom.CYLINDER)],
                        [r, r + h, size.max(axis=-1), np.hypot(r, h)], box)  # fmt: skip
-    length = np.select([kind == SPHERE, kind == CAPSULE, kind == CYLINDER], [r, r + h, h], size[..., 2])
-    round_ = np.isin(kind, (SPHERE, CAPSULE, CYLINDER))
+    length = np.select([kind == Geom.SPHERE, kind == Geom.CAPSULE, kind == Geom.CYLINDER], [r, r + h, h], size[..., 2])
+    round_ = np.isin(kind, (Geom.SPHERE, Geom.CAPSULE, Geom.CYLINDER))
     half = np.stack([r, np.where(round_, r, h), length], axis=-1)
     return radius, half
 
@@ -58,7 +58,7 @@ def resize(detector: Detector, layout: Layout) -> None:
     size = layout.arrays[SIZE].numpy() if per_world else _row(layout)[None]
     kind = np.asarray(layout.source.geom_type)
     radius, half = bounds(kind, size)
-    own = np.isin(kind, SIZED) & (kind != PLANE)
+    own = np.isin(kind, SIZED) & (kind != Geom.PLANE)
     radius = np.where(own, radius, np.asarray(layout.source.geom_rbound)).astype(np.float32)
     half = np.where(own[:, None], half, np.asarray(layout.source.geom_aabb)[:, 3:]).astype(np.float32)
     geoms = detector.geoms

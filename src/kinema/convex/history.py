@@ -10,9 +10,9 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
+from kinema.mujoco_enums import ControlChart, Gain, Interpolation
 
 SAME_TIME = wp.constant(wp.float64(1e-15))
-HOLD, LINEAR = wp.constant(0), wp.constant(1)
 
 
 @wp.func
@@ -63,12 +63,12 @@ def read(
         v0 = buffer[w, values + before * dim]
         if wp.abs(time - t1) < SAME_TIME:
             value = v1
-        elif order == HOLD:
+        elif order == Interpolation.ZOH:
             value = v0
         else:
             h = t1 - t0
             s = (time - t0) / h
-            if order == LINEAR:
+            if order == Interpolation.LINEAR:
                 value = v0 + s * (v1 - v0)
             else:
                 slope0 = wp.float64(0.0)
@@ -162,7 +162,7 @@ def initial(m) -> np.ndarray:
     for i, (n, _) in enumerate(np.asarray(m.actuator_history).reshape(-1, 2)):
         if n:
             value = np.zeros(int(m.actuator_ctrlnum[i]))
-            if m.actuator_gaintype[i] == 4 and m.actuator_ctrlspec[i] == 2:
+            if m.actuator_gaintype[i] == Gain.SO3 and m.actuator_ctrlspec[i] == ControlChart.QUAT:
                 value[0] = 1.0
             fill(int(m.actuator_historyadr[i]), 0.0, -np.arange(n, 0, -1) * dt, value)
     for i, (n, _) in enumerate(np.asarray(m.sensor_history).reshape(-1, 2)):

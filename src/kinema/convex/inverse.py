@@ -9,20 +9,12 @@ back into the acceleration of continuous time: M a = (M - h qDeriv) qacc.
 
 import warp as wp
 
-from kinema.convex.constraint.row import (
-    CONTACT_ELLIPTIC,
-    EQUALITY,
-    FRICTION_DOF,
-    FRICTION_TENDON,
-)
 from kinema.convex.data import Data
 from kinema.convex.factor import solve_rows
 from kinema.convex.integrate.implicit import free_body_matrix, implicit_matrix, implicitfast_row
-from kinema.convex.kinematics import FREE
 from kinema.convex.model import Model
-from kinema.convex.passive import DISABLE_DAMPER, damping_slope, joint_damping
-
-DISABLE_EULERDAMP = wp.constant(1 << 15)
+from kinema.convex.passive import damping_slope, joint_damping
+from kinema.mujoco_enums import Constraint, Disable, Joint
 
 
 @wp.func
@@ -61,7 +53,7 @@ def undo_euler(m: Model, d: Data, w: int):
     """qacc_step: the acceleration before implicit damping."""
     for i in range(m.size.nv):
         d.scratch.qacc_step[w, i] = d.frc.qacc[w, i]
-    if (m.opt.disableflags & (DISABLE_EULERDAMP | DISABLE_DAMPER)) == 0:
+    if (m.opt.disableflags & (Disable.EULERDAMP | Disable.DAMPER)) == 0:
         mul_symmetric(
             d.scratch.qacc_step, d.inertia.M, d.frc.qacc, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w
         )
@@ -93,7 +85,7 @@ def undo_implicitfast(m: Model, d: Data, w: int):
         d.scratch.qacc_step, d.inertia.qH, d.frc.qacc, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w
     )
     for j in range(m.size.njnt):
-        if m.jnt.type[j] == FREE:
+        if m.jnt.type[j] == Joint.FREE:
             if m.body.alone[m.jnt.bodyid[j]] != 0:
                 first = m.jnt.dofadr[j]
                 acc = wp.spatial_vector()
@@ -118,9 +110,9 @@ def divide_by_mass(m: Model, d: Data, w: int):
 def row_force(kind: int, jar: float, stiffness: float, frictionloss: float) -> float:
     """Force of a row that stands alone, against its residual acceleration jar."""
     force = -stiffness * jar
-    if kind == FRICTION_DOF or kind == FRICTION_TENDON:
+    if kind == Constraint.FRICTION_DOF or kind == Constraint.FRICTION_TENDON:
         force = wp.clamp(force, -frictionloss, frictionloss)
-    elif kind != EQUALITY and jar >= 0.0:
+    elif kind != Constraint.EQUALITY and jar >= 0.0:
         force = 0.0
     return force
 
@@ -166,7 +158,7 @@ def inverse_constraint(m: Model, d: Data, w: int):
     r = int(0)
     while r < nefc:
         kind = d.efc.type[w, r]
-        if kind == CONTACT_ELLIPTIC:
+        if kind == Constraint.CONTACT_ELLIPTIC:
             c = d.efc.id[w, r]
             cone_force(d, w, r, c)
             r += d.con.dim[w, c]

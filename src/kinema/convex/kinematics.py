@@ -13,8 +13,7 @@ from kinema.convex.model import Model
 from kinema.convex.stage import Stage
 from kinema.math.quaternion import axis_angle, mul_quat, normalize, rotate, to_mat
 from kinema.math.store import put
-
-FREE, BALL, SLIDE, HINGE = wp.constant(0), wp.constant(1), wp.constant(2), wp.constant(3)
+from kinema.mujoco_enums import Joint
 
 
 @wp.func
@@ -43,7 +42,7 @@ def local_pose(m: Model, d: Data, w: int, b: int):
     for j in range(first, first + count):
         kind = m.jnt.type[j]
         a = m.jnt.qposadr[j]
-        if kind == FREE:
+        if kind == Joint.FREE:
             pos = wp.vec3(d.state.qpos[w, a], d.state.qpos[w, a + 1], d.state.qpos[w, a + 2])
             quat = qpos_quat(d.state.qpos, w, a + 3)
             put(d.pose.xanchor, w, j, pos)
@@ -53,10 +52,10 @@ def local_pose(m: Model, d: Data, w: int, b: int):
             local_axis = m.jnt.axis[w, j]
             anchor = pos + rotate(quat, offset)
             axis = rotate(quat, local_axis)
-            if kind == SLIDE:
+            if kind == Joint.SLIDE:
                 pos += axis * (d.state.qpos[w, a] - m.jnt.qpos0[w, a])
             else:
-                if kind == BALL:
+                if kind == Joint.BALL:
                     quat = mul_quat(quat, qpos_quat(d.state.qpos, w, a))
                 else:
                     quat = mul_quat(quat, axis_angle(local_axis, d.state.qpos[w, a] - m.jnt.qpos0[w, a]))

@@ -27,6 +27,7 @@ from kinema.convex.transmission import (
     moment_rownnz,
 )
 from kinema.model.mujoco_fields import model_fields
+from kinema.mujoco_enums import Joint
 
 
 def _body_ends(source) -> np.ndarray:
@@ -42,7 +43,7 @@ def lone_bodies(source) -> np.ndarray:
     """For each body, 1 if it moves as one rigid thing with a free joint at the root of its tree."""
     tree = np.asarray(source.body_treeid)
     first = np.asarray(source.tree_dofadr)
-    lone = (np.asarray(source.tree_dofnum) == 6) & (np.asarray(source.jnt_type)[source.dof_jntid[first]] == 0)
+    lone = (np.asarray(source.tree_dofnum) == 6) & (np.asarray(source.jnt_type)[source.dof_jntid[first]] == Joint.FREE)
     return np.where(tree >= 0, lone[tree], 0) if len(lone) else np.zeros(len(tree))
 
 

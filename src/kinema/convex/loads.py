@@ -13,21 +13,15 @@ import warp as wp
 from kinema.convex.bias import world_acceleration
 from kinema.convex.bundle import vec5
 from kinema.convex.com import wrench_about
-from kinema.convex.constraint.row import EQUALITY, FRICTION_TENDON, LIMIT_TENDON
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.convex.passive import DISABLE_DAMPER, DISABLE_SPRING, damping_at, stiffness_at
-from kinema.convex.tendon import PULLEY, SPATIAL, length_bias, stretch, tendon_damping, total_armature
-from kinema.convex.transmission import TENDON
+from kinema.convex.passive import damping_at, stiffness_at
+from kinema.convex.tendon import length_bias, stretch, tendon_damping, total_armature
 from kinema.math.quaternion import conjugate, mul_quat, mul_quat_axis
 from kinema.math.spatial import angular, cross_force, inertia_mul, linear
 from kinema.math.store import put
 from kinema.math.vector import normalize_with_length
-
-EQ_CONNECT, EQ_WELD, EQ_TENDON = wp.constant(0), wp.constant(1), wp.constant(3)  # mjtEq
-OBJ_BODY = wp.constant(1)  # mjtObj
-PYRAMIDAL = wp.constant(0)  # mjtCone
-WRAP_SITE = wp.constant(3)  # mjtWrap
+from kinema.mujoco_enums import Cone, Constraint, Disable, Equality, Obj, Tendon, Transmission, Wrap
 
 
 @wp.func
@@ -75,7 +69,7 @@ def contact_force(
     """Force and torque of a contact in its frame (mj_contactForce): from its rows, less what adhesion pulls."""
     result = wp.spatial_vector()
     if row >= 0:
-        if dim == 1 or cone != PYRAMIDAL:
+        if dim == 1 or cone != Cone.PYRAMIDAL:
             for k in range(dim):
                 result[k] = force[w, row + k]
         else:
@@ -137,10 +131,10 @@ def equality_loads(m: Model, d: Data, w: int):
         e = d.efc.id[w, r]
         kind = m.eq.type[e]
         size = int(1)
-        if kind == EQ_CONNECT or kind == EQ_WELD:
+        if kind == Equality.CONNECT or kind == Equality.WELD:
             size = 3
             data = m.eq.data[w, e]
-            on_bodies = m.eq.objtype[e] == OBJ_BODY
+            on_bodies = m.eq.objtype[e] == Obj.BODY
             obj1 = m.eq.obj1id[e]
             obj2 = m.eq.obj2id[e]
             body1 = obj1
@@ -149,7 +143,7 @@ def equality_loads(m: Model, d: Data, w: int):
             quat2 = wp.vec4(1.0, 0.0, 0.0, 0.0)
             anchor1 = wp.vec3(data[0], data[1], data[2])
             anchor2 = wp.vec3(data[3], data[4], data[5])
-            if kind == EQ_WELD:
+            if kind == Equality.WELD:
                 anchor1 = wp.vec3(data[3], data[4], data[5])
                 anchor2 = wp.vec3(data[0], data[1], data[2])
                 quat1 = wp.vec4(data[6], data[7], data[8], data[9])
@@ -162,7 +156,7 @@ def equality_loads(m: Model, d: Data, w: int):
                 quat2 = m.site.quat[w, obj2]
             force = wp.vec3(d.efc.force[w, r], d.efc.force[w, r + 1], d.efc.force[w, r + 2])
             torque = wp.vec3(0.0)
-            if kind == EQ_WELD:  # rows are of half the imaginary part of q1* q2
+            if kind == Equality.WELD:  # rows are of half the imaginary part of q1* q2
                 size = 6
                 turn = wp.vec3(d.efc.force[w, r + 3], d.efc.force[w, r + 4], d.efc.force[w, r + 5])
                 q1 = mul_quat(d.pose.xquat[w, body1], quat1)
@@ -187,14 +181,14 @@ def equality_loads(m: Model, d: Data, w: int):
 def tendon_tension(m: Model, d: Data, w: int, i: int) -> float:
     """Force along tendon i that lengthening works against, from everything that acts through it."""
     force = float(0.0)
-    if (m.opt.disableflags & DISABLE_SPRING) == 0:
+    if (m.opt.disableflags & Disable.SPRING) == 0:
         slack = m.tendon.lengthspring[w, i]
         yielded = m.tendon.plasticadr[i]
         if yielded >= 0:
             slack = wp.vec2(d.state.plastic[w, yielded], d.state.plastic[w, yielded + 1])
         x = stretch(d.ten.length[w, i], slack[0], slack[1])
         force -= x * stiffness_at(m.tendon.stiffness[w, i], m.tendon.stiffnesspoly[w, i], x)
-    if (m.opt.disableflags & DISABLE_DAMPER) == 0:
+    if (m.opt.disableflags & Disable.DAMPER) == 0:
         v = d.ten.velocity[w, i]
         b = tendon_damping(m, w, i)
         force -= v * damping_at(b[0], wp.vec2(b[1], b[2]), v)
@@ -206,20 +200,20 @@ def tendon_tension(m: Model, d: Data, w: int, i: int) -> float:
             acc += d.ten.J[w, k] * d.frc.qacc[w, m.tendon.ten_J_colind[k]]
         force -= armature * acc
     for k in range(m.size.nactuator):
-        if m.actuator.trntype[k] == TENDON and m.actuator.trnid[k][0] == i:
+        if m.actuator.trntype[k] == Transmission.TENDON and m.actuator.trnid[k][0] == i:
             out = m.actuator.outadr[k]
             force += d.act.force[w, out] * m.actuator.gear[w, out][0]
     for r in range(d.efc.ne[w] + d.efc.nf[w] + d.efc.nl[w]):
         kind = d.efc.type[w, r]
         index = d.efc.id[w, r]
         f = d.efc.force[w, r]
-        if kind == FRICTION_TENDON and index == i:
+        if kind == Constraint.FRICTION_TENDON and index == i:
             force += f
-        elif kind == LIMIT_TENDON and index == i:
+        elif kind == Constraint.LIMIT_TENDON and index == i:
             limits = m.tendon.range[w, i]
             length = d.ten.length[w, i]
             force += wp.where(length - limits[0] < limits[1] - length, f, -f)
-        elif kind == EQUALITY and m.eq.type[index] == EQ_TENDON:
+        elif kind == Constraint.EQUALITY and m.eq.type[index] == Equality.TENDON:
             if m.eq.obj1id[index] == i:
                 force += f
             if m.eq.obj2id[index] == i:
@@ -234,7 +228,7 @@ def tendon_loads(m: Model, d: Data, w: int):
     """cfrc_ext += spatial tendons, which pull on the bodies their path runs over; fixed ones act through joints."""
     for i in range(m.size.ntendon):
         tension = float(0.0)
-        if m.tendon.type[i] == SPATIAL:
+        if m.tendon.type[i] == Tendon.SPATIAL:
             tension = tendon_tension(m, d, w, i)
         if tension != 0.0:
             scale = tension
@@ -247,11 +241,11 @@ def tendon_loads(m: Model, d: Data, w: int):
                 obj = m.tendon.wrap_objid[k]
                 points = int(0)
                 body = int(0)
-                if kind == PULLEY:
+                if kind == Wrap.PULLEY:
                     scale = tension / m.tendon.wrap_prm[w, k]
                     before = -1
                     at += 1
-                elif kind == WRAP_SITE:
+                elif kind == Wrap.SITE:
                     points = 1
                     body = m.site.bodyid[obj]
                 else:

@@ -14,16 +14,15 @@ from kinema.convex.model import Model
 from kinema.math.spatial import inertia_mul
 from kinema.math.store import put
 from kinema.math.touches import touches
-
-TRN_JOINT, TRN_JOINTINPARENT, TRN_TENDON = wp.constant(0), wp.constant(1), wp.constant(3)
+from kinema.mujoco_enums import Transmission
 
 
 @wp.func
 def targets(trntype: int, trnid: wp.vec2i, tendon: bool, target: int) -> bool:
     """Does an actuator pull on this joint (or tendon)?"""
     if tendon:
-        return trnid[0] == target and trntype == TRN_TENDON
-    return trnid[0] == target and (trntype == TRN_JOINT or trntype == TRN_JOINTINPARENT)
+        return trnid[0] == target and trntype == Transmission.TENDON
+    return trnid[0] == target and (trntype == Transmission.JOINT or trntype == Transmission.JOINTINPARENT)
 
 
 @wp.func

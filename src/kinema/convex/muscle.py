@@ -16,7 +16,7 @@ Parameters: range 2, force, scale, lmin, lmax, vmax, fpmax, fvmax. Millard et al
 import warp as wp
 
 from kinema.convex.bundle import vec10
-from kinema.math.vector import MINVAL
+from kinema.mujoco_enums import MINVAL
 
 
 @wp.func

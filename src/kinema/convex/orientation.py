@@ -10,9 +10,7 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.math.quaternion import axis_angle, normalize, sub_quat
 from kinema.math.vector import normalize_with_length
-
-CHART_QUAT = wp.constant(2)  # mjtCtrlChart
-DYN_NONE = wp.constant(0)  # mjtDyn
+from kinema.mujoco_enums import ControlChart, Dynamics
 
 
 @wp.func
@@ -40,7 +38,7 @@ def orientation_actuator(m: Model, d: Data, w: int, i: int):
         adr = m.actuator.ctrladr[i]
         first = m.actuator.actadr[i]
         target = wp.vec4(1.0, 0.0, 0.0, 0.0)
-        if m.actuator.ctrlspec[i] == CHART_QUAT:
+        if m.actuator.ctrlspec[i] == ControlChart.QUAT:
             target = normalize(
                 wp.vec4(
                     d.act.control[w, adr], d.act.control[w, adr + 1], d.act.control[w, adr + 2],
@@ -51,7 +49,7 @@ def orientation_actuator(m: Model, d: Data, w: int, i: int):
             setpoint = wp.vec3(0.0)
             for k in range(3):
                 u = d.act.control[w, adr + k]
-                if first >= 0 and m.actuator.dyntype[i] != DYN_NONE:
+                if first >= 0 and m.actuator.dyntype[i] != Dynamics.NONE:
                     act = d.state.act[w, first + k]
                     d.act.act_dot[w, first + k] = u
                     if m.actuator.actearly[i] != 0:

@@ -13,12 +13,11 @@ import warp as wp
 from kinema.convex.com import project_wrench, wrench_about
 from kinema.convex.data import Data
 from kinema.convex.jacobian import last_dof
-from kinema.convex.kinematics import BALL, FREE, qpos_quat
+from kinema.convex.kinematics import qpos_quat
 from kinema.convex.mass import targets
 from kinema.convex.model import Model
 from kinema.math.quaternion import sub_quat
-
-DISABLE_SPRING, DISABLE_DAMPER, DISABLE_GRAVITY = wp.constant(1 << 5), wp.constant(1 << 6), wp.constant(1 << 7)
+from kinema.mujoco_enums import Disable, Joint
 
 
 @wp.func
@@ -90,17 +89,17 @@ def joint_spring(m: Model, d: Data, w: int, j: int):
     """qfrc_spring of one joint."""
     i = m.jnt.dofadr[j]
     kind = m.jnt.type[j]
-    count = wp.where(kind == FREE, 6, wp.where(kind == BALL, 3, 1))
+    count = wp.where(kind == Joint.FREE, 6, wp.where(kind == Joint.BALL, 3, 1))
     for c in range(count):
         d.frc.qfrc_spring[w, i + c] = 0.0
-    if (m.opt.disableflags & DISABLE_SPRING) == 0:
+    if (m.opt.disableflags & Disable.SPRING) == 0:
         k0 = m.jnt.stiffness[w, j]
         poly = m.jnt.stiffnesspoly[w, j]
         if k0 != 0.0 or poly[0] != 0.0 or poly[1] != 0.0:
             a = m.jnt.qposadr[j]
             rest = m.jnt.plasticadr[j]
-            if kind == FREE or kind == BALL:
-                if kind == FREE:
+            if kind == Joint.FREE or kind == Joint.BALL:
+                if kind == Joint.FREE:
                     x = wp.vec3(
                         d.state.qpos[w, a] - m.jnt.qpos_spring[w, a],
                         d.state.qpos[w, a + 1] - m.jnt.qpos_spring[w, a + 1],
@@ -112,7 +111,7 @@ def joint_spring(m: Model, d: Data, w: int, j: int):
                     i += 3
                     a += 3
                 quat = qpos_quat(m.jnt.qpos_spring, w, a)
-                if rest >= 0 and kind == BALL:
+                if rest >= 0 and kind == Joint.BALL:
                     quat = qpos_quat(d.state.plastic, w, rest)
                 r = sub_quat(qpos_quat(d.state.qpos, w, a), quat)
                 k = stiffness_at(k0, poly, wp.length(r))
@@ -130,7 +129,7 @@ def joint_spring(m: Model, d: Data, w: int, j: int):
 def joint_damper(m: Model, d: Data, w: int, i: int):
     """qfrc_damper of dof i, by its joint."""
     force = float(0.0)
-    if (m.opt.disableflags & DISABLE_DAMPER) == 0:
+    if (m.opt.disableflags & Disable.DAMPER) == 0:
         b = joint_damping(m, w, i)
         v = d.state.qvel[w, i]
         force = -v * damping_at(b[0], wp.vec2(b[1], b[2]), v)
@@ -142,7 +141,7 @@ def gravity_compensation(m: Model, d: Data, w: int):
     """qfrc_gravcomp."""
     for i in range(m.size.nv):
         d.frc.qfrc_gravcomp[w, i] = 0.0
-    if (m.opt.disableflags & DISABLE_GRAVITY) == 0:
+    if (m.opt.disableflags & Disable.GRAVITY) == 0:
         for b in range(1, m.size.nbody):
             amount = m.body.gravcomp[w, b]
             if amount != 0.0:
@@ -158,7 +157,7 @@ def gravity_compensation(m: Model, d: Data, w: int):
 @wp.func
 def passive_total(m: Model, d: Data, w: int, i: int):
     """qfrc_passive of dof i: the sum; nothing when both springs and dampers are disabled, as in MuJoCo."""
-    both = DISABLE_SPRING | DISABLE_DAMPER
+    both = Disable.SPRING | Disable.DAMPER
     sum = float(0.0)
     if (m.opt.disableflags & both) != both:
         sum = d.frc.qfrc_spring[w, i] + d.frc.qfrc_damper[w, i] + d.frc.qfrc_fluid[w, i] + d.frc.qfrc_adhesion[w, i]

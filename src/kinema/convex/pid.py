@@ -7,12 +7,10 @@ z, which stops growing at imax.
 
 import warp as wp
 
-from kinema.convex.activation import FAMILY_PID, PID, is_disabled, nearest, next_activation, period, slew
+from kinema.convex.activation import FAMILY_PID, is_disabled, nearest, next_activation, period, slew
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-
-INPUT_POS, INPUT_VEL, INPUT_FF, INPUT_VOLTAGE = wp.constant(1), wp.constant(2), wp.constant(4), wp.constant(8)
-BIAS_AFFINE = wp.constant(1)  # mjtBias
+from kinema.mujoco_enums import Bias, Dynamics
 
 
 @wp.func
@@ -56,7 +54,7 @@ def pid_actuator(m: Model, d: Data, w: int, i: int):
         spec = m.actuator.ctrlspec[i]
 
         slot = int(first)
-        if first >= 0 and m.actuator.dyntype[i] == PID:
+        if first >= 0 and m.actuator.dyntype[i] == Dynamics.PID:
             if dynprm[1] > 0.0:
                 previous = d.state.act[w, slot]
                 setpoint = slew(d.act.control[w, adr], previous, dynprm[1] * h, around)
@@ -80,7 +78,7 @@ def pid_actuator(m: Model, d: Data, w: int, i: int):
                     m.actuator.actrange[w, i],
                 )  # fmt: skip
             force += ki * z
-        if m.actuator.biastype[i] == BIAS_AFFINE:
+        if m.actuator.biastype[i] == Bias.AFFINE:
             force += prm[0] + prm[1] * length + prm[2] * velocity
         if not is_disabled(m.opt.disableactuator, m.actuator.group[i]):
             d.act.force[w, out] = force

@@ -7,11 +7,10 @@ import numpy as np
 import warp as wp
 
 from kinema.convex.data import Data
-from kinema.convex.kinematics import BALL, qpos_quat
+from kinema.convex.kinematics import qpos_quat
 from kinema.convex.model import Model
 from kinema.math.quaternion import integrate, sub_quat
-
-WRAP_JOINT = wp.constant(1)
+from kinema.mujoco_enums import Joint, Wrap
 
 
 def initial(m) -> np.ndarray:
@@ -19,7 +18,7 @@ def initial(m) -> np.ndarray:
     plastic = np.zeros(m.nplastic)
     for j, adr in enumerate(m.jnt_plasticadr):
         if adr >= 0:
-            size = 4 if m.jnt_type[j] == 1 else 1
+            size = 4 if m.jnt_type[j] == Joint.BALL else 1
             start = m.jnt_qposadr[j]
             plastic[adr : adr + size] = m.qpos_spring[start : start + size]
     for t, adr in enumerate(m.tendon_plasticadr):
@@ -37,7 +36,7 @@ def yield_springs(m: Model, d: Data, w: int):
         if rest >= 0:
             limit = wp.max(0.0, m.jnt.springyield[w, j])
             a = m.jnt.qposadr[j]
-            if m.jnt.type[j] == BALL:
+            if m.jnt.type[j] == Joint.BALL:
                 zero = wp.vec4(
                     d.state.plastic[w, rest],
                     d.state.plastic[w, rest + 1],
@@ -65,7 +64,7 @@ def yield_tendon(m: Model, d: Data, w: int, t: int, rest: int, h: float):
     limit = wp.max(0.0, m.tendon.springyield[w, t])
     first = m.tendon.adr[t]
     length = float(0.0)
-    if m.tendon.wrap_type[first] == WRAP_JOINT:
+    if m.tendon.wrap_type[first] == Wrap.JOINT:
         for k in range(first, first + m.tendon.num[t]):
             length += m.tendon.wrap_prm[w, k] * d.state.qpos[w, m.jnt.qposadr[m.tendon.wrap_objid[k]]]
     else:

@@ -37,12 +37,7 @@ from kinema.convex.solve.dense import euler_stages, fits, implicit_stages, smoot
 from kinema.convex.solve.primal import conjugate_gradient, newton
 from kinema.convex.stage import Stage
 from kinema.errors import BuildError
-
-DISABLE_CONSTRAINT = 1
-ENABLE_ENERGY, ENABLE_INVDISCRETE = 2, 8
-SUBTREELINVEL, SUBTREEANGMOM, POTENTIAL, KINETIC = 36, 37, 43, 44  # of mjtSensor
-PGS, CG, NEWTON = range(3)
-EULER, RK4, IMPLICIT, IMPLICITFAST, DISCRETE = range(5)
+from kinema.mujoco_enums import Disable, Enable, Integrator, Sensor, Solver
 
 
 def position(m, collision: list[Stage]) -> list[Stage]:
@@ -63,7 +58,7 @@ def position(m, collision: list[Stage]) -> list[Stage]:
 
 def velocities(m, dense: bool = False, extension: Extension = NONE) -> list[Stage]:
     """All that depends on velocity, sensors of plugins between; and the mass matrix, whose recursion is one of them."""
-    moving = extension.subtrees or sensors.sensor_types(m) & {SUBTREELINVEL, SUBTREEANGMOM}
+    moving = extension.subtrees or sensors.sensor_types(m) & {Sensor.SUBTREELINVEL, Sensor.SUBTREEANGMOM}
     momentum = [replace(stage, once=True) for stage in velocity.subtree_stages()] if moving else []
     recipe = [
         *extension.at("position", m),
@@ -101,7 +96,7 @@ def acceleration(m, dense: bool = False, extension: Extension = NONE) -> list[St
     forces = [first, *others, Stage(smooth.smooth_force, over="nv", follows=True)]
     keep = Stage(smooth.keep_acceleration, over="nv")
     unconstrained = smooth_stages(m.nv) if dense else [Stage(smooth.smooth_acceleration)]
-    if m.opt.disableflags & DISABLE_CONSTRAINT:
+    if m.opt.disableflags & Disable.CONSTRAINT:
         return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv", waits=("qacc_smooth",)), keep]
     addresses, rows = assemble.stages(m, in_lanes=dense)
     early = next((k for k, stage in enumerate(addresses) if stage.waits), 0)
@@ -113,9 +108,9 @@ def acceleration(m, dense: bool = False, extension: Extension = NONE) -> list[St
 
 def solver(m) -> Stage:
     """The constraint solver the model asks for."""
-    if m.opt.solver == PGS:
+    if m.opt.solver == Solver.PGS:
         return Stage(dual.projected_gauss_seidel(), lanes=True, waits=("qacc_smooth",))
-    if m.opt.solver == CG:
+    if m.opt.solver == Solver.CG:
         return Stage(conjugate_gradient(), lanes=True, waits=("qacc_smooth",))
     return Stage(newton(m.nv), lanes=True, alone=True, blocks=4, waits=("qacc_smooth",))
 
@@ -127,7 +122,7 @@ def derivatives(m) -> list[Stage]:
     if actuation.is_active(m):
         recipe += [*actuation.slope_stages(m), Stage(actuator_slope.actuator_derivative, over="nv")]
     has_fluid = m.opt.density or m.opt.viscosity
-    if m.opt.integrator == IMPLICIT:
+    if m.opt.integrator == Integrator.IMPLICIT:
         recipe.append(Stage(derivatives_of.bias_and_fluid_derivative if has_fluid else derivatives_of.bias_derivative))
     elif has_fluid:
         recipe.append(Stage(derivatives_of.fluid_derivative))
@@ -137,13 +132,13 @@ def derivatives(m) -> list[Stage]:
 def integrator(m, dense: bool = False) -> list[Stage]:
     """The acceleration to step with, from that of continuous time; a Runge-Kutta step moves the state as well."""
     kind = m.opt.integrator
-    if kind == DISCRETE:
+    if kind == Integrator.DISCRETE:
         raise BuildError("option integrator=\"discrete\" is not supported: use implicitfast, or Euler, implicit, RK4")
     choose = {
-        EULER: euler_stages(m.nv) if dense else [Stage(euler.euler)],
-        RK4: [Stage(rk4.rk4)],
-        IMPLICIT: [*derivatives(m), Stage(implicit.implicit)],
-        IMPLICITFAST: fast_stages(m, dense),
+        Integrator.EULER: euler_stages(m.nv) if dense else [Stage(euler.euler)],
+        Integrator.RK4: [Stage(rk4.rk4)],
+        Integrator.IMPLICIT: [*derivatives(m), Stage(implicit.implicit)],
+        Integrator.IMPLICITFAST: fast_stages(m, dense),
     }[kind]
     return [replace(s, advances=True) for s in [Stage(check.check_acceleration, over="nv", follows=True), *choose]]
 
@@ -159,7 +154,7 @@ def fast_stages(m, dense: bool) -> list[Stage]:
 def movement(m, extension: Extension = NONE) -> list[Stage]:
     """To the next state."""
     move = [*sensors.advance_stages(m), *actuation.advance_stages(m)]
-    move += [Stage(rk4.advance_rk4)] if m.opt.integrator == RK4 else advance.stages()
+    move += [Stage(rk4.advance_rk4)] if m.opt.integrator == Integrator.RK4 else advance.stages()
     if m.nplastic:
         move.append(Stage(plastic.yield_springs))
     move += extension.at("advance", m)
@@ -177,29 +172,30 @@ def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool =
         *velocities(m, dense, extension),
         *energies(m),
         *acceleration(m, dense, extension),
-        *(read + choose if m.opt.integrator == RK4 else choose + read),  # only Runge-Kutta moves what sensors read
+        # only Runge-Kutta moves what sensors read
+        *(read + choose if m.opt.integrator == Integrator.RK4 else choose + read),
         *movement(m, extension),
     ]
 
 
 def energies(m) -> list[Stage]:
     """Energy, where the model asks for it or has a sensor of it."""
-    wanted = m.opt.enableflags & ENABLE_ENERGY or sensors.sensor_types(m) & {POTENTIAL, KINETIC}
+    wanted = m.opt.enableflags & Enable.ENERGY or sensors.sensor_types(m) & {Sensor.E_POTENTIAL, Sensor.E_KINETIC}
     return [Stage(energy.energy, once=True)] if wanted else []
 
 
 def inverse_dynamics(m, collision: list[Stage], extension: Extension = NONE) -> list[Stage]:
     """mj_inverse."""
     convert = [Stage(inverse.given_acceleration)]
-    if m.opt.enableflags & ENABLE_INVDISCRETE:
+    if m.opt.enableflags & Enable.INVDISCRETE:
         convert = {
-            EULER: [Stage(inverse.undo_euler)],
-            RK4: convert,  # has no discrete inverse
-            IMPLICIT: [*actuation.stages(m), *derivatives(m), Stage(inverse.undo_implicit)],
-            IMPLICITFAST: [*actuation.stages(m), *derivatives(m), Stage(inverse.undo_implicitfast)],
+            Integrator.EULER: [Stage(inverse.undo_euler)],
+            Integrator.RK4: convert,  # has no discrete inverse
+            Integrator.IMPLICIT: [*actuation.stages(m), *derivatives(m), Stage(inverse.undo_implicit)],
+            Integrator.IMPLICITFAST: [*actuation.stages(m), *derivatives(m), Stage(inverse.undo_implicitfast)],
         }[m.opt.integrator]
     constraints = [Stage(inverse.no_constraint)]
-    if not m.opt.disableflags & DISABLE_CONSTRAINT:
+    if not m.opt.disableflags & Disable.CONSTRAINT:
         addresses, rows = assemble.stages(m)
         constraints = [*addresses, *rows, Stage(inverse.inverse_constraint)]
     return [
@@ -215,13 +211,13 @@ def motion() -> list[Stage]:
 
 def substeps(m) -> int:
     """How many times the recipe is run for one time step."""
-    return 4 if m.opt.integrator == RK4 else 1
+    return 4 if m.opt.integrator == Integrator.RK4 else 1
 
 
 def scratch_sizes(m) -> dict[str, int]:
     """Room that only some integrators need, as sizes of arrays in data.py."""
-    rk4_only = int(m.opt.integrator == RK4)
-    implicit_only = int(m.opt.integrator in (IMPLICIT, IMPLICITFAST))
+    rk4_only = int(m.opt.integrator == Integrator.RK4)
+    implicit_only = int(m.opt.integrator in (Integrator.IMPLICIT, Integrator.IMPLICITFAST))
     return {
         "nq_rk4": rk4_only * m.nq,
         "nv_rk4": rk4_only * m.nv,

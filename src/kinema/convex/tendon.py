@@ -24,14 +24,13 @@ from kinema.convex.data import Data
 from kinema.convex.jacobian import add_row, common_dof, last_dof, point_motion
 from kinema.convex.mass import actuator_armature
 from kinema.convex.model import Model
-from kinema.convex.passive import DISABLE_DAMPER, DISABLE_SPRING, actuator_damping, damping_at, stiffness_at
+from kinema.convex.passive import actuator_damping, damping_at, stiffness_at
 from kinema.convex.stage import Stage
-from kinema.convex.wrap import CYLINDER, SPHERE, wrap
+from kinema.convex.wrap import wrap
 from kinema.math.spatial import angular
-from kinema.math.vector import MINVAL, normalize_with_length
+from kinema.math.vector import normalize_with_length
+from kinema.mujoco_enums import MINVAL, Disable, Tendon, Transmission, Wrap
 
-FIXED, SPATIAL = wp.constant(0), wp.constant(1)  # mjtTendon
-PULLEY = wp.constant(2)  # mjtWrap
 AT_SITE, AT_PULLEY = wp.constant(-1), wp.constant(-2)  # wrap_obj where it is not a geom's id
 
 
@@ -41,7 +40,7 @@ AT_SITE, AT_PULLEY = wp.constant(-1), wp.constant(-2)  # wrap_obj where it is no
 @wp.func
 def fixed_tendon(m: Model, d: Data, w: int, i: int):
     """Length and Jacobian of tendon i, if it is a combination of joints."""
-    if m.tendon.type[i] == FIXED:
+    if m.tendon.type[i] == Tendon.FIXED:
         row = m.tendon.ten_J_rowadr[i]
         nnz = m.tendon.ten_J_rownnz[i]
         adr = m.tendon.adr[i]
@@ -74,7 +73,7 @@ def spatial_tendon(m: Model, d: Data, w: int, i: int):
     The path is written from twice its first object's address on, where there is room for it whatever it wraps around;
     `tendon_paths` closes the gaps.
     """
-    if m.tendon.type[i] == SPATIAL:
+    if m.tendon.type[i] == Tendon.SPATIAL:
         row = m.tendon.ten_J_rowadr[i]
         end = row + m.tendon.ten_J_rownnz[i]
         for c in range(row, end):
@@ -88,15 +87,15 @@ def spatial_tendon(m: Model, d: Data, w: int, i: int):
         while k < last:
             here = m.tendon.wrap_type[k]
             ahead = m.tendon.wrap_type[k + 1]
-            if here == PULLEY or ahead == PULLEY:
-                if here == PULLEY:
+            if here == Wrap.PULLEY or ahead == Wrap.PULLEY:
+                if here == Wrap.PULLEY:
                     inverse_divisor = 1.0 / m.tendon.wrap_prm[w, k]
                     path_point(d.ten.wrap_xpos, d.ten.wrap_obj, w, at, wp.vec3(0.0), AT_PULLEY)
                     at += 1
                 k += 1
             else:
                 # from the site here to the next site, straight or around the geom between them
-                around = ahead == SPHERE or ahead == CYLINDER
+                around = ahead == Wrap.SPHERE or ahead == Wrap.CYLINDER
                 next_site = wp.where(around, k + 2, k + 1)
                 site0 = m.tendon.wrap_objid[k]
                 site1 = m.tendon.wrap_objid[next_site]
@@ -155,7 +154,7 @@ def spatial_tendon(m: Model, d: Data, w: int, i: int):
                 k = next_site
                 branch_ends = bool(True)
                 if k < last:
-                    branch_ends = m.tendon.wrap_type[k + 1] == PULLEY
+                    branch_ends = m.tendon.wrap_type[k + 1] == Wrap.PULLEY
                 if branch_ends:
                     path_point(d.ten.wrap_xpos, d.ten.wrap_obj, w, at, x1, AT_SITE)
                     at += 1
@@ -221,7 +220,7 @@ def tendon_passive(m: Model, d: Data, w: int):
     """Add the springs and dampers of tendons to qfrc_spring and qfrc_damper."""
     for i in range(m.size.ntendon):
         spring = float(0.0)
-        if (m.opt.disableflags & DISABLE_SPRING) == 0:
+        if (m.opt.disableflags & Disable.SPRING) == 0:
             slack = m.tendon.lengthspring[w, i]
             yielded = m.tendon.plasticadr[i]
             if yielded >= 0:  # a spring that can yield carries its own reference
@@ -229,7 +228,7 @@ def tendon_passive(m: Model, d: Data, w: int):
             x = stretch(d.ten.length[w, i], slack[0], slack[1])
             spring = -x * stiffness_at(m.tendon.stiffness[w, i], m.tendon.stiffnesspoly[w, i], x)
         damper = float(0.0)
-        if (m.opt.disableflags & DISABLE_DAMPER) == 0:
+        if (m.opt.disableflags & Disable.DAMPER) == 0:
             v = d.ten.velocity[w, i]
             b = tendon_damping(m, w, i)
             damper = -v * damping_at(b[0], wp.vec2(b[1], b[2]), v)
@@ -254,9 +253,9 @@ def length_bias(m: Model, d: Data, w: int, i: int) -> float:
     inverse_divisor = float(1.0)
     adr = m.tendon.adr[i]
     for k in range(adr, adr + m.tendon.num[i] - 1):
-        if m.tendon.wrap_type[k] == PULLEY:
+        if m.tendon.wrap_type[k] == Wrap.PULLEY:
             inverse_divisor = 1.0 / m.tendon.wrap_prm[w, k]
-        elif m.tendon.wrap_type[k + 1] != PULLEY:
+        elif m.tendon.wrap_type[k + 1] != Wrap.PULLEY:
             gap = wp.vec3(0.0)
             v = wp.vec3(0.0)
             a = wp.vec3(0.0)
@@ -301,7 +300,7 @@ def tendon_bias(m: Model, d: Data, w: int):
     """Add to qfrc_bias what the armature of spatial tendons makes of velocity."""
     for i in range(m.size.ntendon):
         armature = float(0.0)
-        if m.tendon.type[i] == SPATIAL:
+        if m.tendon.type[i] == Tendon.SPATIAL:
             armature = total_armature(m, w, i)
         if armature != 0.0:
             force = armature * length_bias(m, d, w, i)
@@ -317,13 +316,13 @@ def tendon_bias(m: Model, d: Data, w: int):
 def stages(m) -> list[Stage]:
     """The stages of position for the kinds of tendons a model has."""
     types = np.asarray(m.tendon_type)
-    recipe = [Stage(fixed_tendon, over="ntendon")] if np.any(types == 0) else []
-    if np.any(types == 1):
+    recipe = [Stage(fixed_tendon, over="ntendon")] if np.any(types == Tendon.FIXED) else []
+    if np.any(types == Tendon.SPATIAL):
         recipe += [Stage(spatial_tendon, over="ntendon"), Stage(tendon_paths)]
     return recipe
 
 
 def has_armature(m) -> bool:
     """Whether any tendon, or an actuator on one, has armature."""
-    on_tendon = np.asarray(m.actuator_trntype) == 3
+    on_tendon = np.asarray(m.actuator_trntype) == Transmission.TENDON
     return bool(np.any(m.tendon_armature) or np.any(np.asarray(m.actuator_armature)[on_tendon]))

@@ -21,15 +21,13 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.jacobian import common_dof, last_dof, point_motion, wrench_work
-from kinema.convex.kinematics import BALL, FREE, qpos_quat
+from kinema.convex.kinematics import qpos_quat
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
 from kinema.math.quaternion import mul_quat, rotate_inverse, sub_quat, to_velocity
 from kinema.math.spatial import angular
 from kinema.math.vector import column
-
-JOINT, JOINT_IN_PARENT, SLIDER_CRANK, TENDON = wp.constant(0), wp.constant(1), wp.constant(2), wp.constant(3)
-SITE, BODY, SO3 = wp.constant(4), wp.constant(5), wp.constant(6)  # mjtTrn
+from kinema.mujoco_enums import Joint, Transmission
 
 
 @wp.func
@@ -49,7 +47,7 @@ def last_three(gear: wp.spatial_vector) -> wp.vec3:
 def joint_transmission(m: Model, d: Data, w: int, i: int):
     """Actuators on joints."""
     kind = m.actuator.trntype[i]
-    if kind == JOINT or kind == JOINT_IN_PARENT:
+    if kind == Transmission.JOINT or kind == Transmission.JOINTINPARENT:
         adr = m.actuator.momentadr[i]
         out = m.actuator.outadr[i]
         gear = m.actuator.gear[w, out]
@@ -57,16 +55,16 @@ def joint_transmission(m: Model, d: Data, w: int, i: int):
         qadr = m.jnt.qposadr[joint]
         joint_type = m.jnt.type[joint]
         length = float(0.0)
-        if joint_type == FREE:
-            if kind == JOINT_IN_PARENT:
+        if joint_type == Joint.FREE:
+            if kind == Transmission.JOINTINPARENT:
                 turned = rotate_inverse(qpos_quat(d.state.qpos, w, qadr + 3), last_three(gear))
                 gear = wp.spatial_vector(first_three(gear), turned)
             for k in range(6):
                 d.act.moment[w, adr + k] = gear[k]
-        elif joint_type == BALL:
+        elif joint_type == Joint.BALL:
             quat = qpos_quat(d.state.qpos, w, qadr)
             axis = first_three(gear)
-            if kind == JOINT_IN_PARENT:
+            if kind == Transmission.JOINTINPARENT:
                 axis = rotate_inverse(quat, axis)
             length = wp.dot(to_velocity(quat, 1.0), axis)
             for k in range(3):
@@ -80,7 +78,7 @@ def joint_transmission(m: Model, d: Data, w: int, i: int):
 @wp.func
 def tendon_transmission(m: Model, d: Data, w: int, i: int):
     """Actuators on tendons."""
-    if m.actuator.trntype[i] == TENDON:
+    if m.actuator.trntype[i] == Transmission.TENDON:
         adr = m.actuator.momentadr[i]
         out = m.actuator.outadr[i]
         gear = m.actuator.gear[w, out][0]
@@ -94,7 +92,7 @@ def tendon_transmission(m: Model, d: Data, w: int, i: int):
 @wp.func
 def site_transmission(m: Model, d: Data, w: int, i: int):
     """Actuators on sites, with or without a reference site."""
-    if m.actuator.trntype[i] == SITE:
+    if m.actuator.trntype[i] == Transmission.SITE:
         adr = m.actuator.momentadr[i]
         out = m.actuator.outadr[i]
         gear = m.actuator.gear[w, out]
@@ -136,7 +134,7 @@ def site_transmission(m: Model, d: Data, w: int, i: int):
 @wp.func
 def crank_transmission(m: Model, d: Data, w: int, i: int):
     """Actuators on slider-cranks."""
-    if m.actuator.trntype[i] == SLIDER_CRANK:
+    if m.actuator.trntype[i] == Transmission.SLIDERCRANK:
         adr = m.actuator.momentadr[i]
         out = m.actuator.outadr[i]
         gear = m.actuator.gear[w, out][0]
@@ -182,7 +180,7 @@ def crank_transmission(m: Model, d: Data, w: int, i: int):
 @wp.func
 def orientation_transmission(m: Model, d: Data, w: int, i: int):
     """Actuators on a relative orientation: a ball joint, or a site and a reference site."""
-    if m.actuator.trntype[i] == SO3:
+    if m.actuator.trntype[i] == Transmission.SO3:
         out = m.actuator.outadr[i]
         target = m.actuator.trnid[i][0]
         reference = m.actuator.trnid[i][1]
@@ -222,7 +220,7 @@ def orientation_transmission(m: Model, d: Data, w: int, i: int):
 @wp.func
 def adhesion_transmission(m: Model, d: Data, w: int, i: int):
     """Actuators that press the contacts of a body together; needs the contacts, not their constraint rows."""
-    if m.actuator.trntype[i] == BODY:
+    if m.actuator.trntype[i] == Transmission.BODY:
         adr = m.actuator.momentadr[i]
         target = m.actuator.trnid[i][0]
         for k in range(m.size.nv):
@@ -266,12 +264,12 @@ def actuator_velocity(m: Model, d: Data, w: int, i: int):
 # ---------------------------------------------------------------------------------------------- host
 
 KINDS = {
-    "joint": (joint_transmission, (0, 1)),
-    "crank": (crank_transmission, (2,)),
-    "tendon": (tendon_transmission, (3,)),
-    "site": (site_transmission, (4,)),
-    "adhesion": (adhesion_transmission, (5,)),
-    "orientation": (orientation_transmission, (6,)),
+    "joint": (joint_transmission, (Transmission.JOINT, Transmission.JOINTINPARENT)),
+    "crank": (crank_transmission, (Transmission.SLIDERCRANK,)),
+    "tendon": (tendon_transmission, (Transmission.TENDON,)),
+    "site": (site_transmission, (Transmission.SITE,)),
+    "adhesion": (adhesion_transmission, (Transmission.BODY,)),
+    "orientation": (orientation_transmission, (Transmission.SO3,)),
 }
 """The stage of each kind of transmission, and the values of mjtTrn it serves."""
 
@@ -348,15 +346,15 @@ def _moving_dofs(m, i: int, k: int) -> list[int]:
     """The dofs in output row k of actuator i, ascending."""
     kind = int(m.actuator_trntype[i])
     target, reference = (int(k) for k in m.actuator_trnid[i])
-    if kind in (0, 1):
+    if kind in (Transmission.JOINT, Transmission.JOINTINPARENT):
         first = int(m.jnt_dofadr[target])
         return list(range(first, first + (6, 3, 1, 1)[int(m.jnt_type[target])]))
-    if kind == 3:
+    if kind == Transmission.TENDON:
         first = int(m.ten_J_rowadr[target])
         return np.asarray(m.ten_J_colind)[first : first + int(m.ten_J_rownnz[target])].tolist()
-    if kind == 5:
+    if kind == Transmission.BODY:
         return list(range(m.nv))
-    if kind == 6 and reference < 0:
+    if kind == Transmission.SO3 and reference < 0:
         return [int(m.jnt_dofadr[target]) + k]
     dofs = set(_ancestor_dofs(m, int(m.site_bodyid[target])))
     return sorted(dofs ^ set(_ancestor_dofs(m, int(m.site_bodyid[reference])))) if reference >= 0 else sorted(dofs)

@@ -10,11 +10,11 @@ joint are fixed in space, so their rate is zero.
 import warp as wp
 
 from kinema.convex.data import Data
-from kinema.convex.kinematics import BALL, FREE
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
 from kinema.math.spatial import angular, cross_motion, linear
 from kinema.math.store import put
+from kinema.mujoco_enums import Joint
 
 
 @wp.func
@@ -27,8 +27,8 @@ def com_vel(m: Model, d: Data, w: int, b: int):
     for j in range(first, first + m.body.jntnum[b]):
         i = m.jnt.dofadr[j]
         kind = m.jnt.type[j]
-        if kind == FREE or kind == BALL:
-            if kind == FREE:
+        if kind == Joint.FREE or kind == Joint.BALL:
+            if kind == Joint.FREE:
                 for a in range(3):
                     put(d.vel.cdof_dot, w, i + a, wp.spatial_vector())
                     vel += d.inertia.cdof[w, i + a] * d.state.qvel[w, i + a]

@@ -17,9 +17,9 @@ hollow, at which both pieces make equal angles with the circle.
 
 import warp as wp
 
-from kinema.math.vector import MINVAL, normalize_with_length
+from kinema.math.vector import normalize_with_length
+from kinema.mujoco_enums import MINVAL, Wrap
 
-SPHERE, CYLINDER = wp.constant(4), wp.constant(5)  # mjtWrap
 NO_WRAP = wp.constant(-1.0)
 
 _TOUCHING = wp.constant(1e-6)  # arcs below this angle are roundoff of a tendon that only touches
@@ -200,7 +200,7 @@ def wrap_plane(p0: wp.vec3, p1: wp.vec3, kind: int):
     """The two axes of the plane of a wrap, in the geom's frame."""
     e0 = wp.vec3(1.0, 0.0, 0.0)
     e1 = wp.vec3(0.0, 1.0, 0.0)
-    if kind == SPHERE:
+    if kind == Wrap.SPHERE:
         e0, _length0 = normalize_with_length(p0)
         along1, _length1 = normalize_with_length(p1)
         normal, size = normalize_with_length(wp.cross(e0, along1))
@@ -262,7 +262,7 @@ def wrap(
 
     t0 = ta[0] * e0 + ta[1] * e1
     t1 = tb[0] * e0 + tb[1] * e1
-    if kind == CYLINDER:  # heights grow evenly along the unrolled path
+    if kind == Wrap.CYLINDER:  # heights grow evenly along the unrolled path
         l0 = wp.length(a - ta)
         l1 = wp.length(b - tb)
         total = wp.max(l0 + arc + l1, MINVAL)

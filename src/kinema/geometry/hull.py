@@ -13,8 +13,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
-from kinema.geometry.inertia import MINVAL, cross, dot3
+from kinema.geometry.inertia import cross, dot3
 from kinema.geometry.mesh import Float64, Int32
+from kinema.mujoco_enums import MINVAL
 
 
 class DegenerateHull(ValueError):

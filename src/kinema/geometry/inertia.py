@@ -18,8 +18,8 @@ import math
 import numpy as np
 
 from kinema.geometry.mesh import Float64, Int32
+from kinema.mujoco_enums import MINVAL
 
-MINVAL = 1e-15
 EIGEN_TOLERANCE = 1e-7
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinema.geometry.inertia import MINVAL, cross, dot3
+from kinema.geometry.inertia import cross, dot3
 from kinema.geometry.mesh import Float32, Float64, Int32
+from kinema.mujoco_enums import MINVAL
 
 SHARP_COSINE = 0.8
 _TINY_SQUARED = 1e-14  # MuJoCo gives shorter vectors the length zero

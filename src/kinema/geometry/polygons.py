@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinema.geometry.inertia import MINVAL, cross, dot3
+from kinema.geometry.inertia import cross, dot3
 from kinema.geometry.mesh import Float64, Int32
+from kinema.mujoco_enums import MINVAL
 
 ANGLE_TOL = 0.01
 

@@ -10,7 +10,8 @@ algebra. Conversion to Newton's xyzw happens once, at the boundary of the solver
 
 import warp as wp
 
-from kinema.math.vector import MINVAL, normalize_with_length
+from kinema.math.vector import normalize_with_length
+from kinema.mujoco_enums import MINVAL
 
 
 @wp.func

@@ -5,7 +5,8 @@ A vector shorter than ``MINVAL`` has no direction; MuJoCo then answers with the 
 
 import warp as wp
 
-MINVAL = wp.constant(1e-15)  # mjMINVAL
+from kinema.mujoco_enums import MINVAL
+
 MAXVAL = wp.constant(1e10)  # mjMAXVAL
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kinema.compile.constants.enums import Obj
 from kinema.errors import BuildError, WrongKind
+from kinema.mujoco_enums import Cone, Obj
 
 if TYPE_CHECKING:
     from kinema.physics.run import Run
@@ -25,7 +25,6 @@ RECORD = (
     ("exclude", ()),
 )  # fmt: skip
 INTEGERS = ("dim", "geom", "exclude")
-PYRAMIDAL = 0
 
 FRAMES = {
     Obj.BODY: ("xipos", "ximat", None), Obj.XBODY: ("xpos", "xmat", None),
@@ -58,7 +57,7 @@ def contact_force(run: Run, contact_id: int) -> np.ndarray:
     contact = found[contact_id]
     wrench = np.zeros(6)
     if contact.efc_address >= 0:
-        pyramid = run.model.opt.cone == PYRAMIDAL and contact.dim > 1
+        pyramid = run.model.opt.cone == Cone.PYRAMIDAL and contact.dim > 1
         rows = 2 * (contact.dim - 1) if pyramid else contact.dim
         force = run.engine.array("efc_force").numpy()[0, contact.efc_address :][:rows].astype(float)
         if pyramid:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from kinema.compile.constants.enums import Obj
 from kinema.compile.host_model import KINDS
 from kinema.errors import UnknownKey, did_you_mean
 from kinema.model.mujoco_fields import Field, model_fields
+from kinema.mujoco_enums import Obj
 from kinema.physics.mirror import Mirror
 
 OWNER = {"option": "opt", "statistic": "stat"}

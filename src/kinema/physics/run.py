@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from kinema.compile.constants.enums import Stage
 from kinema.convex import step as recipe
 from kinema.convex.reset import initial_state
 from kinema.errors import UnknownKey, did_you_mean
 from kinema.model.mujoco_fields import DTYPES, data_fields
+from kinema.mujoco_enums import Stage
 from kinema.physics.fixed import DEPENDS, fixed_frames
 from kinema.physics.mirror import Mirror
 from kinema.physics.model_copy import ModelCopy

@@ -11,16 +11,12 @@ import numpy as np
 
 from kinema.errors import UnknownKey, did_you_mean
 from kinema.model.mujoco_fields import data_fields, model_fields
+from kinema.mujoco_enums import Disable, words
 from kinema.physics.contact import contact_force, contacts, object_velocity
 from kinema.physics.model_copy import OWNER, kind_of
 from kinema.physics.run import Run
 
-DISABLE_BITS = (
-    "constraint", "equality", "frictionloss", "limit", "contact", "spring", "damper", "gravity", "clampctrl",
-    "warmstart", "filterparent", "actuation", "refsafe", "sensor", "midphase", "eulerdamp", "autoreset", "nativeccd",
-    "island", "multiccd",
-)  # fmt: skip
-"""mjtDisableBit in the order of its bits."""
+DISABLE_BITS = words(Disable)
 
 
 class _View:
@@ -94,7 +90,7 @@ class ModelView(_View):
         for flag in flags:
             if isinstance(flag, str) and flag not in DISABLE_BITS:
                 raise UnknownKey(f"{flag!r} is not a part to disable{did_you_mean(flag, DISABLE_BITS)}")
-            bits |= 1 << DISABLE_BITS.index(flag) if isinstance(flag, str) else int(flag)
+            bits |= DISABLE_BITS[flag] if isinstance(flag, str) else int(flag)
         kept = self.opt.disableflags
         self.opt.disableflags = kept | bits
         try:

@@ -22,15 +22,24 @@ from kinema.convex.extension import INDICES, LISTS, Extension, no_arrays
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
 from kinema.errors import PluginError
+from kinema.mujoco_enums import Capability, Dynamics
+from kinema.mujoco_enums import Stage as MujocoStage
 from kinema.plugins.fuse import fused
 from kinema.plugins.generate import stage_of
 from kinema.plugins.instance import Instance
-from kinema.plugins.protocol import ACTUATOR, PASSIVE, SDF, SENSOR, Plugin
+from kinema.plugins.protocol import Plugin
 from kinema.plugins.registry import plugin_at
 from kinema.plugins.watch import watch_stage
 
 WATCHED = ("actuator", "sensor", "passive")
-PLACE_OF_STAGE = {0: "position", 1: "position", 2: "velocity", 3: "acceleration"}
+ATTACHED = {Capability.ACTUATOR: "actuators", Capability.SENSOR: "sensors", Capability.PASSIVE: "bodies"}
+"""Where an instance lists what a capability of its plugin acts on."""
+PLACE_OF_STAGE = {
+    MujocoStage.NONE: "position",
+    MujocoStage.POS: "position",
+    MujocoStage.VEL: "velocity",
+    MujocoStage.ACC: "acceleration",
+}
 
 
 @wp.func
@@ -44,7 +53,7 @@ def dyntype_rates(m: Model, d: Data, w: int, i: int):
         if m.actuator.ctrlnum[i] > 0:
             ctrl = d.act.control[w, m.actuator.ctrladr[i]]
         dyntype = m.actuator.dyntype[i]
-        if dyntype != 0:
+        if dyntype != Dynamics.NONE:
             d.act.act_dot[w, last] = activation_rate(dyntype, ctrl, d.state.act[w, last], m.actuator.dynprm[w, i], 0.0)
 
 
@@ -163,14 +172,19 @@ def stages_of(source, instances: list[Instance], kinds: list[Plugin]) -> dict[st
     for kind, plugin in enumerate(kinds):
         mine = [instance for instance in instances if instance.plugin is plugin]
         present = sum(
-            bit for bit, which in ((ACTUATOR, "actuators"), (SENSOR, "sensors"), (PASSIVE, "bodies"))
+            bit
+            for bit, which in ATTACHED.items()
             if plugin.capabilities & bit and any(len(getattr(instance, which)) for instance in mine)
-        )  # fmt: skip
+        )
         sensing = PLACE_OF_STAGE[plugin.stage]
         entries = (
-            ("passive", "passive", PASSIVE), ("act_dot", "rate", ACTUATOR), ("actuator", "force", ACTUATOR),
-            ("sensor", sensing, SENSOR), ("advance", "advance", 0), ("advance_act", "advance", ACTUATOR),
-        )  # fmt: skip
+            ("passive", "passive", Capability.PASSIVE),
+            ("act_dot", "rate", Capability.ACTUATOR),
+            ("actuator", "force", Capability.ACTUATOR),
+            ("sensor", sensing, Capability.SENSOR),
+            ("advance", "advance", 0),
+            ("advance_act", "advance", Capability.ACTUATOR),
+        )
         for entry, place, bit in entries:
             if bit and not present & bit:
                 continue
@@ -199,10 +213,10 @@ def bind(source, device: wp.Device, nworld: int) -> Extension:
     extension = Extension(
         stages=stages_of(source, instances, kinds),
         arrays=arrays_of(instances, kinds),
-        fields=fields_of(source, instances) if any(plugin.capabilities & SDF for plugin in kinds) else None,
+        fields=fields_of(source, instances) if any(plugin.capabilities & Capability.SDF for plugin in kinds) else None,
         state=initial_state(source),
-        loads=any(p.stage == 3 and getattr(p.cls, "needs_loads", True) for p in sensing),
-        subtrees=any(p.stage == 2 and getattr(p.cls, "needs_subtrees", True) for p in sensing),
+        loads=any(p.stage == MujocoStage.ACC and getattr(p.cls, "needs_loads", True) for p in sensing),
+        subtrees=any(p.stage == MujocoStage.VEL and getattr(p.cls, "needs_subtrees", True) for p in sensing),
         names=tuple(instance.plugin.name for instance in instances),
         instances=tuple(instances),
     )

@@ -14,12 +14,12 @@ import warp as wp
 
 from kinema.collide.sdf import Fields
 from kinema.errors import PluginError
+from kinema.mujoco_enums import Capability, Geom
 from kinema.plugins import autodiff
 from kinema.plugins.generate import compile_function, identifier, indent, load_values
 from kinema.plugins.instance import Instance
-from kinema.plugins.protocol import SDF, Plugin, annotation, arguments
+from kinema.plugins.protocol import Plugin, annotation, arguments
 
-GEOM_SDF = 8  # mjtGeom
 STEP = wp.constant(wp.float64(1e-8))  # of forward differences [m]
 
 VALUE = """
@@ -132,13 +132,13 @@ def numbers_of(instance: Instance) -> list[float]:
 
 def fields_of(source, instances: list[Instance]) -> Fields:
     """The signed distance fields of a model's geoms."""
-    kinds = tuple(dict.fromkeys(i.plugin for i in instances if i.plugin.capabilities & SDF))
+    kinds = tuple(dict.fromkeys(i.plugin for i in instances if i.plugin.capabilities & Capability.SDF))
     kind = np.full(source.ngeom, -1, dtype=np.int32)
     width = max([1, *(len(numbers_of(instance)) for instance in instances)])
     parameters = np.zeros((source.ngeom, width))
     for instance in instances:
         for geom in instance.geoms:
-            if int(source.geom_type[geom]) == GEOM_SDF:  # a field on another geom is ignored
+            if int(source.geom_type[geom]) == Geom.SDF:  # a field on another geom is ignored
                 values = numbers_of(instance)
                 kind[geom] = kinds.index(instance.plugin)
                 parameters[geom, : len(values)] = values

@@ -18,9 +18,9 @@ from kinema.convex.data import Data
 from kinema.convex.jacobian import point_motion
 from kinema.convex.model import Model
 from kinema.convex.sensors.frames import object_body, object_position, object_rotation
-from kinema.convex.sensors.types import OBJ_UNKNOWN
 from kinema.convex.status import BAD_PLUGIN, BAD_STATE, PLUGIN_SHIFT
 from kinema.math.spatial import angular
+from kinema.mujoco_enums import Dynamics, Obj
 
 P = Any
 """Annotation of an argument that receives the configuration: p.kp, p.size, ..."""
@@ -31,7 +31,6 @@ S = Any
 A = Any
 """Annotation of an argument that receives the actuator's activations, as declared with Act()."""
 
-DYN_NONE = wp.constant(0)  # mjtDyn
 
 
 @wp.struct
@@ -93,7 +92,7 @@ def actuator_input(m: Model, d: Data, w: int, i: int, early: bool) -> ActuatorIn
         x.ctrl = d.act.control[w, m.actuator.ctrladr[i]]
     x.setpoint = x.ctrl
     dyntype = m.actuator.dyntype[i]
-    if dyntype != DYN_NONE:
+    if dyntype != Dynamics.NONE:
         last = m.actuator.actadr[i] + m.actuator.actnum[i] - 1
         x.setpoint = d.state.act[w, last]
         x.setpoint_rate = d.act.act_dot[w, last]
@@ -116,7 +115,7 @@ def sensor_input(m: Model, d: Data, w: int, i: int) -> SensorInput:
     x = SensorInput()
     kind = m.sensor.objtype[i]
     x.obj = -1
-    if kind != OBJ_UNKNOWN:
+    if kind != Obj.UNKNOWN:
         obj = m.sensor.objid[i]
         body = object_body(m.geom.bodyid, m.site.bodyid, m.cam.bodyid, kind, obj)
         cvel = d.vel.cvel[w, body]

@@ -42,13 +42,14 @@ from typing import Any
 
 import warp as wp
 
-from kinema.compile.plugin import ACTUATOR, PASSIVE, SDF, SENSOR, PluginInfo
+from kinema.compile.plugin import PluginInfo
 from kinema.errors import PluginError, did_you_mean
+from kinema.mujoco_enums import Capability, Stage, words
 from kinema.plugins.config import Field, Path, configured, fields_of
 from kinema.resources import resolve
 
-CAPABILITIES = {"actuator": ACTUATOR, "sensor": SENSOR, "passive": PASSIVE, "sdf": SDF}
-NEEDSTAGE = {"none": 0, "pos": 1, "vel": 2, "acc": 3}
+CAPABILITIES = words(Capability)
+NEEDSTAGE = words(Stage)
 SMALL = ("actuator", "act_dot", "sensor", "passive", "sdf", "sdf_gradient", "advance", "advance_act")
 COUPLED = ("compute_actuator", "compute_act_dot", "compute_sensor", "compute_passive", "compute_advance")
 HOST = ("compute", "advance", "act_dot")

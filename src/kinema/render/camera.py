@@ -17,9 +17,9 @@ import numpy as np
 import warp as wp
 
 from kinema.errors import BuildError
+from kinema.mujoco_enums import Projection
 from kinema.simulation.named import ids_of
 
-ORTHOGRAPHIC = 1  # mjtProjection
 FREE = -1
 
 
@@ -73,7 +73,7 @@ def view_of(m, camera) -> View:
     if not isinstance(camera, int | str | np.integer):
         raise BuildError(f"camera={camera!r}: give a name, an id, a FreeCamera, or None for the free camera")
     i = ids_of(m, "camera", camera)[0][0]
-    return View(i, int(m.cam_projection[i]) == ORTHOGRAPHIC, np.zeros(3), np.eye(3))
+    return View(i, int(m.cam_projection[i]) == Projection.ORTHOGRAPHIC, np.zeros(3), np.eye(3))
 
 
 def _free_view(m, camera: FreeCamera) -> View:

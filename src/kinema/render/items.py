@@ -20,13 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)  # mjtGeom
-SKIN = 106  # mjtGeom too
-OBJ_GEOM, OBJ_SITE, OBJ_SKIN, OBJ_TENDON = 5, 6, 11, 18  # mjtObj
-ROLE_RGB, ROLE_RGBA = 1, 8  # mjtTextureRole
-TEXTURE_2D = 0  # mjtTexture
+from kinema.mujoco_enums import Geom, Obj, Tendon, Texture, TextureRole
+
 NONE, SHAPE, VERTEX, FLAT, CUBE = range(5)
-SPATIAL = 1  # of tendon_type
 GREY = np.array([0.5, 0.5, 0.5, 1.0], np.float32)  # the colour of what has none
 DEFAULT_LOOK = (0.0, 0.5, 0.5, 0.0)  # emission, specular, shininess, reflectance without a material
 GROUPS = (0, 1, 2)
@@ -92,35 +88,35 @@ def _shown(group: int, groups: Collection[int]) -> bool:
 
 def semi_axes(shape: int, size: np.ndarray) -> np.ndarray:
     """MuJoCo's size of a shape as semi-axes."""
-    if shape == SPHERE:
+    if shape == Geom.SPHERE:
         return np.array([size[0]] * 3)
-    if shape in (CAPSULE, CYLINDER):
+    if shape in (Geom.CAPSULE, Geom.CYLINDER):
         return np.array([size[0], size[0], size[1]])
     return np.asarray(size)
 
 
 def _geom(m, i: int) -> dict:
     shape, dataid = int(m.geom_type[i]), int(m.geom_dataid[i])
-    return _row(m, OBJ_GEOM, i, shape, dataid, m.geom_size[i], m.geom_matid[i], m.geom_rgba[i])
+    return _row(m, Obj.GEOM, i, shape, dataid, m.geom_size[i], m.geom_matid[i], m.geom_rgba[i])
 
 
 def _site(m, i: int) -> dict:
-    return _row(m, OBJ_SITE, i, int(m.site_type[i]), -1, m.site_size[i], m.site_matid[i], m.site_rgba[i])
+    return _row(m, Obj.SITE, i, int(m.site_type[i]), -1, m.site_size[i], m.site_matid[i], m.site_rgba[i])
 
 
 def _skin(m, i: int) -> dict:
     rgba = np.asarray(m.skin_rgba).reshape(-1, 4)[i]
-    return _row(m, OBJ_SKIN, i, SKIN, i, np.zeros(3), m.skin_matid[i], rgba)
+    return _row(m, Obj.SKIN, i, Geom.SKIN, i, np.zeros(3), m.skin_matid[i], rgba)
 
 
 def _tendon(m, i: int) -> list[dict]:
     """Segments of a spatial tendon: as many as its path can have; those it does not have now are hidden."""
-    if int(m.tendon_type[i]) != SPATIAL:
+    if int(m.tendon_type[i]) != Tendon.SPATIAL:
         return []
     width = float(m.tendon_width[i])
     rows = []
     for segment in range(2 * int(m.tendon_num[i]) - 1):
-        row = _row(m, OBJ_TENDON, i, CAPSULE, -1, (width, width, 0.0), m.tendon_matid[i], m.tendon_rgba[i])
+        row = _row(m, Obj.TENDON, i, Geom.CAPSULE, -1, (width, width, 0.0), m.tendon_matid[i], m.tendon_rgba[i])
         rows.append({**row, "segment": segment})
     return rows
 
@@ -144,23 +140,23 @@ def _row(m, objtype: int, owner: int, shape: int, dataid: int, size, material: i
 
 def has_texcoords(m, shape: int, dataid: int) -> bool:
     """Whether the vertices of a mesh or skin have texture coordinates."""
-    return int(np.asarray(m.skin_texcoordadr if shape == SKIN else m.mesh_texcoordadr)[dataid]) >= 0
+    return int(np.asarray(m.skin_texcoordadr if shape == Geom.SKIN else m.mesh_texcoordadr)[dataid]) >= 0
 
 
 def _texture(m, material: int, shape: int, dataid: int, size: np.ndarray) -> tuple[int, int, tuple]:
     """Texture, mapping and scale of the texture coordinates of a shape with a material."""
     roles = np.asarray(m.mat_texid).reshape(int(m.nmat), -1)[material]
-    texture = int(roles[ROLE_RGB] if roles[ROLE_RGB] >= 0 else roles[ROLE_RGBA])
+    texture = int(roles[TextureRole.RGB] if roles[TextureRole.RGB] >= 0 else roles[TextureRole.RGBA])
     if texture < 0:
         return -1, NONE, (1.0, 1.0, 1.0)
     uniform = bool(np.asarray(m.mat_texuniform)[material])
     spread = np.where(uniform & (size > 0), size, 1.0)  # repeats count per unit of length rather than per object
-    if int(m.tex_type[texture]) != TEXTURE_2D:
+    if int(m.tex_type[texture]) != Texture.TEXTURE_2D:
         return texture, CUBE, tuple(size if uniform else (1.0, 1.0, 1.0))
     repeat = np.asarray(m.mat_texrepeat, float).reshape(-1, 2)[material]
-    if shape in (MESH, SDF, SKIN) and dataid >= 0 and has_texcoords(m, shape, dataid):
+    if shape in (Geom.MESH, Geom.SDF, Geom.SKIN) and dataid >= 0 and has_texcoords(m, shape, dataid):
         scale, mapping = np.where(repeat > 0, repeat, 1.0), VERTEX
-    elif shape in (MESH, SDF, SKIN, HFIELD):
+    elif shape in (Geom.MESH, Geom.SDF, Geom.SKIN, Geom.HFIELD):
         scale, mapping = repeat / np.where(size[:2] > 0, size[:2], 1.0), FLAT
     else:
         scale, mapping = np.where(repeat > 0, repeat, 1.0), SHAPE

@@ -6,21 +6,8 @@ copied into [slot, item] rows, each item is bounded by a ball, and those of the 
 
 import warp as wp
 
+from kinema.mujoco_enums import Geom, Obj
 from kinema.render.camera import Views, lens_of
-from kinema.render.items import (
-    CAPSULE,
-    CYLINDER,
-    ELLIPSOID,
-    HFIELD,
-    MESH,
-    OBJ_GEOM,
-    OBJ_SITE,
-    OBJ_TENDON,
-    PLANE,
-    SDF,
-    SKIN,
-    SPHERE,
-)
 from kinema.render.scene import Lights, Look, Placed
 from kinema.render.shown import Shown
 
@@ -28,15 +15,15 @@ from kinema.render.shown import Shown
 @wp.func
 def ball_of(shape: int, size: wp.vec3, radius: float) -> float:
     """Radius of the ball about an item's centre."""
-    if shape == PLANE or shape == SKIN:
+    if shape == Geom.PLANE or shape == Geom.SKIN:
         return 1.0e30
-    if shape == SPHERE:
+    if shape == Geom.SPHERE:
         return size[0]
-    if shape == CAPSULE:
+    if shape == Geom.CAPSULE:
         return size[0] + size[2]
-    if shape == CYLINDER:
+    if shape == Geom.CYLINDER:
         return wp.sqrt(size[0] * size[0] + size[2] * size[2])
-    if shape == MESH or shape == SDF or shape == HFIELD:
+    if shape == Geom.MESH or shape == Geom.SDF or shape == Geom.HFIELD:
         return radius
     return wp.length(size)
 
@@ -64,13 +51,13 @@ def place_items(look: Look, shown: Shown, placed: Placed):
     mat = wp.identity(n=3, dtype=float)
     surface = look.ball[i]
     bound = ball_of(shape, size, surface[3])
-    if kind == OBJ_GEOM:
+    if kind == Obj.GEOM:
         pos = shown.geom_xpos[w, owner]
         mat = shown.geom_xmat[w, owner]
-    elif kind == OBJ_SITE:
+    elif kind == Obj.SITE:
         pos = shown.site_xpos[w, owner]
         mat = shown.site_xmat[w, owner]
-    elif kind == OBJ_TENDON:
+    elif kind == Obj.TENDON:
         bound = -1.0
         if look.segment[i] + 1 < shown.ten_wrapnum[w, owner]:
             a = shown.ten_wrapadr[w, owner] + look.segment[i]
@@ -94,7 +81,7 @@ def place_items(look: Look, shown: Shown, placed: Placed):
     placed.ball[slot, i] = wp.vec4(centre[0], centre[1], centre[2], bound)
     if i >= placed.listed:
         k = slot * (placed.count - placed.listed) + i - placed.listed
-        if shape == MESH or shape == SDF or shape == HFIELD:
+        if shape == Geom.MESH or shape == Geom.SDF or shape == Geom.HFIELD:
             size = look.half[i]
         half = wp.vec3()
         if bound > 0.0:
@@ -110,11 +97,11 @@ def box_of(shape: int, size: wp.vec3, mat: wp.mat33) -> wp.vec3:
     for k in range(3):
         row = wp.vec3(mat[k, 0], mat[k, 1], mat[k, 2])
         scaled = wp.cw_mul(row, size)
-        if shape == CAPSULE:
+        if shape == Geom.CAPSULE:
             half[k] = size[0] + wp.abs(scaled[2])
-        elif shape == CYLINDER:
+        elif shape == Geom.CYLINDER:
             half[k] = size[0] * wp.sqrt(row[0] * row[0] + row[1] * row[1]) + wp.abs(scaled[2])
-        elif shape == SPHERE or shape == ELLIPSOID:
+        elif shape == Geom.SPHERE or shape == Geom.ELLIPSOID:
             half[k] = wp.length(scaled)
         else:
             half[k] = wp.abs(scaled[0]) + wp.abs(scaled[1]) + wp.abs(scaled[2])

@@ -11,20 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import warp as wp
 
-from kinema.render.items import (
-    BOX,
-    CAPSULE,
-    CYLINDER,
-    PLANE,
-    SKIN,
-    SPHERE,
-    Items,
-)
+from kinema.mujoco_enums import Geom, LightType, Texture
+from kinema.render.items import Items
 from kinema.render.skin import Skins, upload_skins
 from kinema.render.texture import Textures, upload_textures
 from kinema.render.triangles import Surfaces, upload_surfaces
 
-SKYBOX = 2  # mjtTexture
 TREE_FROM = {"cpu": 1, "cuda": 40}
 """From so many items on a tree is walked; below, going through the list of balls is faster. On a CPU the tree wins from
 about ten items on and never loses much, so there it is always taken and one kernel serves all scenes."""
@@ -155,13 +147,13 @@ def build(m, items: Items, worlds: np.ndarray, device, *, shadows: bool = True, 
     textured = bool(np.any(items.texture >= 0)) or scene.sky.texture >= 0
     return Setting(
         scene, items, surfaces, skins, None, has_surfaces=bool(surfaces.kept or skins), has_textures=textured,
-        is_clear=bool(np.any(items.rgba[:, 3] < 0.995)) or bool(np.any(items.shape == PLANE)),
+        is_clear=bool(np.any(items.rgba[:, 3] < 0.995)) or bool(np.any(items.shape == Geom.PLANE)),
         casts_shadows=shadows and bool(np.any(scene.lights.castshadow.numpy())),
     )  # fmt: skip
 
 
 def _bounded(items: Items) -> np.ndarray:
-    return (items.shape != PLANE) & (items.shape != SKIN)
+    return (items.shape != Geom.PLANE) & (items.shape != Geom.SKIN)
 
 
 def _ordered(items: Items) -> Items:
@@ -191,9 +183,9 @@ def _densities(items: Items, surfaces: Surfaces) -> np.ndarray:
     """Textures a unit of length, along u and v: decides how blurred a texture is read. Meshes with texture coordinates
     know better, face by face."""
     size = items.size[:, :2]
-    own = np.where(items.shape[:, None] == PLANE, 0.5, 1.0) / np.where(size > 0, 2 * size, 1.0)
-    own = np.where((items.shape[:, None] == PLANE) & (size > 0), 0.5 / np.maximum(size, 1e-9), own)
-    round_ = np.isin(items.shape, (SPHERE, CAPSULE, CYLINDER))
+    own = np.where(items.shape[:, None] == Geom.PLANE, 0.5, 1.0) / np.where(size > 0, 2 * size, 1.0)
+    own = np.where((items.shape[:, None] == Geom.PLANE) & (size > 0), 0.5 / np.maximum(size, 1e-9), own)
+    round_ = np.isin(items.shape, (Geom.SPHERE, Geom.CAPSULE, Geom.CYLINDER))
     own[round_, 0] = 1.0 / (2 * np.pi * np.maximum(size[round_, 0], 1e-9))
     own[surfaces.ball[:, 3] > 0] = 0.5
     return (own * items.scale[:, :2]).astype(np.float32)
@@ -254,7 +246,7 @@ def _roots(tree: wp.uint64, root: wp.array(dtype=int)):
 
 
 def _lights(m, slots: int, device, shadows: bool) -> Lights:
-    on = [i for i in range(m.nlight) if m.light_active[i] and int(m.light_type[i]) != 3]  # not of images
+    on = [i for i in range(m.nlight) if m.light_active[i] and m.light_type[i] != LightType.IMAGE]  # not of images
     chosen = np.array(on, dtype=int)
 
     def rows(name: str, width: int) -> wp.array:
@@ -283,14 +275,14 @@ def _lights(m, slots: int, device, shadows: bool) -> Lights:
 
 def _sky(m, items: Items, lights: Lights, reflections: bool) -> Sky:
     sky, head, extent = Sky(), m.vis.headlight, float(m.stat.extent)
-    boxes = [i for i in range(m.ntex) if int(m.tex_type[i]) == SKYBOX]
+    boxes = [i for i in range(m.ntex) if int(m.tex_type[i]) == Texture.SKYBOX]
     sky.texture = boxes[0] if boxes else -1
     steep = float(m.vis.map.haze)
     sky.haze = wp.vec4(*(float(c) for c in m.vis.rgba.haze[:3]), steep)
     # the thickest haze is where the cone meets the diagonal of the rim
     angle = np.arctan2(1.0, steep)
     sky.haze_peak = float(np.sqrt(0.5) * steep * np.sin(angle) / np.sin(0.75 * np.pi - angle))
-    endless = np.flatnonzero((items.shape == PLANE) & (items.size[:, 0] == 0) & (items.size[:, 1] == 0))
+    endless = np.flatnonzero((items.shape == Geom.PLANE) & (items.size[:, 0] == 0) & (items.size[:, 1] == 0))
     sky.floor = int(endless[0]) if len(endless) and boxes and steep > 0 else -1
     sky.near, sky.far = float(m.vis.map.znear) * extent, float(m.vis.map.zfar) * extent
     sky.epsilon = 1e-4 * extent
@@ -298,7 +290,7 @@ def _sky(m, items: Items, lights: Lights, reflections: bool) -> Sky:
     sky.global_ambient = 0.0 if sky.head_on or lights.count else 0.3
     for name in ("ambient", "diffuse", "specular"):
         setattr(sky, f"head_{name}", wp.vec3(*(float(c) for c in getattr(head, name)[:3])))
-    flat = np.isin(items.shape, (PLANE, BOX)) & (items.look[:, 3] > 0) & (items.rgba[:, 3] >= 0.995)
+    flat = np.isin(items.shape, (Geom.PLANE, Geom.BOX)) & (items.look[:, 3] > 0) & (items.rgba[:, 3] >= 0.995)
     order = np.lexsort((items.owner, items.objtype))  # MuJoCo's order, before planes were put first
     mirrors = [int(i) for i in order if flat[i]]
     sky.mirror = mirrors[0] if mirrors and reflections else -1

@@ -16,31 +16,15 @@ from functools import cache
 
 import warp as wp
 
+from kinema.mujoco_enums import Geom, LightType
 from kinema.render.intersect import normal_of_box, normal_of_capsule, normal_of_cylinder, normal_of_ellipsoid
-from kinema.render.items import (
-    BOX,
-    CAPSULE,
-    CUBE,
-    CYLINDER,
-    ELLIPSOID,
-    FLAT,
-    HFIELD,
-    MESH,
-    PLANE,
-    SDF,
-    SHAPE,
-    SKIN,
-    SPHERE,
-    VERTEX,
-)
+from kinema.render.items import CUBE, FLAT, SHAPE, VERTEX
 from kinema.render.scene import Scene
 from kinema.render.texture import sample_cube, sample_flat, shape_coordinates
 from kinema.render.trace import Features, Hit, nearest_of, occluded_of
 
 OPAQUE = wp.constant(0.995)
 LAYERS = 8  # things seen through on one ray
-DIRECTIONAL = wp.constant(1)  # mjtLightType
-SPOT = wp.constant(0)
 
 
 @wp.struct
@@ -59,21 +43,21 @@ def surface_normal(scene: Scene, slot: int, hit: Hit, x: wp.vec3, size: wp.vec3)
     """Normal as shaded, in the item's frame."""
     shape = scene.look.shape[hit.item]
     normal = wp.vec3(0.0, 0.0, 1.0)
-    if shape == SPHERE or shape == ELLIPSOID:
+    if shape == Geom.SPHERE or shape == Geom.ELLIPSOID:
         normal = normal_of_ellipsoid(x, size)
-    elif shape == CAPSULE:
+    elif shape == Geom.CAPSULE:
         normal = normal_of_capsule(x, size)
-    elif shape == CYLINDER:
+    elif shape == Geom.CYLINDER:
         normal = normal_of_cylinder(x, size)
-    elif shape == BOX:
+    elif shape == Geom.BOX:
         normal = normal_of_box(x, size)
-    elif shape == MESH or shape == SDF or shape == HFIELD:
+    elif shape == Geom.MESH or shape == Geom.SDF or shape == Geom.HFIELD:
         k = scene.look.corner[hit.item] + 3 * hit.face
         a = scene.look.normal[k]
         b = scene.look.normal[k + 1]
         c = scene.look.normal[k + 2]
         normal = wp.normalize(a * hit.u + b * hit.v + c * (1.0 - hit.u - hit.v))
-    elif shape == SKIN:
+    elif shape == Geom.SKIN:
         k = scene.look.corner[hit.item] + 3 * hit.face
         a = scene.placed.skin_normal[slot, scene.look.vertex[k]]
         b = scene.placed.skin_normal[slot, scene.look.vertex[k + 1]]
@@ -92,9 +76,10 @@ def texture_colour(scene: Scene, hit: Hit, x: wp.vec3, normal: wp.vec3, size: wp
     if mapping == CUBE:
         q = x
         shape = scene.look.shape[i]
-        if shape != PLANE and shape != MESH and shape != SDF and shape != HFIELD and shape != SKIN:
+        meshed = shape == Geom.MESH or shape == Geom.SDF or shape == Geom.HFIELD or shape == Geom.SKIN
+        if shape != Geom.PLANE and not meshed:
             q = wp.cw_div(x, size)
-            if shape == CAPSULE and wp.abs(x[2]) > size[2]:  # ends are balls on top of the unit cylinder
+            if shape == Geom.CAPSULE and wp.abs(x[2]) > size[2]:  # ends are balls on top of the unit cylinder
                 q = wp.vec3(x[0] / size[0], x[1] / size[0],
                             wp.sign(x[2]) * (1.0 + (wp.abs(x[2]) - size[2]) / size[0]))  # fmt: skip
         q = wp.cw_mul(q, scale)
@@ -114,7 +99,7 @@ def texture_colour(scene: Scene, hit: Hit, x: wp.vec3, normal: wp.vec3, size: wp
     elif mapping == SHAPE:
         uv = shape_coordinates(scene.look.shape[i], x, normal, size)
         uv = wp.vec2(uv[0] * scale[0], uv[1] * scale[1])
-        if scene.look.shape[i] == PLANE and (size[0] <= 0.0 or size[1] <= 0.0):
+        if scene.look.shape[i] == Geom.PLANE and (size[0] <= 0.0 or size[1] <= 0.0):
             uv = uv - wp.vec2(0.5, 0.5)
     return sample_flat(scene.textures, id, uv, density, pixel)
 
@@ -187,13 +172,13 @@ def illumination_of(features: Features) -> wp.Function:
             to_light = -dir
             far = sky.far
             strength = float(1.0)
-            if scene.lights.kind[k] != DIRECTIONAL:
+            if scene.lights.kind[k] != LightType.DIRECTIONAL:
                 gap = scene.lights.pos[slot, k] - s.pos
                 far = wp.length(gap)
                 to_light = gap / wp.max(far, 1.0e-9)
                 a = scene.lights.attenuation[k]
                 strength = 1.0 / wp.max(a[0] + far * (a[1] + far * a[2]), 1.0e-9)
-                if scene.lights.kind[k] == SPOT:
+                if scene.lights.kind[k] == LightType.SPOT:
                     spot = scene.lights.spot[k]
                     cosine = -wp.dot(to_light, dir)
                     if cosine < spot[0]:
@@ -299,7 +284,7 @@ def radiance_of(features: Features) -> wp.Function:
                 alpha = float(1.0)
                 if wp.static(features.clear):
                     alpha = s.rgba[3]
-                    if scene.look.shape[hit.item] == PLANE and wp.dot(s.normal, v) > 0.0:
+                    if scene.look.shape[hit.item] == Geom.PLANE and wp.dot(s.normal, v) > 0.0:
                         alpha = 0.3 * alpha  # from behind
                 if alpha >= OPAQUE or layer == LAYERS - 1:
                     c = illumination(scene, slot, s, gaze, -v, True)

@@ -14,7 +14,8 @@ import numpy as np
 import warp as wp
 
 from kinema.math.quaternion import conjugate, mul_quat, rotate
-from kinema.render.items import SKIN, Items
+from kinema.mujoco_enums import Geom
+from kinema.render.items import Items
 from kinema.render.shown import Shown
 
 
@@ -59,7 +60,7 @@ def _lists(owners: np.ndarray, members: np.ndarray, count: int) -> tuple[np.ndar
 
 def upload_skins(m, items: Items, slots: int, device) -> Skins | None:
     """The skins among the items; None where there is none."""
-    rows = np.flatnonzero(items.shape == SKIN).tolist()
+    rows = np.flatnonzero(items.shape == Geom.SKIN).tolist()
     if not rows:
         return None
     first, number = np.asarray(m.skin_vertadr), np.asarray(m.skin_vertnum)

@@ -14,11 +14,10 @@ import warp as wp
 
 from kinema.errors import ResourceError
 from kinema.geometry import png as png_files
-from kinema.render.items import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE, TEXTURE_2D
+from kinema.mujoco_enums import ColorSpace, Geom, Texture
 from kinema.resources import read
 
 MAX_LEVELS = 14
-AUTO, SRGB = 0, 2  # mjtColorSpace
 TWO_PI = wp.constant(2.0 * np.pi)
 
 
@@ -64,7 +63,7 @@ def _faces(m, i: int) -> np.ndarray:
     image = np.full((height, width, 4), 255.0)
     if channels in (3, 4):  # others are no colours, or compressed in ways that only other renderers know
         image[..., :channels] = data
-    if int(m.tex_type[i]) == TEXTURE_2D:
+    if int(m.tex_type[i]) == Texture.TEXTURE_2D:
         if is_srgb:
             image[..., :3] = _linear(image[..., :3] / 255.0) * 255.0
         return image[None]
@@ -80,7 +79,7 @@ def _pixels(m, i: int) -> tuple[np.ndarray, bool]:
     first, space = int(m.tex_adr[i]), int(np.asarray(m.tex_colorspace)[i])
     if first >= 0:
         data = np.asarray(m.tex_data)[first : first + width * height * channels]
-        return data.reshape(height, width, channels), space == SRGB
+        return data.reshape(height, width, channels), space == ColorSpace.SRGB
     start = int(m.tex_pathadr[i])
     path = bytes(np.asarray(bytearray(m.paths) if isinstance(m.paths, bytes) else m.paths, np.uint8)[start:])
     path = path.partition(b"\0")[0].decode()
@@ -89,7 +88,7 @@ def _pixels(m, i: int) -> tuple[np.ndarray, bool]:
     except ResourceError as error:
         warnings.warn(f"texture {i} is left white: {error}", stacklevel=2)
         return np.full((1, 1, 3), 255, np.uint8), False
-    return png.channels(channels), space == SRGB or (space == AUTO and png.srgb)
+    return png.channels(channels), space == ColorSpace.SRGB or (space == ColorSpace.AUTO and png.srgb)
 
 
 def _linear(c: np.ndarray) -> np.ndarray:
@@ -208,7 +207,7 @@ def around(x: wp.vec3) -> float:
 def shape_coordinates(shape: int, x: wp.vec3, normal: wp.vec3, size: wp.vec3) -> wp.vec2:
     """Texture coordinates on a shape: x is the point in the shape's frame. Without repetition they run from 0 to 1."""
     uv = wp.vec2(0.0, 0.0)
-    if shape == PLANE:
+    if shape == Geom.PLANE:
         u = 0.5 * x[0]
         v = -0.5 * x[1]
         if size[0] > 0.0:
@@ -216,10 +215,10 @@ def shape_coordinates(shape: int, x: wp.vec3, normal: wp.vec3, size: wp.vec3) ->
         if size[1] > 0.0:
             v = 0.5 * (1.0 - x[1] / size[1])
         uv = wp.vec2(u, v)
-    elif shape == SPHERE or shape == ELLIPSOID:
+    elif shape == Geom.SPHERE or shape == Geom.ELLIPSOID:
         q = wp.normalize(wp.cw_div(x, size))
         uv = wp.vec2(around(q), 0.5 - 2.0 * wp.asin(wp.clamp(q[2], -1.0, 1.0)) / TWO_PI)
-    elif shape == CAPSULE:
+    elif shape == Geom.CAPSULE:
         over = wp.asin(wp.clamp((wp.abs(x[2]) - size[2]) / size[0], 0.0, 1.0)) * 4.0 / TWO_PI
         v = 0.5 * (1.0 - x[2] / wp.max(size[2], 1.0e-9))
         if x[2] > size[2]:
@@ -227,12 +226,12 @@ def shape_coordinates(shape: int, x: wp.vec3, normal: wp.vec3, size: wp.vec3) ->
         elif x[2] < -size[2]:
             v = over
         uv = wp.vec2(around(x), v)
-    elif shape == CYLINDER:
+    elif shape == Geom.CYLINDER:
         if wp.abs(normal[2]) > 0.5:
             uv = wp.vec2(0.5 + 0.5 * x[0] / size[0], 0.5 + 0.5 * x[1] / size[0])
         else:
             uv = wp.vec2(around(x), 0.5 * (1.0 - x[2] / size[2]))
-    elif shape == BOX:
+    elif shape == Geom.BOX:
         q = wp.cw_div(x, size)
         a = wp.where(wp.abs(normal[0]) > 0.5, q[1], q[0])
         b = wp.where(wp.abs(normal[2]) > 0.5, q[1], q[2])

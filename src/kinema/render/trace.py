@@ -13,6 +13,7 @@ from functools import cache
 
 import warp as wp
 
+from kinema.mujoco_enums import Geom
 from kinema.render.intersect import (
     MISS,
     enter_box,
@@ -22,7 +23,6 @@ from kinema.render.intersect import (
     enter_plane,
     enter_sphere,
 )
-from kinema.render.items import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
 from kinema.render.scene import Scene
 
 THROUGH = 8  # faces of one surface that may look away before one that looks at the eye
@@ -54,17 +54,17 @@ class Hit:
 @wp.func
 def enter_shape(shape: int, p: wp.vec3, v: wp.vec3, size: wp.vec3) -> float:
     """Where a ray enters a shape that is not a surface of triangles."""
-    if shape == PLANE:
+    if shape == Geom.PLANE:
         return enter_plane(p, v, size)
-    if shape == SPHERE:
+    if shape == Geom.SPHERE:
         return enter_sphere(p, v, size[0])
-    if shape == CAPSULE:
+    if shape == Geom.CAPSULE:
         return enter_capsule(p, v, size)
-    if shape == ELLIPSOID:
+    if shape == Geom.ELLIPSOID:
         return enter_ellipsoid(p, v, size)
-    if shape == CYLINDER:
+    if shape == Geom.CYLINDER:
         return enter_cylinder(p, v, size)
-    if shape == BOX:
+    if shape == Geom.BOX:
         return enter_box(p, v, size)
     return MISS
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import warp as wp
 
-from kinema.render.items import HFIELD, MESH, SDF, SKIN, Items, has_texcoords
+from kinema.mujoco_enums import Geom
+from kinema.render.items import Items, has_texcoords
 
 CREASE = 0.8
 
@@ -70,7 +71,7 @@ def skin_surface(m, i: int) -> Surface:
     vertices = np.asarray(m.skin_vert, np.float32).reshape(-1, 3)[first : first + count]
     faces = np.asarray(m.skin_face).reshape(-1, 3)[int(m.skin_faceadr[i]) :][: int(m.skin_facenum[i])]
     texcoords = None
-    if has_texcoords(m, SKIN, i):
+    if has_texcoords(m, Geom.SKIN, i):
         texcoords = np.asarray(m.skin_texcoord, np.float32).reshape(-1, 2)[faces + int(m.skin_texcoordadr[i])]
     return Surface(vertices, faces, np.zeros((len(faces), 3, 3), np.float32), texcoords)
 
@@ -104,7 +105,7 @@ def hfield_surface(m, i: int) -> Surface:
     return Surface(vertices, faces, np.repeat(face_normals(vertices, faces)[:, None], 3, axis=1))
 
 
-MAKERS = {MESH: mesh_surface, SDF: mesh_surface, HFIELD: hfield_surface, SKIN: skin_surface}
+MAKERS = {Geom.MESH: mesh_surface, Geom.SDF: mesh_surface, Geom.HFIELD: hfield_surface, Geom.SKIN: skin_surface}
 """Shapes that are surfaces of triangles, and how they are made."""
 
 
@@ -145,12 +146,12 @@ def upload_surfaces(m, items: Items, device) -> Surfaces:
     for row, (shape, dataid) in enumerate(zip(items.shape.tolist(), items.dataid.tolist(), strict=True)):
         if shape not in MAKERS or dataid < 0:
             continue
-        key = (MESH if shape == SDF else shape, dataid)
+        key = (Geom.MESH if shape == Geom.SDF else shape, dataid)
         if key not in made:
             surface = MAKERS[shape](m, dataid)
-            first = int(m.skin_vertadr[dataid]) if shape == SKIN else 0
+            first = int(m.skin_vertadr[dataid]) if shape == Geom.SKIN else 0
             identifier = 0
-            if shape != SKIN:
+            if shape != Geom.SKIN:
                 kept.append(_mesh(surface, device))
                 identifier = kept[-1].id
             made[key] = (identifier, count, len(surface.faces), *_bounds(surface.vertices))

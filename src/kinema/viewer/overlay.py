@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kinema.mujoco_enums import Geom
 from kinema.viewer import texture as textures
-from kinema.viewer.scene import CYLINDER, GROUPS, color_of, quaternions
+from kinema.viewer.scene import GROUPS, color_of, quaternions
 
 AT_PULLEY = -2
 
@@ -98,7 +99,7 @@ def tendons(m, path: dict[str, np.ndarray], offsets: np.ndarray, groups, colors:
         bends = arcs(
             points[w, k], points[w, k + 1], points[w, k] - points[w, k - 1],
             path["geom_xpos"][w, geom], path["geom_xmat"][w, geom].reshape(-1, 3, 3)[:, :, 2],
-            np.asarray(m.geom_type)[geom] == CYLINDER,
+            np.asarray(m.geom_type)[geom] == Geom.CYLINDER,
         )  # fmt: skip
         a, b = np.vstack([a, bends[:, :-1].reshape(-1, 3)]), np.vstack([b, bends[:, 1:].reshape(-1, 3)])
         which = np.concatenate([which, np.repeat(tendon[wrapped], ARC)])

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kinema.mujoco_enums import Joint
 from kinema.viewer.html import page_of
 from kinema.viewer.inputs import Inputs
 from kinema.viewer.names import control_names, names_of
@@ -23,7 +24,6 @@ REFRESH = 0.2
 """Time between updates of the panel [s]."""
 
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
-FREE, BALL, SLIDE, HINGE = range(4)
 NOBODY = "nothing"
 FREE_CAMERA = "free"
 
@@ -158,11 +158,11 @@ class Panel:
         with self.gui.add_folder("Joints", visible=bool(m.njnt)):
             for i, name in enumerate(_unique(names_of(m, "joint"))):
                 kind, address = int(m.jnt_type[i]), int(m.jnt_qposadr[i])
-                if kind in (SLIDE, HINGE):
-                    otherwise = np.pi if kind == HINGE else max(float(m.stat.extent), 1e-3)
+                if kind in (Joint.SLIDE, Joint.HINGE):
+                    otherwise = np.pi if kind == Joint.HINGE else max(float(m.stat.extent), 1e-3)
                     low, high = _range(m.jnt_range[i], bool(m.jnt_limited[i]), otherwise)
                     self._joint(name, address, low, high, float(qpos[address]))
-                elif kind == FREE:
+                elif kind == Joint.FREE:
                     reach = 2 * max(float(m.stat.extent), 1e-3)
                     for k, axis in enumerate("xyz"):
                         start = float(qpos[address + k])

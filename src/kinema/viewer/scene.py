@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kinema.mujoco_enums import Geom
 from kinema.viewer import surface as shapes
 from kinema.viewer import texture as textures
 from kinema.viewer.surface import Surface
 from kinema.viewer.texture import Paint
 
-PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)
-UNIT = {SPHERE: "ball", ELLIPSOID: "ball", CYLINDER: "cylinder", BOX: "box"}
+UNIT = {Geom.SPHERE: "ball", Geom.ELLIPSOID: "ball", Geom.CYLINDER: "cylinder", Geom.BOX: "box"}
 """Shapes that are a unit surface, scaled."""
 
 GREY = (0.5, 0.5, 0.5, 1.0)
@@ -170,18 +170,18 @@ def _piece(m, looks: _Looks, kind: str, i: int) -> _Piece | None:
         rgba = (*(float(c) for c in np.multiply(rgba[:3], tint)), rgba[3])
 
     one = np.ones(3)
-    if shape == PLANE:
+    if shape == Geom.PLANE:
         half = [side if side > 0 else ENDLESS * float(m.stat.extent) for side in size[:2]]
         key, scale = ("plane", bool((size[:2] <= 0).any())), np.array([*half, 1.0])
         # a floor that reaches under the neighbours is drawn once for all worlds
         key = (*key, bool(min(half) > float(m.stat.extent)))
-    elif shape == HFIELD:
+    elif shape == Geom.HFIELD:
         key, scale = ("hfield", data), one
-    elif shape in (MESH, SDF):
+    elif shape in (Geom.MESH, Geom.SDF):
         if data < 0:
             return None
         key, scale = ("mesh", data), one
-    elif shape == CAPSULE:
+    elif shape == Geom.CAPSULE:
         key, scale = ("capsule", round(size[0], 9), round(size[1], 9)), one
     elif shape in UNIT:
         key, scale = (UNIT[shape],), render_size(shape, size)
@@ -234,9 +234,9 @@ def _surface(m, key: tuple, detail: int) -> Surface:
 def render_size(shape: int, size) -> np.ndarray:
     """Sizes along x, y and z, as MuJoCo's renderer has them."""
     a, b, c = (float(v) for v in size)
-    if shape == SPHERE:
+    if shape == Geom.SPHERE:
         return np.array([a, a, a])
-    return np.array([a, a, b]) if shape in (CAPSULE, CYLINDER) else np.array([a, b, c])
+    return np.array([a, a, b]) if shape in (Geom.CAPSULE, Geom.CYLINDER) else np.array([a, b, c])
 
 
 def _painted(m, looks: _Looks, kind: str, i: int, piece: _Piece, surface: Surface, key: tuple) -> tuple[Surface, Paint]:

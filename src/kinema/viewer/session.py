@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from kinema.errors import KinemaError
+from kinema.mujoco_enums import Joint
 from kinema.recording import Recording
 from kinema.simulation import Simulation
 from kinema.viewer.options import Options
@@ -215,7 +216,7 @@ class Session:
         qpos, qvel = np.array(self.sim.d.qpos), np.array(self.sim.d.qvel)
         qpos[worlds, address] = value
         joint = int(np.flatnonzero(np.asarray(self.sim.model.jnt_qposadr) <= address)[-1])
-        if int(self.sim.model.jnt_type[joint]) >= 2:  # slide or hinge
+        if self.sim.model.jnt_type[joint] in (Joint.SLIDE, Joint.HINGE):  # slide or hinge
             qvel[worlds, int(self.sim.model.jnt_dofadr[joint])] = 0.0
         self.sim.set_state(qpos=qpos, qvel=qvel)
         self.sim.forward()

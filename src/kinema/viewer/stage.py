@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kinema.mujoco_enums import Texture
 from kinema.viewer import overlay
 from kinema.viewer import surface as shapes
 from kinema.viewer import texture as textures
@@ -27,7 +28,6 @@ MANY = 16
 TOUCHABLE = 64
 """Worlds up to which bodies can be clicked and pulled; a page pays for every instance that may be."""
 
-SKYBOX = 2
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class Stage:
 
     def show_background(self) -> None:
         """One side of the model's sky as the background."""
-        skies = np.flatnonzero(np.asarray(self.m.tex_type) == SKYBOX) if int(self.m.ntex) else []
+        skies = np.flatnonzero(np.asarray(self.m.tex_type) == Texture.SKYBOX) if int(self.m.ntex) else []
         if len(skies):
             picture = textures.picture(self.m, int(skies[0]))
             side = picture.shape[1]

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kinema.mujoco_enums import Texture, TextureRole
 from kinema.viewer.surface import Surface
 
-TEXTURE_2D = 0
-ROLES = (1, 8)  # columns of mat_texid that carry colour: RGB, RGBA
+ROLES = (TextureRole.RGB, TextureRole.RGBA)  # columns of mat_texid that carry colour
 
 LARGEST = {"2d": 1024, "cube": 256}
 """Longest side of a picture, or of a cube's face, that is sent to a page [pixels]."""
@@ -64,7 +64,7 @@ def picture(m, texture: int) -> np.ndarray:
     pixels = np.asarray(m.tex_data[first : first + height * width * channels]).reshape(height, width, channels)
     if channels < 3:
         pixels = np.repeat(pixels[..., :1], 3, axis=-1)
-    flat = int(m.tex_type[texture]) == TEXTURE_2D
+    flat = int(m.tex_type[texture]) == Texture.TEXTURE_2D
     side, most = (max(height, width), LARGEST["2d"]) if flat else (width, LARGEST["cube"])
     step = -(-side // most)
     return np.ascontiguousarray(pixels[step // 2 :: step, step // 2 :: step]) if step > 1 else pixels

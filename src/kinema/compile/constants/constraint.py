@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinema.compile.constants import quaternion as quat
-from kinema.compile.constants.enums import MINVAL, Equality, Joint, Obj
 from kinema.compile.constants.kinematics import Pose, wrench_rows
 from kinema.compile.constants.tree import Tree
+from kinema.mujoco_enums import MINVAL, Equality, Joint, Obj
 
 Array = np.ndarray
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from kinema.compile.constants import quaternion as quat
-from kinema.compile.constants.enums import Joint
 from kinema.compile.constants.kinematics import Pose
 from kinema.compile.constants.tree import Tree
+from kinema.mujoco_enums import Joint
 
 Array = np.ndarray
 

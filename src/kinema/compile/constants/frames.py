@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kinema.compile.constants import quaternion as quat
-from kinema.compile.constants.enums import Equality, Obj
 from kinema.compile.constants.kinematics import Pose, attached
+from kinema.mujoco_enums import Equality, Obj
 
 Array = np.ndarray
 

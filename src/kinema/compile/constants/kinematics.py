@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinema.compile.constants import quaternion as quat
-from kinema.compile.constants.enums import MINVAL, Joint
 from kinema.compile.constants.tree import Tree
+from kinema.mujoco_enums import MINVAL, Joint
 
 Array = np.ndarray
 

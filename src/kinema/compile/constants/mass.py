@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinema.compile.constants import quaternion as quat
-from kinema.compile.constants.enums import MINVAL, Transmission
 from kinema.compile.constants.kinematics import Pose
 from kinema.compile.constants.tree import Block, Tree
+from kinema.mujoco_enums import MINVAL, Transmission
 
 Array = np.ndarray
 

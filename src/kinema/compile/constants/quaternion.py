@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinema.compile.constants.enums import MINVAL
+from kinema.mujoco_enums import MINVAL
 
 Array = np.ndarray
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinema.compile.constants.enums import Joint
 from kinema.compile.constants.kinematics import Pose
+from kinema.mujoco_enums import Geom, Joint
 
 Array = np.ndarray
 
-PLANE, HFIELD = 0, 1
 MIN_SIZE = 1e-5
 
 
@@ -48,9 +47,9 @@ def _box(m, pose: Pose) -> tuple[Array, Array]:
 def _geom_radius(m) -> Array:
     radius = np.maximum(np.asarray(m.geom_rbound), 0.0).copy()
     kind, size = np.asarray(m.geom_type), np.asarray(m.geom_size)
-    for g in np.flatnonzero((radius == 0) & (kind == PLANE)):
+    for g in np.flatnonzero((radius == 0) & (kind == Geom.PLANE)):
         radius[g] = 0.1 * max(size[g, :2]) if size[g, :2].any() else 0.01
-    for g in np.flatnonzero((radius == 0) & (kind == HFIELD)):
+    for g in np.flatnonzero((radius == 0) & (kind == Geom.HFIELD)):
         radius[g] = 0.1 * np.asarray(m.hfield_size)[m.geom_dataid[g]].max()
     return radius
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinema.compile.constants.enums import Wrap
 from kinema.compile.constants.kinematics import Pose, wrench_rows
 from kinema.compile.constants.tree import Tree
 from kinema.compile.constants.wrap import wrap
+from kinema.mujoco_enums import Geom, Wrap
 
 Array = np.ndarray
 
@@ -74,7 +74,7 @@ def tendon_lengths(m, pose: Pose, cut: Segments) -> tuple[Array, tuple]:
     around = np.flatnonzero(cut.geom >= 0)
     if len(around):
         geom, side = cut.geom[around], cut.side[around]
-        sphere = np.asarray(m.geom_type)[geom] == 2
+        sphere = np.asarray(m.geom_type)[geom] == Geom.SPHERE
         shape = (worlds, len(around))
         arc[:, around], p0[:, around], p1[:, around] = wrap(
             x0[:, around],

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinema.compile.constants.enums import Transmission, Wrap
 from kinema.compile.constants.tendon import wrap_owner
 from kinema.compile.constants.tree import Tree
 from kinema.errors import CompileError
+from kinema.mujoco_enums import SleepPolicy, Transmission, Wrap
 
 Array = np.ndarray
 
-AUTO, AUTO_NEVER, AUTO_ALLOWED, NEVER, ALLOWED, INIT = range(6)
 
 
 def topology(m, tree: Tree) -> dict[str, Array]:
@@ -109,8 +108,8 @@ def _sleep_policy(m, tree: Tree, wrap_tree: Array, found: dict[str, Array]) -> A
 
     def keep_awake(trees) -> None:
         for i in trees:
-            if i >= 0 and policy[i] == AUTO:
-                policy[i] = AUTO_NEVER
+            if i >= 0 and policy[i] == SleepPolicy.AUTO:
+                policy[i] = SleepPolicy.AUTO_NEVER
 
     for i in range(m.nactuator):
         kind, (target, second) = m.actuator_trntype[i], m.actuator_trnid[i]
@@ -135,7 +134,7 @@ def _sleep_policy(m, tree: Tree, wrap_tree: Array, found: dict[str, Array]) -> A
             continue
         trees = np.unique(wrap_tree[owner == t])
         for i in trees[trees >= 0]:
-            if policy[i] in (ALLOWED, INIT):
+            if policy[i] in (SleepPolicy.ALLOWED, SleepPolicy.INIT):
                 reason = "spans more than 2 trees" if found["tendon_treenum"][t] > 2 else "has stiffness or damping"
                 raise CompileError(f"tree {i} is connected to tendon {t}, which {reason}: sleeping is not allowed")
         keep_awake(trees)
@@ -145,5 +144,5 @@ def _sleep_policy(m, tree: Tree, wrap_tree: Array, found: dict[str, Array]) -> A
             kind = "node" if m.flex_interp[f] else "vert"
             adr, number = getattr(m, f"flex_{kind}adr")[f], getattr(m, f"flex_{kind}num")[f]
             keep_awake(tree.treeid[np.asarray(getattr(m, f"flex_{kind}bodyid"))[adr : adr + number]])
-    policy[policy == AUTO] = AUTO_ALLOWED
+    policy[policy == SleepPolicy.AUTO] = SleepPolicy.AUTO_ALLOWED
     return policy

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from kinema.compile.constants import quaternion as quat
-from kinema.compile.constants.enums import Joint, Transmission
 from kinema.compile.constants.kinematics import Pose, wrench_rows
 from kinema.compile.constants.tree import Tree
+from kinema.mujoco_enums import Joint, Transmission
 
 Array = np.ndarray
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from kinema.compile.constants import quaternion as quat
-from kinema.compile.constants.enums import MINVAL, Joint
 from kinema.compile.constants.kinematics import Pose
 from kinema.compile.constants.mass import MassMatrix
+from kinema.mujoco_enums import MINVAL, Joint
 
 Array = np.ndarray
 

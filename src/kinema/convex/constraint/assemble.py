@@ -29,21 +29,18 @@ from kinema.convex.constraint.limit import (
 )
 from kinema.convex.constraint.place import place_rows
 from kinema.convex.stage import Stage
-
-DISABLE_EQUALITY, DISABLE_FRICTIONLOSS, DISABLE_LIMIT, DISABLE_CONTACT = 2, 4, 8, 16
-CONNECT, WELD = 0, 1  # mjtEq
-BALL = 1  # mjtJoint
+from kinema.mujoco_enums import Disable, Equality, Joint
 
 
 def has_friction(m) -> bool:
     """Does any dof or tendon lose force to friction?"""
-    off = int(m.opt.disableflags) & DISABLE_FRICTIONLOSS
+    off = int(m.opt.disableflags) & Disable.FRICTIONLOSS
     return not off and bool(np.any(m.dof_frictionloss) or np.any(m.tendon_frictionloss))
 
 
 def has_limits(m) -> bool:
     """Is any joint or tendon limited?"""
-    return not int(m.opt.disableflags) & DISABLE_LIMIT and bool(np.any(m.jnt_limited) or np.any(m.tendon_limited))
+    return not int(m.opt.disableflags) & Disable.LIMIT and bool(np.any(m.jnt_limited) or np.any(m.tendon_limited))
 
 
 def sizes(m) -> dict[str, int]:
@@ -59,9 +56,9 @@ def stages(m, in_lanes: bool = False) -> tuple[list[Stage], list[Stage]]:
     Args:
         in_lanes: Each dof has a lane of its own.
     """
-    anchors = np.isin(np.asarray(m.eq_type), (CONNECT, WELD))
+    anchors = np.isin(np.asarray(m.eq_type), (Equality.CONNECT, Equality.WELD))
     want, name, fill = [], [], []
-    if not int(m.opt.disableflags) & DISABLE_EQUALITY and m.neq:
+    if not int(m.opt.disableflags) & Disable.EQUALITY and m.neq:
         want.append((want_equality, "neq"))
         fill += [anchor_rows] if anchors.any() else []
         fill += [coupling_rows] if (~anchors).any() else []
@@ -73,11 +70,11 @@ def stages(m, in_lanes: bool = False) -> tuple[list[Stage], list[Stage]]:
     if has_limits(m):
         want += [(want_joint_limit, "njnt"), (want_tendon_limit, "ntendon")]
         name += [(open_joint_limit, "njnt"), (open_tendon_limit, "ntendon")]
-        balls = np.asarray(m.jnt_limited).astype(bool) & (np.asarray(m.jnt_type) == BALL)
+        balls = np.asarray(m.jnt_limited).astype(bool) & (np.asarray(m.jnt_type) == Joint.BALL)
         single = in_lanes and not np.any(balls) and not np.any(m.tendon_limited)
         fill += [limit_columns_in_lanes if single else limit_columns, limit_scalars]
     count = [Stage(func, over, beside=True) for func, over in want]
-    if not int(m.opt.disableflags) & DISABLE_CONTACT:
+    if not int(m.opt.disableflags) & Disable.CONTACT:
         count.append(Stage(want_contact, "ncon", beside=True, waits=("contacts",)))
         fill += [contact_columns_in_lanes if in_lanes else contact_columns, contact_scalars]
     name = [Stage(func, over, beside=k > 0) for k, (func, over) in enumerate(name)]

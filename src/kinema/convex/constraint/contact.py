@@ -17,24 +17,12 @@ from kinema.convex.constraint.impedance import (
     safe_solref,
     stiffness,
 )
-from kinema.convex.constraint.row import (
-    CONTACT_ELLIPTIC,
-    CONTACT_FRICTIONLESS,
-    CONTACT_PYRAMIDAL,
-    column,
-    column_count,
-    holds,
-    point_column,
-    solref_floor,
-    tree_pair,
-)
+from kinema.convex.constraint.row import column, column_count, holds, point_column, solref_floor, tree_pair
 from kinema.convex.data import ContactRows, Contacts, Data, Rows
 from kinema.convex.model import Model
 from kinema.math.lanes import lane_count, lane_get, lane_sum
 from kinema.math.spatial import angular
-from kinema.math.vector import MINVAL
-
-PYRAMIDAL = wp.constant(0)
+from kinema.mujoco_enums import MINVAL, Cone, Constraint
 
 
 @wp.func
@@ -45,7 +33,7 @@ def want_contact(m: Model, d: Data, w: int, c: int):
     b2 = m.geom.bodyid[geoms[1]]
     dim = d.con.dim[w, c]
     rows = dim
-    if dim > 1 and m.opt.cone == PYRAMIDAL:
+    if dim > 1 and m.opt.cone == Cone.PYRAMIDAL:
         rows = 2 * (dim - 1)
     trees = tree_pair(m.body.treeid[b1], m.body.treeid[b2])
     if d.con.exclude[w, c] != 0 or m.body.weldid[b1] == m.body.weldid[b2] or trees[0] < 0:
@@ -81,7 +69,7 @@ def contact_columns(m: Model, d: Data, w: int, lane: int):
                     vel += axis * d.state.qvel[w, i]
                 if dim == 1:
                     d.efc.J[w, r, i] = axis[0]
-                elif m.opt.cone == PYRAMIDAL:
+                elif m.opt.cone == Cone.PYRAMIDAL:
                     for k in range(1, dim):
                         edge = friction[k - 1] * axis[k]
                         d.efc.J[w, r + 2 * k - 2, i] = axis[0] + edge
@@ -140,7 +128,7 @@ def contact_columns_in_lanes(m: Model, d: Data, w: int, lane: int):
                         edge = lane_get(my_friction[wp.static(max(a - 1, 0))], k) * axis[a]
                     if a < dim:
                         if own:
-                            if dim == 1 or m.opt.cone != PYRAMIDAL:
+                            if dim == 1 or m.opt.cone != Cone.PYRAMIDAL:
                                 d.efc.J[w, r + a, i] = axis[a]
                             elif a > 0:
                                 d.efc.J[w, r + 2 * a - 2, i] = axis[0] + edge
@@ -217,8 +205,8 @@ def put_rows(
     crow.mu[w, c] = mu
     if dim == 1:
         what = vec5(dist, margin, vel[0], -b * vel[0] + push, adhesion)
-        put_contact(efc, w, r, CONTACT_FRICTIONLESS, c, trees, what, regularization(imp, weight[0]))
-    elif cone == PYRAMIDAL:
+        put_contact(efc, w, r, Constraint.CONTACT_FRICTIONLESS, c, trees, what, regularization(imp, weight[0]))
+    elif cone == Cone.PYRAMIDAL:
         # all edges share the R that matches the friction of the elliptic cone
         reg = 2.0 * mu * mu * regularization(imp, weight[0] * (1.0 + friction[0] * friction[0]))
         share = adhesion / float(2 * (dim - 1))
@@ -226,16 +214,17 @@ def put_rows(
             axis = e / 2 + 1
             along = friction[axis - 1] * vel[axis]
             v = vel[0] + wp.where(e % 2 == 0, along, -along)
-            put_contact(efc, w, r + e, CONTACT_PYRAMIDAL, c, trees, vec5(dist, margin, v, -b * v + push, share), reg)
+            residual = vec5(dist, margin, v, -b * v + push, share)
+            put_contact(efc, w, r + e, Constraint.CONTACT_PYRAMIDAL, c, trees, residual, reg)
     else:
         normal = regularization(imp, weight[0])
         what = vec5(dist, margin, vel[0], -b * vel[0] + push, adhesion)
-        put_contact(efc, w, r, CONTACT_ELLIPTIC, c, trees, what, normal)
+        put_contact(efc, w, r, Constraint.CONTACT_ELLIPTIC, c, trees, what, normal)
         slide = damping(safe_friction_solref(con.solreffriction[w, c], ref, opt[1]), solimp[1])
         for a in range(1, dim):
             scale = friction[0] / friction[a - 1]
             what = vec5(0.0, 0.0, vel[a], -slide * vel[a], 0.0)
-            put_contact(efc, w, r + a, CONTACT_ELLIPTIC, c, trees, what, normal / ratio * scale * scale)
+            put_contact(efc, w, r + a, Constraint.CONTACT_ELLIPTIC, c, trees, what, normal / ratio * scale * scale)
 
 
 @wp.func

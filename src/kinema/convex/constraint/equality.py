@@ -14,7 +14,6 @@ from kinema.convex.bundle import vec5
 from kinema.convex.constraint.impedance import impedance, safe_solimp, safe_solref
 from kinema.convex.constraint.row import (
     ANY_TREE,
-    EQUALITY,
     column,
     column_count,
     holds,
@@ -25,22 +24,19 @@ from kinema.convex.constraint.row import (
     tree_pair,
 )
 from kinema.convex.data import Data
-from kinema.convex.kinematics import BALL, FREE
 from kinema.convex.model import Model
 from kinema.math.lanes import lane_count, lane_sum
 from kinema.math.quaternion import conjugate, mul_quat, mul_quat_axis, rotate
 from kinema.math.spatial import angular, cross_motion, linear
-
-CONNECT, WELD, JOINT, TENDON = wp.constant(0), wp.constant(1), wp.constant(2), wp.constant(3)
-OBJ_BODY = wp.constant(1)
+from kinema.mujoco_enums import Constraint, Equality, Joint, Obj
 
 
 @wp.func
 def row_count(kind: int) -> int:
     """Rows of one equality of a kind."""
-    if kind == CONNECT:
+    if kind == Equality.CONNECT:
         return 3
-    if kind == WELD:
+    if kind == Equality.WELD:
         return 6
     return 1
 
@@ -61,7 +57,7 @@ def coupling_rows(m: Model, d: Data, w: int, lane: int):
             poly = m.eq.data[w, e]
             one = m.eq.obj1id[e]
             two = m.eq.obj2id[e]
-            tendon = m.eq.type[e] == TENDON
+            tendon = m.eq.type[e] == Equality.TENDON
             y = float(0.0)
             diff = float(0.0)
             vel = float(0.0)
@@ -118,7 +114,7 @@ def coupling_rows(m: Model, d: Data, w: int, lane: int):
                 d.efc.trees[w, r] = trees
                 what = vec5(residual, 0.0, 0.0, vel - slope * vel2, weight)
                 floor = solref_floor(m.opt, w)
-                put_scalars(d.efc, w, r, EQUALITY, e, what, m.eq.solref[w, e], m.eq.solimp[w, e], floor)
+                put_scalars(d.efc, w, r, Constraint.EQUALITY, e, what, m.eq.solref[w, e], m.eq.solimp[w, e], floor)
 
 
 @wp.func
@@ -143,8 +139,8 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int):
             one = m.eq.obj1id[e]
             two = m.eq.obj2id[e]
             data = m.eq.data[w, e]
-            by_body = m.eq.objtype[e] == OBJ_BODY
-            weld = m.eq.type[e] == WELD
+            by_body = m.eq.objtype[e] == Obj.BODY
+            weld = m.eq.type[e] == Equality.WELD
             b1 = one
             b2 = two
             x1 = wp.vec3()
@@ -197,7 +193,7 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int):
                     dot = d.vel.cdof_dot[w, i]
                     j = m.dof.jntid[i]
                     kind = m.jnt.type[j]
-                    if kind == BALL or (kind == FREE and i >= m.jnt.dofadr[j] + 3):
+                    if kind == Joint.BALL or (kind == Joint.FREE and i >= m.jnt.dofadr[j] + 3):
                         dot = cross_motion(d.vel.cvel[w, body], cdof)
                     a1 = point_column(dot, x1 - c1) + wp.cross(turn, p1)
                     a2 = point_column(dot, x2 - c2) + wp.cross(turn, p2)
@@ -231,7 +227,7 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int):
                 for k in range(size):
                     diag = wp.where(k < 3, weight[0], weight[1])
                     what = vec5(residual[k], 0.0, 0.0, vel[k], diag)
-                    put_reference(d.efc, w, r + k, EQUALITY, e, what, ref, solimp, imp)
+                    put_reference(d.efc, w, r + k, Constraint.EQUALITY, e, what, ref, solimp, imp)
                     d.efc.aref[w, r + k] = d.efc.aref[w, r + k] - drift[k]
 
 

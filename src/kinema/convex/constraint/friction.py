@@ -3,10 +3,11 @@
 import warp as wp
 
 from kinema.convex.bundle import vec5
-from kinema.convex.constraint.row import ANY_TREE, FRICTION_DOF, FRICTION_TENDON, put_scalars, solref_floor
+from kinema.convex.constraint.row import ANY_TREE, put_scalars, solref_floor
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.math.lanes import lane_count, lane_get, sync
+from kinema.mujoco_enums import Constraint
 
 
 @wp.func
@@ -26,7 +27,7 @@ def open_dof_friction(m: Model, d: Data, w: int, v: int):
     """Name the row of a dof's friction."""
     r = d.efc.start[w, m.size.slot_friction + v]
     if r >= 0:
-        d.efc.type[w, r] = FRICTION_DOF
+        d.efc.type[w, r] = Constraint.FRICTION_DOF
         d.efc.id[w, r] = v
 
 
@@ -35,7 +36,7 @@ def open_tendon_friction(m: Model, d: Data, w: int, t: int):
     """Name the row of a tendon's friction."""
     r = d.efc.start[w, m.size.slot_friction + m.size.nv + t]
     if r >= 0:
-        d.efc.type[w, r] = FRICTION_TENDON
+        d.efc.type[w, r] = Constraint.FRICTION_TENDON
         d.efc.id[w, r] = t
 
 
@@ -46,7 +47,7 @@ def friction_columns(m: Model, d: Data, w: int, lane: int):
     end = first + d.efc.nf[w]
     for r in range(first, end):
         ident = d.efc.id[w, r]
-        if d.efc.type[w, r] == FRICTION_DOF:
+        if d.efc.type[w, r] == Constraint.FRICTION_DOF:
             tree = m.dof.treeid[ident]
             adr = m.tree.dofadr[tree]
             for i in range(adr + lane, adr + m.tree.dofnum[tree], lane_count()):
@@ -79,19 +80,18 @@ def friction_scalars(m: Model, d: Data, w: int, lane: int):
     floor = solref_floor(m.opt, w)
     for r in range(first + lane, end, lane_count()):
         ident = d.efc.id[w, r]
-        if d.efc.type[w, r] == FRICTION_DOF:
+        if d.efc.type[w, r] == Constraint.FRICTION_DOF:
             d.efc.trees[w, r] = wp.vec2i(m.dof.treeid[ident], -1)
             loss = m.dof.frictionloss[w, ident]
             residual = vec5(0.0, 0.0, loss, d.state.qvel[w, ident], m.dof.invweight0[w, ident])
-            put_scalars(
-                d.efc, w, r, FRICTION_DOF, ident, residual, m.dof.solref[w, ident], m.dof.solimp[w, ident], floor
-            )
+            solref, solimp = m.dof.solref[w, ident], m.dof.solimp[w, ident]
+            put_scalars(d.efc, w, r, Constraint.FRICTION_DOF, ident, residual, solref, solimp, floor)
         else:
             d.efc.trees[w, r] = tendon_trees(m.tendon.treenum[ident], m.tendon.treeid[ident])
             loss = m.tendon.frictionloss[w, ident]
             residual = vec5(0.0, 0.0, loss, d.ten.velocity[w, ident], m.tendon.invweight0[w, ident])
             put_scalars(
-                d.efc, w, r, FRICTION_TENDON, ident, residual, m.tendon.solref_fri[w, ident],
+                d.efc, w, r, Constraint.FRICTION_TENDON, ident, residual, m.tendon.solref_fri[w, ident],
                 m.tendon.solimp_fri[w, ident], floor,
             )  # fmt: skip
 

@@ -10,7 +10,7 @@ All functions are pure: numbers in, numbers out.
 import warp as wp
 
 from kinema.convex.bundle import vec5
-from kinema.math.vector import MINVAL
+from kinema.mujoco_enums import MINVAL
 
 MINIMP = wp.constant(0.0001)  # mjMINIMP
 MAXIMP = wp.constant(0.9999)  # mjMAXIMP

@@ -4,13 +4,14 @@ import warp as wp
 
 from kinema.convex.bundle import vec5
 from kinema.convex.constraint.friction import tendon_columns, tendon_trees
-from kinema.convex.constraint.row import LIMIT_JOINT, LIMIT_TENDON, put_scalars, solref_floor
+from kinema.convex.constraint.row import put_scalars, solref_floor
 from kinema.convex.data import Data, Rows
-from kinema.convex.kinematics import BALL, HINGE, SLIDE, qpos_quat
+from kinema.convex.kinematics import qpos_quat
 from kinema.convex.model import Model
 from kinema.math.lanes import lane_count, lane_get, sync
 from kinema.math.quaternion import to_velocity
 from kinema.math.vector import normalize_with_length
+from kinema.mujoco_enums import Constraint, Joint
 
 NO_LIMIT = wp.constant(1.0e10)
 
@@ -22,11 +23,11 @@ def joint_distance(m: Model, d: Data, w: int, j: int, side: int) -> float:
     bounds = m.jnt.range[w, j]
     kind = m.jnt.type[j]
     distance = float(NO_LIMIT)
-    if kind == BALL:
+    if kind == Joint.BALL:
         if side == 1:
             angle = wp.length(to_velocity(qpos_quat(d.state.qpos, w, a), 1.0))
             distance = wp.max(bounds[0], bounds[1]) - angle
-    elif kind == HINGE or kind == SLIDE:
+    elif kind == Joint.HINGE or kind == Joint.SLIDE:
         distance = (2.0 * float(side) - 1.0) * (bounds[side] - d.state.qpos[w, a])
     return distance
 
@@ -67,7 +68,7 @@ def open_joint_limit(m: Model, d: Data, w: int, j: int):
         for side in range(2):
             distance = joint_distance(m, d, w, j, side)
             if distance < m.jnt.margin[w, j]:
-                open_row(d.efc, w, r, LIMIT_JOINT, j, distance, 2.0 * float(side) - 1.0)
+                open_row(d.efc, w, r, Constraint.LIMIT_JOINT, j, distance, 2.0 * float(side) - 1.0)
                 r += 1
 
 
@@ -79,7 +80,7 @@ def open_tendon_limit(m: Model, d: Data, w: int, t: int):
         for side in range(2):
             distance = tendon_distance(m, d, w, t, side)
             if distance < m.tendon.margin[w, t]:
-                open_row(d.efc, w, r, LIMIT_TENDON, t, distance, 2.0 * float(side) - 1.0)
+                open_row(d.efc, w, r, Constraint.LIMIT_TENDON, t, distance, 2.0 * float(side) - 1.0)
                 r += 1
 
 
@@ -100,11 +101,11 @@ def limit_columns(m: Model, d: Data, w: int, lane: int):
     for r in range(first, end):
         ident = d.efc.id[w, r]
         side = d.efc.margin[w, r]
-        if d.efc.type[w, r] == LIMIT_JOINT:
+        if d.efc.type[w, r] == Constraint.LIMIT_JOINT:
             v = m.jnt.dofadr[ident]
             tree = m.dof.treeid[v]
             adr = m.tree.dofadr[tree]
-            ball = m.jnt.type[ident] == BALL
+            ball = m.jnt.type[ident] == Joint.BALL
             axis = wp.vec3()
             if ball:
                 axis, angle = normalize_with_length(to_velocity(qpos_quat(d.state.qpos, w, m.jnt.qposadr[ident]), 1.0))
@@ -149,10 +150,10 @@ def limit_scalars(m: Model, d: Data, w: int, lane: int):
         ident = d.efc.id[w, r]
         side = d.efc.margin[w, r]
         dist = d.efc.pos[w, r]
-        if d.efc.type[w, r] == LIMIT_JOINT:
+        if d.efc.type[w, r] == Constraint.LIMIT_JOINT:
             v = m.jnt.dofadr[ident]
             vel = -side * d.state.qvel[w, v]
-            if m.jnt.type[ident] == BALL:
+            if m.jnt.type[ident] == Joint.BALL:
                 vel = (
                     d.efc.J[w, r, v] * d.state.qvel[w, v]
                     + d.efc.J[w, r, v + 1] * d.state.qvel[w, v + 1]
@@ -160,15 +161,14 @@ def limit_scalars(m: Model, d: Data, w: int, lane: int):
                 )
             d.efc.trees[w, r] = wp.vec2i(m.dof.treeid[v], -1)
             residual = vec5(dist, m.jnt.margin[w, ident], 0.0, vel, m.dof.invweight0[w, v])
-            put_scalars(
-                d.efc, w, r, LIMIT_JOINT, ident, residual, m.jnt.solref[w, ident], m.jnt.solimp[w, ident], floor
-            )
+            solref, solimp = m.jnt.solref[w, ident], m.jnt.solimp[w, ident]
+            put_scalars(d.efc, w, r, Constraint.LIMIT_JOINT, ident, residual, solref, solimp, floor)
         else:
             d.efc.trees[w, r] = tendon_trees(m.tendon.treenum[ident], m.tendon.treeid[ident])
             vel = -side * d.ten.velocity[w, ident]
             residual = vec5(dist, m.tendon.margin[w, ident], 0.0, vel, m.tendon.invweight0[w, ident])
             put_scalars(
-                d.efc, w, r, LIMIT_TENDON, ident, residual, m.tendon.solref_lim[w, ident],
+                d.efc, w, r, Constraint.LIMIT_TENDON, ident, residual, m.tendon.solref_lim[w, ident],
                 m.tendon.solimp_lim[w, ident], floor,
             )  # fmt: skip
     sync()

@@ -22,17 +22,7 @@ from kinema.convex.constraint.impedance import (
 from kinema.convex.data import Rows
 from kinema.convex.model import Options
 from kinema.math.spatial import angular, linear
-
-EQUALITY = wp.constant(0)
-FRICTION_DOF = wp.constant(1)
-FRICTION_TENDON = wp.constant(2)
-LIMIT_JOINT = wp.constant(3)
-LIMIT_TENDON = wp.constant(4)
-CONTACT_FRICTIONLESS = wp.constant(5)
-CONTACT_PYRAMIDAL = wp.constant(6)
-CONTACT_ELLIPTIC = wp.constant(7)
-
-REFSAFE = wp.constant(4096)  # mjDSBL_REFSAFE
+from kinema.mujoco_enums import Constraint, Disable
 
 
 @wp.func
@@ -87,7 +77,7 @@ def point_column(cdof: wp.spatial_vector, offset: wp.vec3) -> wp.vec3:
 @wp.func
 def solref_floor(opt: Options, w: int) -> float:
     """Smallest time constant the integrator bears: two time steps, unless the safety is off."""
-    if opt.disableflags & REFSAFE:
+    if opt.disableflags & Disable.REFSAFE:
         return 0.0
     return 2.0 * opt.timestep[w]
 
@@ -112,7 +102,7 @@ def put_reference(
 ):
     """Scalars of a row for a given impedance (rows of one connect or weld share theirs)."""
     k = stiffness(ref, solimp[1])
-    if kind == FRICTION_DOF or kind == FRICTION_TENDON:
+    if kind == Constraint.FRICTION_DOF or kind == Constraint.FRICTION_TENDON:
         k = 0.0
     b = damping(ref, solimp[1])
     reg = regularization(imp, residual[4])

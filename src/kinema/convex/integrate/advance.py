@@ -8,10 +8,10 @@
 import warp as wp
 
 from kinema.convex.data import Data
-from kinema.convex.kinematics import BALL, FREE
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
 from kinema.math.quaternion import integrate
+from kinema.mujoco_enums import Joint
 
 
 @wp.func
@@ -22,8 +22,8 @@ def integrate_joint(
     a = m.jnt.qposadr[j]
     i = m.jnt.dofadr[j]
     kind = m.jnt.type[j]
-    if kind == FREE or kind == BALL:
-        if kind == FREE:
+    if kind == Joint.FREE or kind == Joint.BALL:
+        if kind == Joint.FREE:
             for c in range(3):
                 qpos[w, a + c] = qpos[w, a + c] + h * qvel[w, i + c]
             a += 3
@@ -49,7 +49,7 @@ def advance_joint(m: Model, d: Data, w: int, j: int):
     h = m.opt.timestep[w]
     kind = m.jnt.type[j]
     first = m.jnt.dofadr[j]
-    for i in range(first, first + wp.where(kind == FREE, 6, wp.where(kind == BALL, 3, 1))):
+    for i in range(first, first + wp.where(kind == Joint.FREE, 6, wp.where(kind == Joint.BALL, 3, 1))):
         d.state.qvel[w, i] = d.state.qvel[w, i] + h * d.scratch.qacc_step[w, i]
     integrate_joint(m, w, j, d.state.qpos, d.state.qvel, h)
 

@@ -18,11 +18,11 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.integrate.fluid_slope import body_fluid_slope
-from kinema.convex.kinematics import BALL, FREE
 from kinema.convex.model import Model
-from kinema.convex.passive import DISABLE_DAMPER, DISABLE_SPRING, damping_slope, joint_damping
+from kinema.convex.passive import damping_slope, joint_damping
 from kinema.convex.tendon import tendon_damping
 from kinema.math.spatial import cross_force, cross_motion, inertia_mul, vec10
+from kinema.mujoco_enums import Disable, Joint
 
 
 @wp.func
@@ -47,9 +47,9 @@ def dof_slope(m: Model, d: Data, w: int, i: int) -> wp.spatial_vector:
     j = m.dof.jntid[i]
     kind = m.jnt.type[j]
     slope = 2.0 * d.vel.cdof_dot[w, i]
-    if kind == BALL or kind == FREE:
+    if kind == Joint.BALL or kind == Joint.FREE:
         first = m.jnt.dofadr[j]
-        if kind == FREE:
+        if kind == Joint.FREE:
             first += 3
         if i >= first:
             turning = wp.spatial_vector()
@@ -124,7 +124,7 @@ def damper_derivative(m: Model, d: Data, w: int, i: int):
     row = m.dof.D_rowadr[i]
     for a in range(row, row + m.dof.D_rownnz[i]):
         d.inertia.qDeriv[w, a] = 0.0
-    if (m.opt.disableflags & DISABLE_DAMPER) == 0:
+    if (m.opt.disableflags & Disable.DAMPER) == 0:
         b = joint_damping(m, w, i)
         slope = damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
         d.inertia.qDeriv[w, row + m.dof.D_diag[i]] = -slope
@@ -133,7 +133,7 @@ def damper_derivative(m: Model, d: Data, w: int, i: int):
 @wp.func
 def tendon_derivative(m: Model, d: Data, w: int):
     """qDeriv += the slopes of tendons' dampers."""
-    if (m.opt.disableflags & DISABLE_DAMPER) == 0:
+    if (m.opt.disableflags & Disable.DAMPER) == 0:
         for t in range(m.size.ntendon):
             b = tendon_damping(m, w, t)
             slope = damping_slope(b[0], wp.vec2(b[1], b[2]), d.ten.velocity[w, t])
@@ -147,7 +147,7 @@ def tendon_derivative(m: Model, d: Data, w: int):
 @wp.func
 def fluid_derivative(m: Model, d: Data, w: int):
     """qDeriv += the slopes of fluid forces, made symmetric where the matrix to factor must be (implicitfast)."""
-    both = DISABLE_SPRING | DISABLE_DAMPER
+    both = Disable.SPRING | Disable.DAMPER
     if (m.opt.disableflags & both) != both:
         for b in range(1, m.size.nbody):
             d.scratch.body_slope[w, b] = body_fluid_slope(m, d, w, b, m.body.alone[b] == 0)
@@ -165,7 +165,7 @@ def bias_derivative(m: Model, d: Data, w: int):
 @wp.func
 def bias_and_fluid_derivative(m: Model, d: Data, w: int):
     """Both at once, in full (implicit)."""
-    both = DISABLE_SPRING | DISABLE_DAMPER
+    both = Disable.SPRING | Disable.DAMPER
     enabled = (m.opt.disableflags & both) != both
     for b in range(1, m.size.nbody):
         slope = -bias_slope(d.inertia.cinert[w, b], d.vel.cvel[w, b])

@@ -10,9 +10,8 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.factor import factor_rows, solve_rows
 from kinema.convex.model import Model
-from kinema.convex.passive import DISABLE_DAMPER, damping_slope, joint_damping
-
-DISABLE_EULERDAMP = wp.constant(1 << 15)
+from kinema.convex.passive import damping_slope, joint_damping
+from kinema.mujoco_enums import Disable
 
 
 @wp.func
@@ -20,7 +19,7 @@ def euler(m: Model, d: Data, w: int):
     """qacc_step."""
     h = m.opt.timestep[w]
     damped = bool(False)
-    if (m.opt.disableflags & (DISABLE_EULERDAMP | DISABLE_DAMPER)) == 0:
+    if (m.opt.disableflags & (Disable.EULERDAMP | Disable.DAMPER)) == 0:
         for i in range(m.size.nv):
             poly = m.dof.dampingpoly[w, i]
             if m.dof.damping[w, i] > 0.0 or poly[0] != 0.0 or poly[1] != 0.0:

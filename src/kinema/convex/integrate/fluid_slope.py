@@ -15,7 +15,7 @@ from kinema.convex.fluid import inertia_box, semiaxes
 from kinema.convex.model import Model
 from kinema.convex.velocity import local_velocity
 from kinema.math.spatial import angular, linear
-from kinema.math.vector import MINVAL
+from kinema.mujoco_enums import MINVAL
 
 
 @wp.func

@@ -12,10 +12,10 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.factor import factor_rows, solve_rows
 from kinema.convex.integrate.derivatives import bias_slope, dof_slope
-from kinema.convex.kinematics import FREE
 from kinema.convex.model import Model
 from kinema.math.solve6 import solve6
 from kinema.math.spatial import inertia_mul
+from kinema.mujoco_enums import Joint
 
 
 @wp.func
@@ -142,7 +142,7 @@ def implicitfast(m: Model, d: Data, w: int):
 @wp.func
 def free_body(m: Model, d: Data, w: int, j: int):
     """qacc_step of a free body on its own, gyroscopic terms included."""
-    if m.jnt.type[j] == FREE:
+    if m.jnt.type[j] == Joint.FREE:
         if m.body.alone[m.jnt.bodyid[j]] != 0:
             first = m.jnt.dofadr[j]
             force = wp.spatial_vector()

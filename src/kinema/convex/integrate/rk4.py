@@ -15,8 +15,8 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.integrate.advance import integrate_pos
-from kinema.convex.kinematics import BALL, FREE
 from kinema.convex.model import Model
+from kinema.mujoco_enums import Joint
 
 
 @wp.func
@@ -55,8 +55,8 @@ def correct_rates(m: Model, d: Data, w: int, s: int):
     for j in range(m.size.njnt):
         kind = m.jnt.type[j]
         i = m.jnt.dofadr[j]
-        if kind == FREE or kind == BALL:
-            if kind == FREE:
+        if kind == Joint.FREE or kind == Joint.BALL:
+            if kind == Joint.FREE:
                 for c in range(3):
                     d.rk.rate[w, i + c] = d.state.qvel[w, i + c]
                 i += 3

@@ -31,34 +31,37 @@ from kinema.convex.sensors import (
     zone,
 )
 from kinema.convex.stage import Stage
+from kinema.mujoco_enums import Disable, Equality, Tendon
+from kinema.mujoco_enums import Sensor as S
 
-RANGEFINDER = 7  # mjtSensor
 FAMILIES = {
-    "joint": (joint.joint_sensor, {9, 10, 16, 18, 19}),
-    "tendon": (joint.tendon_sensor, {11, 12, 17}),
-    "actuator": (joint.actuator_sensor, {13, 14, 15}),
-    "frame pose": (frame.frame_pose, {6, 26, 27, 28, 29, 30}),
-    "frame velocity": (frame.frame_velocity, {2, 3, 31, 32}),
-    "frame acceleration": (frame.frame_acceleration, {1, 33, 34}),
-    "interaction": (frame.interaction, {4, 5}),
-    "limit": (limit.limit_sensor, {20, 21, 22, 23, 24, 25}),
-    "subtree": (subtree.subtree_sensor, {35, 36, 37}),
-    "global": (subtree.global_sensor, {43, 44, 45}),
-    "camera": (camera.projection_sensor, {8}),
-    "zone": (zone.inside_sensor, {38}),
-    "contact": (contact.contact_sensor, {42}),
-    "touch": (touch.touch_sensor, {0}),
-    "range": (rangefinder.range_sensor, {RANGEFINDER}),
+    "joint": (joint.joint_sensor, {S.JOINTPOS, S.JOINTVEL, S.JOINTACTFRC, S.BALLQUAT, S.BALLANGVEL}),
+    "tendon": (joint.tendon_sensor, {S.TENDONPOS, S.TENDONVEL, S.TENDONACTFRC}),
+    "actuator": (joint.actuator_sensor, {S.ACTUATORPOS, S.ACTUATORVEL, S.ACTUATORFRC}),
+    "frame pose": (
+        frame.frame_pose,
+        {S.MAGNETOMETER, S.FRAMEPOS, S.FRAMEQUAT, S.FRAMEXAXIS, S.FRAMEYAXIS, S.FRAMEZAXIS},
+    ),
+    "frame velocity": (frame.frame_velocity, {S.VELOCIMETER, S.GYRO, S.FRAMELINVEL, S.FRAMEANGVEL}),
+    "frame acceleration": (frame.frame_acceleration, {S.ACCELEROMETER, S.FRAMELINACC, S.FRAMEANGACC}),
+    "interaction": (frame.interaction, {S.FORCE, S.TORQUE}),
+    "limit": (limit.limit_sensor, {kind for kind in S if "LIMIT" in kind.name}),
+    "subtree": (subtree.subtree_sensor, {S.SUBTREECOM, S.SUBTREELINVEL, S.SUBTREEANGMOM}),
+    "global": (subtree.global_sensor, {S.E_POTENTIAL, S.E_KINETIC, S.CLOCK}),
+    "camera": (camera.projection_sensor, {S.CAMPROJECTION}),
+    "zone": (zone.inside_sensor, {S.INSIDESITE}),
+    "contact": (contact.contact_sensor, {S.CONTACT}),
+    "touch": (touch.touch_sensor, {S.TOUCH}),
+    "range": (rangefinder.range_sensor, {S.RANGEFINDER}),
 }
 """The function of each family, and the values of mjtSensor it serves."""
 
-ELSEWHERE = {46, 47, 48}  # readings of taxels (tactile.py), and those that plugins and users write
-DISABLE_SENSOR = 1 << 13
+ELSEWHERE = {S.TACTILE, S.PLUGIN, S.USER}  # readings of taxels (tactile.py), and those that plugins and users write
 
 
 def sensor_types(m) -> set[int]:
     """The types of sensors a model has; none where sensors are switched off."""
-    return set() if m.opt.disableflags & DISABLE_SENSOR else set(np.asarray(m.sensor_type).tolist())
+    return set() if m.opt.disableflags & Disable.SENSOR else set(np.asarray(m.sensor_type).tolist())
 
 
 def stages(m, extension: Extension = NONE) -> list[Stage]:
@@ -76,7 +79,7 @@ def stages(m, extension: Extension = NONE) -> list[Stage]:
     recipe = []
     if types & {1, 4, 5, 33, 34} or extension.loads:
         recipe.append(Stage(loads.body_acceleration, sweep="down"))
-    if types & {4, 5} or extension.loads:
+    if types & {S.FORCE, S.TORQUE} or extension.loads:
         recipe += load_stages(m)
     readings = [func for func, served in FAMILIES.values() if types & served]
     between = [distance.stage(m)] if types & distance.TYPES else []
@@ -111,7 +114,7 @@ def unread(m) -> list[int]:
     served = set().union(distance.TYPES, ELSEWHERE, *(types for _, types in FAMILIES.values()))
     missing = []
     for i, kind in enumerate(np.asarray(m.sensor_type).tolist()):
-        enclosed = kind == 38 and m.sensor_intprm[i][0]
+        enclosed = kind == S.INSIDESITE and m.sensor_intprm[i][0]
         if kind not in served or enclosed:
             missing.append(i)
     return missing
@@ -120,12 +123,12 @@ def unread(m) -> list[int]:
 def load_stages(m) -> list[Stage]:
     """The forces between bodies."""
     recipe = [Stage(loads.applied_loads, over="nbody")]
-    constrained = not m.opt.disableflags & 1
+    constrained = not m.opt.disableflags & Disable.CONSTRAINT
     if constrained:
         recipe += [Stage(loads.contact_wrench, over="ncon", beside=True), Stage(loads.contact_loads, over="nbody")]
-        if np.any(np.isin(m.eq_type, (0, 1))):
+        if np.any(np.isin(m.eq_type, (Equality.CONNECT, Equality.WELD))):
             recipe.append(Stage(loads.equality_loads))
-    if np.any(np.asarray(m.tendon_type) == 1):
+    if np.any(np.asarray(m.tendon_type) == Tendon.SPATIAL):
         recipe.append(Stage(loads.tendon_loads))
     recipe.append(Stage(loads.joint_loads, sweep="up"))
     return recipe
@@ -138,6 +141,6 @@ def has_history(m) -> bool:
 
 def advance_stages(m) -> list[Stage]:
     """What sensors do when a step ends, before time advances."""
-    if not has_history(m) or m.opt.disableflags & DISABLE_SENSOR:
+    if not has_history(m) or m.opt.disableflags & Disable.SENSOR:
         return []
     return [Stage(reading.remember, over="nsensor")]

@@ -4,14 +4,13 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.convex.sensors.types import CAMPROJECTION
-from kinema.math.vector import MINVAL
+from kinema.mujoco_enums import MINVAL, Sensor
 
 
 @wp.func
 def projection_sensor(m: Model, d: Data, w: int, i: int):
     """Pixel coordinates of a site: x to the right, y downwards, from the upper left corner."""
-    if m.sensor.type[i] == CAMPROJECTION:
+    if m.sensor.type[i] == Sensor.CAMPROJECTION:
         camera = m.sensor.refid[i]
         resolution = m.cam.resolution[camera]
         width = float(resolution[0])

@@ -13,24 +13,22 @@ from kinema.convex.jacobian import point_motion
 from kinema.convex.loads import contact_force
 from kinema.convex.model import Model
 from kinema.convex.sensors.frames import put3
-from kinema.convex.sensors.types import CONTACT, OBJ_BODY, OBJ_GEOM, OBJ_SITE, OBJ_UNKNOWN, OBJ_XBODY
 from kinema.convex.sensors.zone import inside
 from kinema.math.spatial import angular
-from kinema.math.vector import MINVAL
+from kinema.mujoco_enums import MINVAL, ContactData, ContactReduce, Obj, Sensor
 
-FOUND, FORCE, TORQUE, DIST, POS, NORMAL, TANGENT, LINVEL, ANGVEL = (wp.constant(1 << k) for k in range(9))
-MIN_DIST, MAX_FORCE, NET_FORCE = wp.constant(1), wp.constant(2), wp.constant(3)
+FOUND, FORCE, TORQUE, DIST, POS, NORMAL, TANGENT, LINVEL, ANGVEL = (wp.constant(1 << k) for k in ContactData)
 
 
 @wp.func
 def in_set(parentid: wp.array(dtype=int), body: int, geom: int, kind: int, i: int) -> bool:
     """Whether a geom of a body belongs to a set."""
-    result = kind == OBJ_UNKNOWN or kind == OBJ_SITE
-    if kind == OBJ_GEOM:
+    result = kind == Obj.UNKNOWN or kind == Obj.SITE
+    if kind == Obj.GEOM:
         result = geom == i
-    elif kind == OBJ_BODY:
+    elif kind == Obj.BODY:
         result = body == i
-    elif kind == OBJ_XBODY:
+    elif kind == Obj.XBODY:
         b = int(body)
         while b > i:
             b = parentid[b]
@@ -46,12 +44,12 @@ def contact_match(m: Model, d: Data, w: int, i: int, c: int) -> int:
     obj = m.sensor.objid[i]
     ref = m.sensor.refid[i]
     match = int(1)
-    if kind1 == OBJ_SITE:
+    if kind1 == Obj.SITE:
         if not inside(
             d.pose.site_xpos[w, obj], d.pose.site_xmat[w, obj], m.site.size[w, obj], m.site.type[obj], d.con.pos[w, c]
         ):
             match = 0
-    if match != 0 and (kind1 != OBJ_UNKNOWN or kind2 != OBJ_UNKNOWN):
+    if match != 0 and (kind1 != Obj.UNKNOWN or kind2 != Obj.UNKNOWN):
         geoms = d.con.geom[w, c]
         body1 = m.geom.bodyid[geoms[0]]
         body2 = m.geom.bodyid[geoms[1]]
@@ -59,10 +57,10 @@ def contact_match(m: Model, d: Data, w: int, i: int, c: int) -> int:
         crossed1 = in_set(m.body.parentid, body2, geoms[1], kind1, obj)
         crossed2 = in_set(m.body.parentid, body1, geoms[0], kind2, ref)
         straight2 = in_set(m.body.parentid, body2, geoms[1], kind2, ref)
-        if kind1 != OBJ_UNKNOWN and kind2 != OBJ_UNKNOWN:
+        if kind1 != Obj.UNKNOWN and kind2 != Obj.UNKNOWN:
             if not (straight1 and straight2):
                 match = wp.where(crossed1 and crossed2, -1, 0)
-        elif kind1 != OBJ_UNKNOWN:
+        elif kind1 != Obj.UNKNOWN:
             if not straight1:
                 match = wp.where(crossed1, -1, 0)
         elif not straight2:
@@ -83,7 +81,7 @@ def slot_size(spec: int) -> int:
 @wp.func
 def contact_sensor(m: Model, d: Data, w: int, i: int):
     """Fill the slots of a contact sensor."""
-    if m.sensor.type[i] == CONTACT:
+    if m.sensor.type[i] == Sensor.CONTACT:
         spec = m.sensor.intprm[i][0]
         reduce = m.sensor.intprm[i][1]
         size = slot_size(spec)
@@ -110,17 +108,17 @@ def contact_sensor(m: Model, d: Data, w: int, i: int):
                 if match != 0:
                     criterion = float(0.0)
                     local = wp.spatial_vector()
-                    if reduce == MAX_FORCE or reduce == NET_FORCE:
+                    if reduce == ContactReduce.MAXFORCE or reduce == ContactReduce.NETFORCE:
                         local = contact_force(
                             d.efc.force, w, d.crow.address[w, c], d.con.dim[w, c], m.opt.cone, d.con.friction[w, c],
                             d.con.adhesion[w, c],
                         )  # fmt: skip
                         criterion = -(local[0] * local[0] + local[1] * local[1] + local[2] * local[2])
-                    elif reduce == MIN_DIST:
+                    elif reduce == ContactReduce.MINDIST:
                         criterion = d.con.dist[w, c]
                     if turn == 0:
                         count += 1
-                        if reduce == NET_FORCE:
+                        if reduce == ContactReduce.NETFORCE:
                             to_global = float(match) * wp.transpose(d.con.frame[w, c])
                             f = to_global * wp.vec3(local[0], local[1], local[2])
                             pos = d.con.pos[w, c]
@@ -129,7 +127,7 @@ def contact_sensor(m: Model, d: Data, w: int, i: int):
                             torque += to_global * wp.vec3(local[3], local[4], local[5]) + wp.cross(pos, f)
                             centre += weight * pos
                             total += weight
-                    elif reduce != NET_FORCE:
+                    elif reduce != ContactReduce.NETFORCE:
                         unwritten = criterion > last or (criterion == last and c > last_id)
                         if unwritten and criterion < lowest:
                             lowest = criterion
@@ -137,7 +135,7 @@ def contact_sensor(m: Model, d: Data, w: int, i: int):
                             best_match = match
             if turn == 0:
                 slots = wp.min(count, dim / size)
-                if reduce == NET_FORCE:
+                if reduce == ContactReduce.NETFORCE:
                     slots = wp.min(count, 1)
                     centre = centre / wp.max(total, MINVAL)
                     torque -= wp.cross(centre, force)

@@ -15,11 +15,10 @@ from kinema.collide.table import PAIR_FUNCTION, function_mask
 from kinema.convex.data import Data
 from kinema.convex.model import Model, Probes
 from kinema.convex.sensors.frames import put3
-from kinema.convex.sensors.types import GEOMDIST, GEOMFROMTO, GEOMNORMAL
 from kinema.convex.stage import Stage
+from kinema.mujoco_enums import Obj, Sensor
 
-TYPES = {39, 40, 41}
-OBJ_BODY = 1  # mjtObj
+TYPES = {Sensor.GEOMDIST, Sensor.GEOMNORMAL, Sensor.GEOMFROMTO}
 SLOTS = 64  # contacts a pair function may write
 
 
@@ -32,7 +31,7 @@ def distance_stage(mask: int, epa: int) -> Stage:
     def distance_sensors(m: Model, d: Data, w: int):
         for i in range(m.size.nsensor):
             kind = m.sensor.type[i]
-            if kind == GEOMDIST or kind == GEOMNORMAL or kind == GEOMFROMTO:
+            if kind == Sensor.GEOMDIST or kind == Sensor.GEOMNORMAL or kind == Sensor.GEOMFROMTO:
                 cutoff = m.sensor.cutoff[w, i]
                 dist = float(cutoff)
                 start = wp.vec3(0.0)
@@ -48,9 +47,9 @@ def distance_stage(mask: int, epa: int) -> Stage:
                         start = a
                         stop = b
                 adr = m.sensor.adr[i]
-                if kind == GEOMDIST:
+                if kind == Sensor.GEOMDIST:
                     d.sensor.sensordata[w, adr] = dist
-                elif kind == GEOMNORMAL:
+                elif kind == Sensor.GEOMNORMAL:
                     along = stop - start
                     if wp.dot(along, along) > 0.0:
                         along = wp.normalize(along)
@@ -64,7 +63,7 @@ def distance_stage(mask: int, epa: int) -> Stage:
 
 def _geoms(m, objtype: int, obj: int) -> range:
     """The geoms a sensor measures from or to."""
-    if objtype == OBJ_BODY:
+    if objtype == Obj.BODY:
         return range(int(m.body_geomadr[obj]), int(m.body_geomadr[obj] + m.body_geomnum[obj]))
     return range(obj, obj + 1)
 

@@ -16,29 +16,10 @@ from kinema.convex.data import Data
 from kinema.convex.jacobian import point_motion
 from kinema.convex.model import Model
 from kinema.convex.sensors.frames import object_body, object_position, object_rotation, put3
-from kinema.convex.sensors.types import (
-    ACCELEROMETER,
-    FORCE,
-    FRAMEANGACC,
-    FRAMEANGVEL,
-    FRAMELINACC,
-    FRAMELINVEL,
-    FRAMEPOS,
-    FRAMEQUAT,
-    FRAMEXAXIS,
-    FRAMEZAXIS,
-    GYRO,
-    MAGNETOMETER,
-    OBJ_BODY,
-    OBJ_CAMERA,
-    OBJ_GEOM,
-    OBJ_SITE,
-    TORQUE,
-    VELOCIMETER,
-)
 from kinema.math.quaternion import conjugate, mul_quat
 from kinema.math.spatial import angular, linear
 from kinema.math.vector import column
+from kinema.mujoco_enums import Obj, Sensor
 
 
 @wp.func
@@ -48,9 +29,9 @@ def frame_pose(m: Model, d: Data, w: int, i: int):
     adr = m.sensor.adr[i]
     obj = m.sensor.objid[i]
     ref = m.sensor.refid[i]
-    if kind == MAGNETOMETER:
+    if kind == Sensor.MAGNETOMETER:
         put3(d.sensor.sensordata, w, adr, wp.transpose(d.pose.site_xmat[w, obj]) * m.opt.magnetic[w])
-    elif kind == FRAMEQUAT:
+    elif kind == Sensor.FRAMEQUAT:
         quat = wp.vec4(1.0, 0.0, 0.0, 0.0)  # of the reference inverted, then of the object
         for side in range(2):
             index = ref
@@ -61,13 +42,13 @@ def frame_pose(m: Model, d: Data, w: int, i: int):
             if index >= 0:
                 own = wp.vec4(1.0, 0.0, 0.0, 0.0)
                 body = object_body(m.geom.bodyid, m.site.bodyid, m.cam.bodyid, objtype, index)
-                if objtype == OBJ_SITE:
+                if objtype == Obj.SITE:
                     own = m.site.quat[w, index]
-                elif objtype == OBJ_BODY:
+                elif objtype == Obj.BODY:
                     own = m.body.iquat[w, index]
-                elif objtype == OBJ_GEOM:
+                elif objtype == Obj.GEOM:
                     own = m.geom.quat[w, index]
-                elif objtype == OBJ_CAMERA:
+                elif objtype == Obj.CAMERA:
                     own = m.cam.quat[w, index]
                 turned = mul_quat(d.pose.xquat[w, body], own)
                 if side == 0:
@@ -76,14 +57,14 @@ def frame_pose(m: Model, d: Data, w: int, i: int):
                     quat = mul_quat(quat, turned)
         for k in range(4):
             d.sensor.sensordata[w, adr + k] = quat[k]
-    elif kind == FRAMEPOS or (kind >= FRAMEXAXIS and kind <= FRAMEZAXIS):
+    elif kind == Sensor.FRAMEPOS or (kind >= Sensor.FRAMEXAXIS and kind <= Sensor.FRAMEZAXIS):
         reading = wp.vec3(0.0)
-        if kind == FRAMEPOS:
+        if kind == Sensor.FRAMEPOS:
             reading = object_position(d.pose, w, m.sensor.objtype[i], obj)
             if ref >= 0:
                 reading -= object_position(d.pose, w, m.sensor.reftype[i], ref)
         else:
-            reading = column(object_rotation(d.pose, w, m.sensor.objtype[i], obj), kind - FRAMEXAXIS)
+            reading = column(object_rotation(d.pose, w, m.sensor.objtype[i], obj), kind - Sensor.FRAMEXAXIS)
         if ref >= 0:
             reading = wp.transpose(object_rotation(d.pose, w, m.sensor.reftype[i], ref)) * reading
         put3(d.sensor.sensordata, w, adr, reading)
@@ -93,8 +74,8 @@ def frame_pose(m: Model, d: Data, w: int, i: int):
 def frame_velocity(m: Model, d: Data, w: int, i: int):
     """Sensors of velocity and spin."""
     kind = m.sensor.type[i]
-    own_frame = kind == VELOCIMETER or kind == GYRO
-    if own_frame or kind == FRAMELINVEL or kind == FRAMEANGVEL:
+    own_frame = kind == Sensor.VELOCIMETER or kind == Sensor.GYRO
+    if own_frame or kind == Sensor.FRAMELINVEL or kind == Sensor.FRAMEANGVEL:
         obj = m.sensor.objid[i]
         objtype = m.sensor.objtype[i]
         ref = m.sensor.refid[i]
@@ -103,7 +84,7 @@ def frame_velocity(m: Model, d: Data, w: int, i: int):
         pos = object_position(d.pose, w, objtype, obj)
         cvel = d.vel.cvel[w, body]
         reading = angular(cvel)
-        of_position = kind == VELOCIMETER or kind == FRAMELINVEL
+        of_position = kind == Sensor.VELOCIMETER or kind == Sensor.FRAMELINVEL
         if of_position:
             reading = point_motion(cvel, pos - d.inertia.subtree_com[w, m.body.rootid[body]])
         if own_frame:
@@ -123,7 +104,7 @@ def frame_velocity(m: Model, d: Data, w: int, i: int):
 def frame_acceleration(m: Model, d: Data, w: int, i: int):
     """Sensors of acceleration; bodies' accelerations must be there (loads.body_acceleration)."""
     kind = m.sensor.type[i]
-    if kind == ACCELEROMETER or kind == FRAMELINACC or kind == FRAMEANGACC:
+    if kind == Sensor.ACCELEROMETER or kind == Sensor.FRAMELINACC or kind == Sensor.FRAMEANGACC:
         obj = m.sensor.objid[i]
         objtype = m.sensor.objtype[i]
         body = object_body(m.geom.bodyid, m.site.bodyid, m.cam.bodyid, objtype, obj)
@@ -131,9 +112,9 @@ def frame_acceleration(m: Model, d: Data, w: int, i: int):
         cvel = d.vel.cvel[w, body]
         cacc = d.vel.cacc[w, body]
         reading = angular(cacc)
-        if kind != FRAMEANGACC:
+        if kind != Sensor.FRAMEANGACC:
             reading = point_motion(cacc, offset) + wp.cross(angular(cvel), point_motion(cvel, offset))
-        if kind == ACCELEROMETER:
+        if kind == Sensor.ACCELEROMETER:
             reading = wp.transpose(d.pose.site_xmat[w, obj]) * reading
         put3(d.sensor.sensordata, w, m.sensor.adr[i], reading)
 
@@ -142,12 +123,12 @@ def frame_acceleration(m: Model, d: Data, w: int, i: int):
 def interaction(m: Model, d: Data, w: int, i: int):
     """Force and torque between a site's body and its parent; the loads must be there (loads.joint_loads)."""
     kind = m.sensor.type[i]
-    if kind == FORCE or kind == TORQUE:
+    if kind == Sensor.FORCE or kind == Sensor.TORQUE:
         site = m.sensor.objid[i]
         body = m.site.bodyid[site]
         load = d.vel.cfrc_int[w, body]
         reading = linear(load)
-        if kind == TORQUE:
+        if kind == Sensor.TORQUE:
             offset = d.pose.site_xpos[w, site] - d.inertia.subtree_com[w, m.body.rootid[body]]
             reading = angular(load) - wp.cross(offset, linear(load))
         put3(d.sensor.sensordata, w, m.sensor.adr[i], wp.transpose(d.pose.site_xmat[w, site]) * reading)

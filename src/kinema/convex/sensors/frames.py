@@ -3,20 +3,20 @@
 import warp as wp
 
 from kinema.convex.data import Poses
-from kinema.convex.sensors.types import OBJ_BODY, OBJ_CAMERA, OBJ_GEOM, OBJ_SITE
+from kinema.mujoco_enums import Obj
 
 
 @wp.func
 def object_position(pose: Poses, w: int, kind: int, i: int) -> wp.vec3:
     """Position of an object."""
     pos = wp.vec3(0.0)
-    if kind == OBJ_SITE:
+    if kind == Obj.SITE:
         pos = pose.site_xpos[w, i]
-    elif kind == OBJ_BODY:
+    elif kind == Obj.BODY:
         pos = pose.xipos[w, i]
-    elif kind == OBJ_GEOM:
+    elif kind == Obj.GEOM:
         pos = pose.geom_xpos[w, i]
-    elif kind == OBJ_CAMERA:
+    elif kind == Obj.CAMERA:
         pos = pose.cam_xpos[w, i]
     else:
         pos = pose.xpos[w, i]
@@ -27,13 +27,13 @@ def object_position(pose: Poses, w: int, kind: int, i: int) -> wp.vec3:
 def object_rotation(pose: Poses, w: int, kind: int, i: int) -> wp.mat33:
     """Orientation of an object."""
     mat = wp.mat33()
-    if kind == OBJ_SITE:
+    if kind == Obj.SITE:
         mat = pose.site_xmat[w, i]
-    elif kind == OBJ_BODY:
+    elif kind == Obj.BODY:
         mat = pose.ximat[w, i]
-    elif kind == OBJ_GEOM:
+    elif kind == Obj.GEOM:
         mat = pose.geom_xmat[w, i]
-    elif kind == OBJ_CAMERA:
+    elif kind == Obj.CAMERA:
         mat = pose.cam_xmat[w, i]
     else:
         mat = pose.xmat[w, i]
@@ -50,11 +50,11 @@ def object_body(
 ) -> int:
     """The body an object belongs to."""
     body = i
-    if kind == OBJ_SITE:
+    if kind == Obj.SITE:
         body = site_bodyid[i]
-    elif kind == OBJ_GEOM:
+    elif kind == Obj.GEOM:
         body = geom_bodyid[i]
-    elif kind == OBJ_CAMERA:
+    elif kind == Obj.CAMERA:
         body = cam_bodyid[i]
     return body
 

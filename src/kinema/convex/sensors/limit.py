@@ -6,22 +6,21 @@ counts.
 
 import warp as wp
 
-from kinema.convex.constraint.row import LIMIT_JOINT, LIMIT_TENDON
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.convex.sensors.types import JOINTLIMITPOS, TENDONLIMITFRC, TENDONLIMITPOS
+from kinema.mujoco_enums import Constraint, Sensor
 
 
 @wp.func
 def limit_sensor(m: Model, d: Data, w: int, i: int):
     """Position, velocity and force of limits."""
     kind = m.sensor.type[i]
-    if kind >= JOINTLIMITPOS and kind <= TENDONLIMITFRC:
-        row_type = LIMIT_JOINT
-        what = kind - JOINTLIMITPOS
-        if kind >= TENDONLIMITPOS:
-            row_type = LIMIT_TENDON
-            what = kind - TENDONLIMITPOS
+    if kind >= Sensor.JOINTLIMITPOS and kind <= Sensor.TENDONLIMITFRC:
+        row_type = Constraint.LIMIT_JOINT
+        what = kind - Sensor.JOINTLIMITPOS
+        if kind >= Sensor.TENDONLIMITPOS:
+            row_type = Constraint.LIMIT_TENDON
+            what = kind - Sensor.TENDONLIMITPOS
         first = d.efc.ne[w] + d.efc.nf[w]
         reading = float(0.0)
         found = bool(False)

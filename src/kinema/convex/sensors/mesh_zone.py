@@ -15,8 +15,7 @@ from kinema.convex.model import Model
 from kinema.convex.sensors.zone import watched_point
 from kinema.convex.stage import Stage
 from kinema.convex.status import BAD_STATE
-
-INSIDESITE, MESH = 38, 7  # mjtSensor, mjtGeom
+from kinema.mujoco_enums import Geom, Sensor
 
 
 @wp.kernel(enable_backward=False)
@@ -41,8 +40,8 @@ def inside_hulls(
 def mesh_zones(m) -> np.ndarray:
     """The sensors whose site is a mesh, and which ask for the object's frame only."""
     kind, site = np.asarray(m.sensor_type), np.asarray(m.sensor_refid)
-    candidates = np.flatnonzero((kind == INSIDESITE) & (np.asarray(m.sensor_intprm)[:, 0] == 0))
-    return candidates[np.asarray(m.site_type)[site[candidates]] == MESH]
+    candidates = np.flatnonzero((kind == Sensor.INSIDESITE) & (np.asarray(m.sensor_intprm)[:, 0] == 0))
+    return candidates[np.asarray(m.site_type)[site[candidates]] == Geom.MESH]
 
 
 def half_spaces(m, mesh: int) -> np.ndarray:

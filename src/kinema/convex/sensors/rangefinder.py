@@ -11,11 +11,10 @@ from kinema.collide.ray import RayFilter, ray_world
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.sensors.frames import put3
-from kinema.convex.sensors.types import OBJ_SITE, RANGEFINDER
 from kinema.math.vector import column, normalize
+from kinema.mujoco_enums import Obj, Projection, RayData, Sensor
 
-DIST, DIR, ORIGIN, POINT, NORMAL, DEPTH = (wp.constant(1 << k) for k in range(6))  # mjtRayDataField
-PERSPECTIVE = wp.constant(0)  # mjtProjection
+DIST, DIR, ORIGIN, POINT, NORMAL, DEPTH = (wp.constant(1 << k) for k in RayData)
 ALL_GROUPS = wp.constant(63)
 
 
@@ -28,7 +27,7 @@ def pixel_ray(
     height = float(resolution[1])
     c = wp.vec2(0.5 * width, 0.5 * height)
     f = c
-    if projection == PERSPECTIVE:
+    if projection == Projection.PERSPECTIVE:
         if size[0] != 0.0 and size[1] != 0.0:
             f = wp.vec2(intrinsic[0] / size[0] * width, intrinsic[1] / size[1] * height)
             c = wp.vec2(intrinsic[2] / size[0] * width, intrinsic[3] / size[1] * height)
@@ -39,7 +38,7 @@ def pixel_ray(
     y = -(float(pixel / resolution[0]) + 0.5 - c[1]) / f[1]
     origin = wp.vec3(0.0)
     direction = wp.vec3(0.0, 0.0, -1.0)
-    if projection == PERSPECTIVE:
+    if projection == Projection.PERSPECTIVE:
         direction = normalize(wp.vec3(x, y, -1.0))
     else:
         origin = wp.vec3(0.5 * fovy * x, 0.5 * fovy * y, 0.0)
@@ -49,10 +48,10 @@ def pixel_ray(
 @wp.func
 def range_sensor(m: Model, d: Data, w: int, i: int):
     """Cast the rays of a rangefinder."""
-    if m.sensor.type[i] == RANGEFINDER:
+    if m.sensor.type[i] == Sensor.RANGEFINDER:
         spec = m.sensor.intprm[i][0]
         obj = m.sensor.objid[i]
-        on_site = m.sensor.objtype[i] == OBJ_SITE
+        on_site = m.sensor.objtype[i] == Obj.SITE
         seen = RayFilter()
         seen.groups = ALL_GROUPS
         seen.with_static = 1

@@ -10,7 +10,7 @@ import warp as wp
 from kinema.convex import history
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.convex.sensors.types import CONTACT, GEOMFROMTO, POSITIVE, REAL
+from kinema.mujoco_enums import DataType, Sensor
 
 
 @wp.func
@@ -18,13 +18,13 @@ def cut_off(m: Model, d: Data, w: int, i: int):
     """Clamp the readings of a sensor that has a cutoff."""
     cutoff = m.sensor.cutoff[w, i]
     kind = m.sensor.type[i]
-    if cutoff > 0.0 and kind != CONTACT and kind != GEOMFROMTO:
+    if cutoff > 0.0 and kind != Sensor.CONTACT and kind != Sensor.GEOMFROMTO:
         datatype = m.sensor.datatype[i]
         adr = m.sensor.adr[i]
         for k in range(adr, adr + m.sensor.dim[i]):
-            if datatype == REAL:
+            if datatype == DataType.REAL:
                 d.sensor.sensordata[w, k] = wp.clamp(d.sensor.sensordata[w, k], -cutoff, cutoff)
-            elif datatype == POSITIVE:
+            elif datatype == DataType.POSITIVE:
                 d.sensor.sensordata[w, k] = wp.min(d.sensor.sensordata[w, k], cutoff)
 
 

@@ -5,7 +5,7 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.sensors.frames import put3
-from kinema.convex.sensors.types import CLOCK, E_KINETIC, E_POTENTIAL, SUBTREEANGMOM, SUBTREECOM, SUBTREELINVEL
+from kinema.mujoco_enums import Sensor
 
 
 @wp.func
@@ -14,11 +14,11 @@ def subtree_sensor(m: Model, d: Data, w: int, i: int):
     kind = m.sensor.type[i]
     adr = m.sensor.adr[i]
     body = m.sensor.objid[i]
-    if kind == SUBTREECOM:
+    if kind == Sensor.SUBTREECOM:
         put3(d.sensor.sensordata, w, adr, d.inertia.subtree_com[w, body])
-    elif kind == SUBTREELINVEL:
+    elif kind == Sensor.SUBTREELINVEL:
         put3(d.sensor.sensordata, w, adr, d.vel.subtree_linvel[w, body])
-    elif kind == SUBTREEANGMOM:
+    elif kind == Sensor.SUBTREEANGMOM:
         put3(d.sensor.sensordata, w, adr, d.vel.subtree_angmom[w, body])
 
 
@@ -27,9 +27,9 @@ def global_sensor(m: Model, d: Data, w: int, i: int):
     """Clock and energies; the energies must be there where they are read."""
     kind = m.sensor.type[i]
     adr = m.sensor.adr[i]
-    if kind == CLOCK:
+    if kind == Sensor.CLOCK:
         d.sensor.sensordata[w, adr] = float(d.state.time[w])
-    elif kind == E_POTENTIAL:
+    elif kind == Sensor.E_POTENTIAL:
         d.sensor.sensordata[w, adr] = d.frc.energy[w, 0]
-    elif kind == E_KINETIC:
+    elif kind == Sensor.E_KINETIC:
         d.sensor.sensordata[w, adr] = d.frc.energy[w, 1]

@@ -15,16 +15,14 @@ import numpy as np
 import warp as wp
 
 from kinema.collide.precision import real, vec3r
-from kinema.collide.sdf import SDF, Fields, primitive_distance
+from kinema.collide.sdf import Fields, primitive_distance
 from kinema.convex.access import access
 from kinema.convex.data import Data
 from kinema.convex.jacobian import point_motion
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
 from kinema.convex.status import BAD_STATE
-
-TACTILE = 46  # mjtSensor
-HFIELD, MESH = wp.constant(1), wp.constant(7)  # mjtGeom
+from kinema.mujoco_enums import Geom, Sensor
 
 
 @wp.struct
@@ -81,10 +79,10 @@ def read_taxels(distance: wp.Function) -> wp.Kernel:
         slide2 = float(0.0)
         for g in range(m.size.ngeom):
             kind = m.geom.type[g]
-            if taxels.touched[w, s, g] != 0 and kind != MESH and kind != HFIELD:
+            if taxels.touched[w, s, g] != 0 and kind != Geom.MESH and kind != Geom.HFIELD:
                 x = vec3r(wp.transpose(d.pose.geom_xmat[w, g]) * (at - d.pose.geom_xpos[w, g]))
                 dist = real(0.0)
-                if kind == SDF:
+                if kind == Geom.SDF:
                     geoms = m.collision.geoms
                     dist = distance(geoms.field_kind[g], x, geoms.field_parameters[w, g])
                 else:
@@ -109,7 +107,7 @@ def read_taxels(distance: wp.Function) -> wp.Kernel:
 
 def taxels_of(m, nworld: int) -> Taxels:
     """The taxels of a model, on the current device."""
-    sensors = np.flatnonzero(np.asarray(m.sensor_type) == TACTILE)
+    sensors = np.flatnonzero(np.asarray(m.sensor_type) == Sensor.TACTILE)
     columns: dict[str, list] = {name: [] for name in ("owner", "index", "pos", "tangent1", "tangent2")}
     count, framed = [], []
     for s, sensor in enumerate(sensors):

@@ -10,8 +10,7 @@ from kinema.collide.ray import ray_box, ray_capsule, ray_cylinder, ray_ellipsoid
 from kinema.convex.data import Data
 from kinema.convex.loads import contact_force
 from kinema.convex.model import Model
-from kinema.convex.sensors.types import TOUCH
-from kinema.convex.sensors.zone import BOX, CAPSULE, CYLINDER, ELLIPSOID, SPHERE
+from kinema.mujoco_enums import Geom, Sensor
 
 
 @wp.func
@@ -21,15 +20,15 @@ def ray_meets(pos: wp.vec3, mat: wp.mat33, size: wp.vec3, kind: int, point: wp.v
     v = wp.transpose(mat) * along
     t = float(-1.0)
     normal = wp.vec3()
-    if kind == SPHERE:
+    if kind == Geom.SPHERE:
         t, normal = ray_ellipsoid(p, v, wp.vec3(size[0]))
-    elif kind == CAPSULE:
+    elif kind == Geom.CAPSULE:
         t, normal = ray_capsule(p, v, size)
-    elif kind == ELLIPSOID:
+    elif kind == Geom.ELLIPSOID:
         t, normal = ray_ellipsoid(p, v, size)
-    elif kind == CYLINDER:
+    elif kind == Geom.CYLINDER:
         t, normal = ray_cylinder(p, v, size)
-    elif kind == BOX:
+    elif kind == Geom.BOX:
         t, normal = ray_box(p, v, size)
     return t >= 0.0
 
@@ -37,7 +36,7 @@ def ray_meets(pos: wp.vec3, mat: wp.mat33, size: wp.vec3, kind: int, point: wp.v
 @wp.func
 def touch_sensor(m: Model, d: Data, w: int, i: int):
     """Sum the normal forces in the zone."""
-    if m.sensor.type[i] == TOUCH:
+    if m.sensor.type[i] == Sensor.TOUCH:
         site = m.sensor.objid[i]
         body = m.site.bodyid[site]
         reading = float(0.0)

@@ -5,10 +5,7 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.sensors.frames import object_position
-from kinema.convex.sensors.types import INSIDESITE, OBJ_BODY
-from kinema.math.vector import MINVAL
-
-PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX = (wp.constant(k) for k in (0, 2, 3, 4, 5, 6))  # mjtGeom
+from kinema.mujoco_enums import MINVAL, Geom, Obj, Sensor
 
 
 @wp.func
@@ -17,19 +14,19 @@ def inside(pos: wp.vec3, mat: wp.mat33, size: wp.vec3, kind: int, point: wp.vec3
     p = wp.transpose(mat) * (point - pos)
     across = p[0] * p[0] + p[1] * p[1]
     result = bool(False)
-    if kind == SPHERE:
+    if kind == Geom.SPHERE:
         result = wp.dot(p, p) < size[0] * size[0]
-    elif kind == CAPSULE:
+    elif kind == Geom.CAPSULE:
         beyond = p[2] - wp.clamp(p[2], -size[1], size[1])
         result = across + beyond * beyond < size[0] * size[0]
-    elif kind == ELLIPSOID:
+    elif kind == Geom.ELLIPSOID:
         q = wp.cw_div(p, size)
         result = wp.dot(q, q) < 1.0
-    elif kind == CYLINDER:
+    elif kind == Geom.CYLINDER:
         result = wp.abs(p[2]) < size[1] and across < size[0] * size[0]
-    elif kind == BOX:
+    elif kind == Geom.BOX:
         result = wp.abs(p[0]) < size[0] and wp.abs(p[1]) < size[1] and wp.abs(p[2]) < size[2]
-    elif kind == PLANE:
+    elif kind == Geom.PLANE:
         result = p[2] < 0.0
     return result
 
@@ -40,7 +37,7 @@ def watched_point(m: Model, d: Data, w: int, i: int) -> wp.vec3:
     objtype = m.sensor.objtype[i]
     obj = m.sensor.objid[i]
     point = object_position(d.pose, w, objtype, obj)
-    if objtype == OBJ_BODY and obj > 0:
+    if objtype == Obj.BODY and obj > 0:
         if m.body.mass[w, obj] < MINVAL and m.body.subtreemass[w, obj] >= MINVAL:
             point = d.inertia.subtree_com[w, obj]
     return point
@@ -49,7 +46,7 @@ def watched_point(m: Model, d: Data, w: int, i: int) -> wp.vec3:
 @wp.func
 def inside_sensor(m: Model, d: Data, w: int, i: int):
     """1 while an object's frame is inside a site."""
-    if m.sensor.type[i] == INSIDESITE:
+    if m.sensor.type[i] == Sensor.INSIDESITE:
         site = m.sensor.refid[i]
         found = inside(
             d.pose.site_xpos[w, site], d.pose.site_xmat[w, site], m.site.size[w, site], m.site.type[site],

@@ -88,15 +88,15 @@ auto pack_curvature = [&]() {
         const bool my_head = is_head(mine);
         for (int k = 0; k < 32 && first + k < nefc; ++k) {
             const int zone = __shfl_sync(everyone, my_state, k);
-            const bool cone_head = zone == CONE && __shfl_sync(everyone, (int)my_head, k);
-            if (zone != QUADRATIC && !cone_head) continue;
+            const bool cone_head = zone == ConstraintState::CONE && __shfl_sync(everyone, (int)my_head, k);
+            if (zone != ConstraintState::QUADRATIC && !cone_head) continue;
             int t = __shfl_sync(everyone, one, k), u = __shfl_sync(everyone, two, k);
             if (u >= 0 && u < t) { const int swap = t; t = u; u = swap; }
             const int n = num_of(t), count = n + (u < 0 ? 0 : num_of(u < 0 ? t : u));
             const int from = adr_of(t), beyond = adr_of(u < 0 ? t : u);
             const int column = lane < n ? from + lane : beyond + lane - n;
             float left[6], right[6];
-            if (zone == QUADRATIC) {
+            if (zone == ConstraintState::QUADRATIC) {
                 left[0] = lane < count ? J[(size_t)(first + k) * nv + column] : 0.0f;
                 right[0] = __shfl_sync(everyone, my_D, k) * left[0];
                 add_products(t, u, left, right, 1);

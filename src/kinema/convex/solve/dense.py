@@ -12,13 +12,13 @@ from functools import cache
 import warp as wp
 
 from kinema.convex.data import Data
-from kinema.convex.integrate.euler import DISABLE_EULERDAMP
 from kinema.convex.model import Model
-from kinema.convex.passive import DISABLE_DAMPER, damping_slope, joint_damping
+from kinema.convex.passive import damping_slope, joint_damping
 from kinema.convex.solve.native import source
 from kinema.convex.solve.primal import SMALL, WARPS
 from kinema.convex.stage import Stage
 from kinema.math.touches import touches
+from kinema.mujoco_enums import Disable
 
 
 def fits(nv: int) -> bool:
@@ -57,7 +57,7 @@ def _smooth(columns: int) -> wp.Function:
 def euler_terms(m: Model, d: Data, w: int, i: int):
     """h B and the force, of one dof."""
     slope = float(0.0)
-    if (m.opt.disableflags & (DISABLE_EULERDAMP | DISABLE_DAMPER)) == 0:
+    if (m.opt.disableflags & (Disable.EULERDAMP | Disable.DAMPER)) == 0:
         b = joint_damping(m, w, i)
         slope = m.opt.timestep[w] * damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
     d.inertia.qHDiagInv[w, i] = slope

@@ -35,11 +35,11 @@ const int WIDE = 6;  // rows of the largest block
 
 // first row of the block that row k is part of: its elliptic contact, its pair of opposite pyramid edges, or itself
 auto first_of = [&](int k) -> int {
-    if (type[k] != ELLIPTIC && type[k] != PYRAMIDAL) return k;
+    if (type[k] != Constraint::CONTACT_ELLIPTIC && type[k] != Constraint::CONTACT_PYRAMIDAL) return k;
     const int start = *(int*)&KN_AT(d.crow.address, id[k]);
-    return type[k] == ELLIPTIC ? start : k - ((k - start) & 1);
+    return type[k] == Constraint::CONTACT_ELLIPTIC ? start : k - ((k - start) & 1);
 };
-auto size_of = [&](int k) -> int { return type[k] == ELLIPTIC ? dim_of(id[k]) : type[k] == PYRAMIDAL ? 2 : 1; };
+auto size_of = [&](int k) -> int { return type[k] == Constraint::CONTACT_ELLIPTIC ? dim_of(id[k]) : type[k] == Constraint::CONTACT_PYRAMIDAL ? 2 : 1; };
 
 // J_i y for n rows of one contact, by all lanes
 auto rows_times = [&](int i, int n, double out[6]) {
@@ -181,7 +181,7 @@ float* ahead = KN_ROW(float, d.dual.ahead);
 int* order = KN_ROW(int, d.dual.order);
 
 // start: the forces that go with the last acceleration, or none if that costs less
-if ((m.opt.disableflags & 512) == 0) {
+if ((m.opt.disableflags & Disable::WARMSTART) == 0) {
     const float* aref = KN_ROW(float, d.efc.aref);
     const float* D = KN_ROW(float, d.efc.D);
     KN_EACH(k, nefc) {
@@ -198,7 +198,7 @@ if ((m.opt.disableflags & 512) == 0) {
             force[i] = f;
         } else if (i < nef) {
             force[i] = (float)clip(f, loss[i]);
-        } else if (type[i] != ELLIPTIC) {
+        } else if (type[i] != Constraint::CONTACT_ELLIPTIC) {
             force[i] = r < 0.0f ? f : 0.0f;
         } else if (first_of(i) == i) {
             const int c = id[i], dim = dim_of(c);
@@ -234,7 +234,7 @@ if ((m.opt.disableflags & 512) == 0) {
 KN_SYNC();
 
 int nblock = 0;
-for (int k = 0; k < nefc; k += type[k] == ELLIPTIC ? dim_of(id[k]) : 1) {
+for (int k = 0; k < nefc; k += type[k] == Constraint::CONTACT_ELLIPTIC ? dim_of(id[k]) : 1) {
     if (lane == 0) order[nblock] = k;
     ++nblock;
 }
@@ -265,7 +265,7 @@ while (iter < m.opt.iterations) {
         KN_EACH(k, nefc) {
             if (k < ne) continue;
             if (k < nef) force[k] = (float)clip(force[k], loss[k]);
-            else if (type[k] != ELLIPTIC) force[k] = force[k] < 0.0f ? 0.0f : force[k];
+            else if (type[k] != Constraint::CONTACT_ELLIPTIC) force[k] = force[k] < 0.0f ? 0.0f : force[k];
             else if (first_of(k) == k) {
                 const int dim = dim_of(id[k]);
                 const float* fri = friction_of(id[k]);
@@ -287,7 +287,7 @@ while (iter < m.opt.iterations) {
         }
     KN_SYNC();
     for (int at = 0; at < nblock; ++at) {
-        const int i = order[at], dim = type[i] == ELLIPTIC ? dim_of(id[i]) : 1;
+        const int i = order[at], dim = type[i] == Constraint::CONTACT_ELLIPTIC ? dim_of(id[i]) : 1;
         double A[36], res[6], old[6], now[6], delta[6];
         rows_times(i, dim, res);
         for (int j = 0; j < dim; ++j) {
@@ -297,7 +297,7 @@ while (iter < m.opt.iterations) {
             for (int k = 0; k < dim; ++k)
                 A[j * dim + k] = block[(size_t)(i + j) * WIDE + shift + k] + (j == k ? (double)R[i + j] : 0.0);
         }
-        if (type[i] != ELLIPTIC) {
+        if (type[i] != Constraint::CONTACT_ELLIPTIC) {
             now[0] -= res[0] / A[0];
             if (i >= nef) now[0] = now[0] < 0.0 ? 0.0 : now[0];
             else if (i >= ne) now[0] = clip(now[0], loss[i]);
@@ -358,8 +358,8 @@ while (iter < m.opt.noslip_iterations) {
         improvement = was;
     }
     for (int i = ne; i < nefc; i += size_of(i)) {
-        const bool rubs = i < nef, cone = type[i] == ELLIPTIC;
-        if (!rubs && !cone && type[i] != PYRAMIDAL) continue;
+        const bool rubs = i < nef, cone = type[i] == Constraint::CONTACT_ELLIPTIC;
+        if (!rubs && !cone && type[i] != Constraint::CONTACT_PYRAMIDAL) continue;
         const int first = cone ? i + 1 : i, n = cone ? dim_of(id[i]) - 1 : size_of(i);
         double A[25], res[6], old[6], now[6], delta[6];
         rows_times(first, n, res);
@@ -402,16 +402,16 @@ if (lane == 0) KN_ROW(int, d.solver.niter)[0] += iter;
 // what forces say of the rows
 KN_EACH(i, nefc) {
     const float f = force[i];
-    if (i < ne) state[i] = QUADRATIC;
-    else if (i < nef) state[i] = f <= -loss[i] ? LINEARPOS : f >= loss[i] ? LINEARNEG : QUADRATIC;
-    else if (type[i] != ELLIPTIC) state[i] = f <= 0.0f ? SATISFIED : QUADRATIC;
+    if (i < ne) state[i] = ConstraintState::QUADRATIC;
+    else if (i < nef) state[i] = f <= -loss[i] ? ConstraintState::LINEARPOS : f >= loss[i] ? ConstraintState::LINEARNEG : ConstraintState::QUADRATIC;
+    else if (type[i] != Constraint::CONTACT_ELLIPTIC) state[i] = f <= 0.0f ? ConstraintState::SATISFIED : ConstraintState::QUADRATIC;
     else if (first_of(i) == i) {
         const int dim = dim_of(id[i]);
         const float mu = mu_of(id[i]), *fri = friction_of(id[i]), N = f / mu;
         float T = 0.0f;
         for (int k = 1; k < dim; ++k) T += force[i + k] * force[i + k] / (fri[k - 1] * fri[k - 1]);
         T = sqrtf(T);
-        const int zone = mu * N >= T ? SATISFIED : N + mu * T <= 0.0f ? QUADRATIC : CONE;
+        const int zone = mu * N >= T ? ConstraintState::SATISFIED : N + mu * T <= 0.0f ? ConstraintState::QUADRATIC : ConstraintState::CONE;
         for (int k = 0; k < dim; ++k) state[i + k] = zone;
     }
 }

@@ -8,8 +8,7 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.solve.native import MASS, RESULT, ROWS, source
 from kinema.math.touches import touches
-
-PGS = 0  # of mjtSolver
+from kinema.mujoco_enums import Solver
 
 READS = f"""
     {ROWS} {MASS} m.opt.meaninertia[w] d.crow.address[w] d.inertia.qLD[w] d.inertia.qLDiagInv[w] d.frc.qacc_smooth[w]
@@ -20,7 +19,7 @@ MOMENTUM = "d.dual.ahead[w] d.dual.order[w] d.solver.Jv[w]"
 
 def is_dual(m) -> bool:
     """Does the model ask for a solver that works on forces?"""
-    return int(m.opt.solver) == PGS or int(m.opt.noslip_iterations) > 0
+    return int(m.opt.solver) == Solver.PGS or int(m.opt.noslip_iterations) > 0
 
 
 def sizes(m) -> dict[str, int]:

@@ -22,7 +22,7 @@ int* next_tree = KN_ROW(int, d.solver.next_tree);
 int* last_tree = KN_ROW(int, d.solver.last_tree);
 int* first_row = KN_ROW(int, d.solver.first_row);
 int* next_row = KN_ROW(int, d.solver.next_row);
-const bool split = (m.opt.disableflags & (1 << 18)) == 0;
+const bool split = (m.opt.disableflags & Disable::ISLAND) == 0;
 
 auto find = [&](int t) -> int { while (root_of[t] != t) t = root_of[t]; return t; };
 auto unite = [&](int t, int u) {

@@ -1,11 +1,15 @@
 """Native code of the solvers: C++ in files of this folder, one source for CPU and CUDA.
 
-`#include "file.cpp"` lays another file of the folder in, as a preprocessor would; definitions come first.
+`#include "file.cpp"` lays another file of the folder in, as a preprocessor would; definitions come first, then the
+enumerations that solvers speak of, under the names they have in Python (Constraint::CONTACT_ELLIPTIC).
 """
 
 import re
 from importlib.resources import files
 
+from kinema.mujoco_enums import Constraint, ConstraintState, Disable, native
+
+ENUMS = native(Constraint, ConstraintState, Disable)
 ROWS = """
     d.efc.nefc[w] d.efc.ne[w] d.efc.nf[w] d.efc.J[w] d.efc.R[w] d.efc.frictionloss[w] d.efc.type[w] d.efc.id[w]
     d.efc.trees[w] d.efc.force[w] d.efc.state[w] d.efc.aref[w] d.crow.mu[w] d.con.dim[w] d.con.friction[w]
@@ -25,7 +29,7 @@ _INCLUDE = re.compile(r'^#include "(\w+\.cpp)"$', re.MULTILINE)
 def source(name: str, **definitions: int) -> str:
     """The code in a file, with what it includes, and KN_<NAME> defined for each definition."""
     head = "".join(f"#undef KN_{key}\n#define KN_{key} {value}\n" for key, value in definitions.items())
-    return head + _read(name)
+    return head + ENUMS + _read(name)
 
 
 def _read(name: str) -> str:

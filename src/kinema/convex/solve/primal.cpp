@@ -95,16 +95,16 @@ auto update = [&](int i) -> float {
     float cost = 0.0f;
     const float ri = r[i], Di = D[i];
     if (i < ne) {
-        force[i] = -Di * ri; state[i] = QUADRATIC; cost += 0.5f * Di * ri * ri;
+        force[i] = -Di * ri; state[i] = ConstraintState::QUADRATIC; cost += 0.5f * Di * ri * ri;
     } else if (i < nef) {
         const float f = loss[i], bound = R[i] * f;
-        if (ri <= -bound) { force[i] = f; state[i] = LINEARNEG; cost += -f * (0.5f * bound + ri); }
-        else if (ri >= bound) { force[i] = -f; state[i] = LINEARPOS; cost += f * (ri - 0.5f * bound); }
-        else { force[i] = -Di * ri; state[i] = QUADRATIC; cost += 0.5f * Di * ri * ri; }
-    } else if (type[i] != ELLIPTIC) {
-        if (ri >= 0.0f) { force[i] = 0.0f; state[i] = SATISFIED; }
-        else { force[i] = -Di * ri; state[i] = QUADRATIC; cost += 0.5f * Di * ri * ri; }
-    } else if (i == 0 || type[i - 1] != ELLIPTIC || id[i - 1] != id[i]) {  // first row of the contact
+        if (ri <= -bound) { force[i] = f; state[i] = ConstraintState::LINEARNEG; cost += -f * (0.5f * bound + ri); }
+        else if (ri >= bound) { force[i] = -f; state[i] = ConstraintState::LINEARPOS; cost += f * (ri - 0.5f * bound); }
+        else { force[i] = -Di * ri; state[i] = ConstraintState::QUADRATIC; cost += 0.5f * Di * ri * ri; }
+    } else if (type[i] != Constraint::CONTACT_ELLIPTIC) {
+        if (ri >= 0.0f) { force[i] = 0.0f; state[i] = ConstraintState::SATISFIED; }
+        else { force[i] = -Di * ri; state[i] = ConstraintState::QUADRATIC; cost += 0.5f * Di * ri * ri; }
+    } else if (i == 0 || type[i - 1] != Constraint::CONTACT_ELLIPTIC || id[i - 1] != id[i]) {  // first row of the contact
         const int c = id[i], dim = dim_of(c);
         const float mu = mu_of(c), *fri = friction_of(c);
         float U[6], T = 0.0f;
@@ -114,16 +114,16 @@ auto update = [&](int i) -> float {
         T = sqrtf(T);
         int zone;
         if (N >= mu * T || (T <= 0.0f && N >= 0.0f)) {
-            zone = SATISFIED;
+            zone = ConstraintState::SATISFIED;
             for (int k = 0; k < dim; ++k) force[i + k] = 0.0f;
         } else if (mu * N + T <= 0.0f || (T <= 0.0f && N < 0.0f)) {
-            zone = QUADRATIC;
+            zone = ConstraintState::QUADRATIC;
             for (int k = 0; k < dim; ++k) {
                 force[i + k] = -D[i + k] * r[i + k];
                 cost += 0.5f * D[i + k] * r[i + k] * r[i + k];
             }
         } else {
-            zone = CONE;
+            zone = ConstraintState::CONE;
             const float Dm = Di / (mu * mu * (1.0f + mu * mu)), NmT = N - mu * T;
             cost += 0.5f * Dm * NmT * NmT;
             force[i] = -Dm * NmT * mu;
@@ -148,7 +148,7 @@ auto start_at = [&]() -> float {  // residuals, forces and states at a; returns 
 {
     KN_EACH(i, nv) a[i] = KN_AT(d.frc.qacc_smooth, i);
     const float smooth = start_at();
-    const bool warm = (m.opt.disableflags & 512) == 0;
+    const bool warm = (m.opt.disableflags & Disable::WARMSTART) == 0;
     bool keep = false;
     if (warm) {
         KN_EACH(i, nv) a[i] = KN_AT(d.state.qacc_warmstart, i);
@@ -232,11 +232,11 @@ auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve)
                 return z <= -bound ? -f * (0.5f * bound + z) : z >= bound ? f * (z - 0.5f * bound) : 0.5f * Di * z * z;
             };
             dc += huber(y) - huber(ri);
-        } else if (type[i] != ELLIPTIC) {
+        } else if (type[i] != Constraint::CONTACT_ELLIPTIC) {
             if (y < 0.0f) { d1 += Di * y * vi; d2 += Di * vi * vi; }
             const float lo = ri < 0.0f ? ri : 0.0f, hi = y < 0.0f ? y : 0.0f;
             dc += 0.5f * Di * (hi - lo) * (hi + lo);
-        } else if (i == 0 || type[i - 1] != ELLIPTIC || id[i - 1] != id[i]) {
+        } else if (i == 0 || type[i - 1] != Constraint::CONTACT_ELLIPTIC || id[i - 1] != id[i]) {
             const int c = id[i], dim = dim_of(c);
             const float mu = mu_of(c), *fri = friction_of(c);
             const float U0 = ri * mu, V0 = vi * mu, Dm = Di / (mu * mu * (1.0f + mu * mu));
@@ -446,7 +446,7 @@ for (;; ++iter) {
     KN_ROWS(i) update(i);
     KN_SYNC();
     float moved = 0.0f;
-    KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == CONE) ? 1.0f : 0.0f;
+    KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == ConstraintState::CONE) ? 1.0f : 0.0f;
     KN_SUM(moved);
     changed = moved > 0.0f;
     // a full step that changed no zone has landed on the minimum of a quadratic

@@ -93,9 +93,7 @@ const float smooth_force = own ? KN_AT(d.frc.qfrc_smooth, lane) : 0.0f;
 const float smooth_acc = own ? KN_AT(d.frc.qacc_smooth, lane) : 0.0f;
 __syncwarp();
 
-enum { SATISFIED = 0, QUADRATIC = 1, LINEARNEG = 2, LINEARPOS = 3, CONE = 4 };
-const int ELLIPTIC = 7;
-auto head = [&](int k) -> bool { return k == 0 || type[k - 1] != ELLIPTIC || id[k - 1] != id[k]; };
+auto head = [&](int k) -> bool { return k == 0 || type[k - 1] != Constraint::CONTACT_ELLIPTIC || id[k - 1] != id[k]; };
 auto mu_of = [&](int c) -> float { return KN_AT(d.crow.mu, c); };
 auto dim_of = [&](int c) -> int { return *(int*)&KN_AT(d.con.dim, c); };
 auto friction_of = [&](int c) -> const float* { return &KN_AT(d.con.friction, c); };
@@ -107,11 +105,11 @@ float bound[P];
 #pragma unroll
 for (int p = 0; p < P; ++p) {
     const int k = lane + 32 * p;
-    zone[p] = SATISFIED;
+    zone[p] = ConstraintState::SATISFIED;
     bound[p] = 0.0f;
     kind[p] = 5;
     if (k < nefc) {
-        kind[p] = k < ne ? 0 : k < nef ? 1 : type[k] != ELLIPTIC ? 2 : head(k) ? 3 : 4;
+        kind[p] = k < ne ? 0 : k < nef ? 1 : type[k] != Constraint::CONTACT_ELLIPTIC ? 2 : head(k) ? 3 : 4;
         if (kind[p] == 1) bound[p] = KN_ROW(float, d.efc.R)[k] * loss[k];
     }
 }
@@ -132,14 +130,14 @@ auto update = [&]() -> float {
         const int k = lane + 32 * p, before = zone[p];
         if (kind[p] == 0 || kind[p] == 2) {
             const bool on = kind[p] == 0 || r[k] < 0.0f;
-            zone[p] = on ? QUADRATIC : SATISFIED;
+            zone[p] = on ? ConstraintState::QUADRATIC : ConstraintState::SATISFIED;
             f[k] = on ? -D[k] * r[k] : 0.0f;
             cost += on ? 0.5f * D[k] * r[k] * r[k] : 0.0f;
         } else if (kind[p] == 1) {
             const float x = r[k], b = bound[p], g = loss[k];
-            if (x <= -b) { zone[p] = LINEARNEG; f[k] = g; cost += -g * (0.5f * b + x); }
-            else if (x >= b) { zone[p] = LINEARPOS; f[k] = -g; cost += g * (x - 0.5f * b); }
-            else { zone[p] = QUADRATIC; f[k] = -D[k] * x; cost += 0.5f * D[k] * x * x; }
+            if (x <= -b) { zone[p] = ConstraintState::LINEARNEG; f[k] = g; cost += -g * (0.5f * b + x); }
+            else if (x >= b) { zone[p] = ConstraintState::LINEARPOS; f[k] = -g; cost += g * (x - 0.5f * b); }
+            else { zone[p] = ConstraintState::QUADRATIC; f[k] = -D[k] * x; cost += 0.5f * D[k] * x * x; }
         } else if (kind[p] == 3) {
             const int c = id[k], dim = dim_of(c);
             const float mu = mu_of(c), *fri = friction_of(c), Nn = r[k] * mu;
@@ -147,23 +145,23 @@ auto update = [&]() -> float {
             for (int q = 1; q < dim; ++q) T += r[k + q] * fri[q - 1] * r[k + q] * fri[q - 1];
             T = sqrtf(T);
             if (Nn >= mu * T || (T <= 0.0f && Nn >= 0.0f)) {
-                zone[p] = SATISFIED;
+                zone[p] = ConstraintState::SATISFIED;
                 for (int q = 0; q < dim; ++q) f[k + q] = 0.0f;
             } else if (mu * Nn + T <= 0.0f || (T <= 0.0f && Nn < 0.0f)) {
-                zone[p] = QUADRATIC;
+                zone[p] = ConstraintState::QUADRATIC;
                 for (int q = 0; q < dim; ++q) {
                     f[k + q] = -D[k + q] * r[k + q];
                     cost += 0.5f * D[k + q] * r[k + q] * r[k + q];
                 }
             } else {
-                zone[p] = CONE;
+                zone[p] = ConstraintState::CONE;
                 const float Dm = D[k] / (mu * mu * (1.0f + mu * mu)), gap = Nn - mu * T;
                 cost += 0.5f * Dm * gap * gap;
                 f[k] = -Dm * gap * mu;
                 for (int q = 1; q < dim; ++q) f[k + q] = Dm * gap * mu / T * r[k + q] * fri[q - 1] * fri[q - 1];
             }
         }
-        moved = moved || zone[p] != before || zone[p] == CONE;
+        moved = moved || zone[p] != before || zone[p] == ConstraintState::CONE;
     }
     changed = __any_sync(all, moved);
     __syncwarp();
@@ -174,7 +172,7 @@ auto update = [&]() -> float {
 float a = smooth_acc, Ma = smooth_force;
 residuals(a);
 const float cold = update();
-if ((m.opt.disableflags & 512) == 0) {
+if ((m.opt.disableflags & Disable::WARMSTART) == 0) {
     const float last = own ? KN_AT(d.state.qacc_warmstart, lane) : 0.0f;
     residuals(last);
     const float moved = times(M);
@@ -269,13 +267,13 @@ for (;; ++iter) {
     };
     #pragma unroll 1
     for (int p = 0; p < P; ++p) {
-        for (unsigned on = __ballot_sync(all, zone[p] == QUADRATIC && kind[p] < 3); on; on &= on - 1) {
+        for (unsigned on = __ballot_sync(all, zone[p] == ConstraintState::QUADRATIC && kind[p] < 3); on; on &= on - 1) {
             const int k = __ffs(on) - 1 + 32 * p;
             add(k, D[k] * J[k * N + i]);
         }
-        for (unsigned on = __ballot_sync(all, zone[p] != SATISFIED && kind[p] == 3); on; on &= on - 1) {
+        for (unsigned on = __ballot_sync(all, zone[p] != ConstraintState::SATISFIED && kind[p] == 3); on; on &= on - 1) {
             const int k = __ffs(on) - 1 + 32 * p, c = id[k], dim = dim_of(c);
-            const int cone = __shfl_sync(all, zone[p], __ffs(on) - 1) == CONE;
+            const int cone = __shfl_sync(all, zone[p], __ffs(on) - 1) == ConstraintState::CONE;
             const float mu = mu_of(c), *fri = friction_of(c);
             float T = 0.0f;
             for (int q = 1; q < dim; ++q) T += r[k + q] * fri[q - 1] * r[k + q] * fri[q - 1];

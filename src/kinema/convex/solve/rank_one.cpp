@@ -39,7 +39,7 @@ auto cone_entry = [&](const Cone& e, int p, int q) -> float {
     else h = e.mu * e.U[0] / (e.T * e.T * e.T) * e.U[p] * e.U[q] + (p == q ? e.mu * e.mu - e.mu * e.U[0] / e.T : 0.0f);
     return e.Dm * e.s[p] * e.s[q] * h;
 };
-auto is_head = [&](int k) -> bool { return k == 0 || type[k - 1] != ELLIPTIC || id[k - 1] != id[k]; };
+auto is_head = [&](int k) -> bool { return k == 0 || type[k - 1] != Constraint::CONTACT_ELLIPTIC || id[k - 1] != id[k]; };
 
 #if KN_LANES == 1
 auto add_forces = [&](float* out, float sign) {
@@ -68,10 +68,10 @@ auto add_curvature = [&]() {
     KN_ROWS(k) {
         int from[2], to[2];
         const float* row = J + (size_t)k * nv;
-        if (state[k] == QUADRATIC) {
+        if (state[k] == ConstraintState::QUADRATIC) {
             const int n = ranges(k, from, to);
             rank_one(row, row, D[k], from, to, n);
-        } else if (state[k] == CONE && is_head(k)) {
+        } else if (state[k] == ConstraintState::CONE && is_head(k)) {
             const Cone e = cone_at(k);
             const int n = ranges(k, from, to);
             for (int p = 0; p < e.dim; ++p) {  // cone = (second derivative) J
@@ -111,10 +111,10 @@ auto add_curvature = [&]() {
         };
         for (int k = 0; k < nefc; ++k)
             if (acts_on(k, t)) {
-                if (state[k] == QUADRATIC) {
+                if (state[k] == ConstraintState::QUADRATIC) {
                     const int n = ranges(k, from, to);
                     add(k, D[k] * J[(size_t)k * nv + i], n);
-                } else if (state[k] == CONE && is_head(k)) {
+                } else if (state[k] == ConstraintState::CONE && is_head(k)) {
                     const Cone e = cone_at(k);
                     const int n = ranges(k, from, to);
                     for (int p = 0; p < e.dim; ++p) {

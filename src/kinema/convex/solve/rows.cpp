@@ -10,9 +10,6 @@ const int* tree_num = m.tree.dofnum.data;
 float* force = KN_ROW(float, d.efc.force);
 int* state = KN_ROW(int, d.efc.state);
 
-enum { SATISFIED = 0, QUADRATIC = 1, LINEARNEG = 2, LINEARPOS = 3, CONE = 4 };
-const int PYRAMIDAL = 6, ELLIPTIC = 7;
-
 auto mu_of = [&](int c) -> float { return KN_AT(d.crow.mu, c); };
 auto dim_of = [&](int c) -> int { return *(int*)&KN_AT(d.con.dim, c); };
 auto friction_of = [&](int c) -> const float* { return &KN_AT(d.con.friction, c); };

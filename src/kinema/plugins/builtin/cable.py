@@ -19,21 +19,19 @@ from kinema.convex.kinematics import qpos_quat
 from kinema.convex.model import Model
 from kinema.errors import PluginError
 from kinema.math.quaternion import mul_quat, rotate, rotate_inverse, sub_quat, to_velocity
+from kinema.mujoco_enums import Geom, Joint
 from kinema.plugins import P, field, plugin
 from kinema.plugins.visual import ramp
-
-CAPSULE, CYLINDER, BOX = wp.constant(3), wp.constant(5), wp.constant(6)  # mjtGeom
-BALL = 1  # mjtJoint
 
 
 @wp.func
 def section(kind: int, size: wp.vec3) -> wp.vec3:
     """Torsion constant and the two second moments of area of a geom's cross-section across x [m^4]; 0: none known."""
     moments = wp.vec3(0.0)
-    if kind == CAPSULE or kind == CYLINDER:
+    if kind == Geom.CAPSULE or kind == Geom.CYLINDER:
         r4 = size[0] * size[0] * size[0] * size[0]
         moments = wp.vec3(wp.PI * r4 / 2.0, wp.PI * r4 / 4.0, wp.PI * r4 / 4.0)
-    elif kind == BOX:
+    elif kind == Geom.BOX:
         h = size[1]
         v = size[2]
         a = wp.max(h, v)
@@ -89,7 +87,7 @@ class Cable:
             last = int(model.body_jntadr[body]) + int(model.body_jntnum[body]) - 1
             if model.body_parentid[body] != before:
                 raise PluginError(f"plugin mujoco.elasticity.cable: body {body} should be the child of body {before}")
-            if model.body_jntnum[body] < 1 or model.jnt_type[last] != BALL:
+            if model.body_jntnum[body] < 1 or model.jnt_type[last] != Joint.BALL:
                 raise PluginError(f"plugin mujoco.elasticity.cable: body {body} should end with a ball joint")
 
     def visualize(self, model, read, instance, shown) -> None:

@@ -12,9 +12,8 @@ from kinema.convex.data import Data
 from kinema.convex.loads import contact_force
 from kinema.convex.model import Model
 from kinema.errors import PluginError
+from kinema.mujoco_enums import Obj
 from kinema.plugins import P, field, plugin
-
-OBJ_SITE = 6  # mjtObj
 
 
 @wp.func
@@ -58,7 +57,7 @@ class TouchGrid:
 
     def init(self, model, instance) -> None:
         for sensor in instance.sensors:
-            if model.sensor_objtype[sensor] != OBJ_SITE:
+            if model.sensor_objtype[sensor] != Obj.SITE:
                 raise PluginError(f"plugin mujoco.sensor.touch_grid: sensor {sensor} must be attached to a site")
 
     @wp.func
