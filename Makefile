@@ -8,12 +8,16 @@ DEMO   := $(VENV)/.demo
 # Packages that only carry models or peers for side-by-side tests; their own dependencies are not needed.
 CARRIERS := brax mujoco-mjx newton==1.7.0
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test test-gpu lint bench docs clean
 demo: $(DEMO)
 	$(BIN)/python examples/demo.py
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# What needs a CUDA device; skipped, with the reason, where there is none. Without make: PYTHONPATH=src pytest -m gpu
+test-gpu: $(STAMP)
+	$(BIN)/python -m pytest -m gpu -rs
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,10 +1,60 @@
-"""Fixtures shared by all tests."""
+"""Fixtures shared by all tests, and what `gpu` means.
+
+A test that needs a CUDA device is marked `gpu`, and skipped where there is none. `pytest -m gpu` looks only into files
+that have such tests, and skips those whose packages are missing: so it runs on a machine with a GPU and little else.
+"""
 
 import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+
+def _only_gpu(config) -> bool:
+    return config.option.markexpr == "gpu"
+
+
+def pytest_ignore_collect(collection_path: Path, config):
+    """With `-m gpu`: leave files alone that have no such test, and folders without such files."""
+    if _only_gpu(config) and collection_path != config.rootpath and config.rootpath in collection_path.parents:
+        files = collection_path.rglob("test_*.py") if collection_path.is_dir() else [collection_path]
+        if not any("mark.gpu" in file.read_text(encoding="utf-8") for file in files):
+            return True
+    return None
+
+
+class _Frugal(pytest.Module):
+    """A file of tests that is skipped where a package it needs is missing."""
+
+    def _getobj(self):
+        from kinema.errors import MissingExtra
+
+        try:
+            return super()._getobj()
+        except (MissingExtra, self.CollectError) as error:
+            missing = error if isinstance(error, MissingExtra) else error.__cause__
+            if isinstance(missing, MissingExtra):
+                pytest.skip(str(missing), allow_module_level=True)
+            if isinstance(missing, ModuleNotFoundError) and missing.name.split(".")[0] not in ("kinema", "tests"):
+                pytest.skip(f"needs {missing.name}, which is not installed", allow_module_level=True)
+            raise
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent):
+    """With `-m gpu`: files that may be skipped."""
+    return _Frugal.from_parent(parent, path=module_path) if _only_gpu(parent.config) else None
+
+
+def pytest_collection_modifyitems(items):
+    """Skip what needs a GPU where there is none."""
+    on_gpu = [item for item in items if item.get_closest_marker("gpu")]
+    if on_gpu:
+        import warp as wp
+
+        if not wp.is_cuda_available():
+            for item in on_gpu:
+                item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
 
 
 @pytest.fixture(scope="session")

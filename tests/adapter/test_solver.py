@@ -333,7 +333,7 @@ def test_options_are_checked():
     assert (solver.batches[0].source.host.opt.integrator, solver.batches[0].source.host.opt.iterations) == (0, 7)
 
 
-@pytest.mark.skipif(not wp.is_cuda_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_a_captured_step_replays():
     """The step is recorded in a CUDA graph, contacts of the model too, and replays to what single steps give."""
     template, xml, start = quadruped()

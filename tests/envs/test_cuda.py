@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-import warp as wp
 
 from kinema.envs import make
 
 torch = pytest.importorskip("torch")
-wp.init()
-pytestmark = pytest.mark.skipif(
-    not wp.is_cuda_available() or not torch.cuda.is_available(), reason="needs a GPU, seen by Warp and torch"
-)
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU that torch sees"),
+]
 
 
 @pytest.mark.parametrize("name", ["CartPole", "Reacher", "Quadruped"])

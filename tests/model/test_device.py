@@ -1,4 +1,4 @@
-"""The same model on every device there is: arrays, states, copies by world, BVHs."""
+"""The same model on the CPU and on a GPU: arrays, states, copies by world, BVHs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import warp as wp
 
 from .rich import host, rich_builder
 
-wp.init()
-DEVICES = [device.alias for device in wp.get_devices()]
+DEVICES = ["cpu", pytest.param("cuda:0", marks=pytest.mark.gpu)]
 
 
 @pytest.fixture(scope="module", params=DEVICES)

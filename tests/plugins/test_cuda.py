@@ -48,7 +48,7 @@ def test_fields_and_large_plugins_compile_for_hopper(tmp_path):
         wp.compile_aot_module(wp.get_module(module.__name__), arch=90, module_dir=tmp_path, use_ptx=True)
 
 
-@pytest.mark.skipif(not wp.is_cuda_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("name", cuda_check.CHECKS)
 def test_on_the_gpu(name):
     good, text = cuda_check.run(name, "cuda:0")

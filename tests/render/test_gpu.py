@@ -14,7 +14,7 @@ from .test_trace import shapes
 KINDS = ("rgb", "depth", "segmentation")
 TEXTS = {"scene": SCENE, "shapes": shapes(), "skin": sleeve(0.02)}
 
-pytestmark = pytest.mark.skipif(not wp.is_cuda_available(), reason="there is no GPU here")
+pytestmark = pytest.mark.gpu
 
 
 def drawn(text: str, device: str, qpos: np.ndarray | None, *, graph: bool = False) -> dict[str, np.ndarray]:

@@ -9,8 +9,6 @@ from kinema.simulation import Simulation
 from kinema.simulation.failure import keep_state
 from tests.simulation.models import ARM
 
-GPU = pytest.mark.skipif(not wp.is_cuda_available(), reason="no CUDA device")
-
 
 @pytest.mark.parametrize("kernel", [keep_state, mix_pairs], ids=lambda kernel: kernel.key)
 def test_kernels_compile_for_hopper(kernel, tmp_path):
@@ -18,7 +16,7 @@ def test_kernels_compile_for_hopper(kernel, tmp_path):
     assert any(kernel.key in path.read_text() for path in tmp_path.rglob("*.ptx"))
 
 
-@GPU
+@pytest.mark.gpu
 def test_records_saves_and_fails_as_on_the_cpu(tmp_path):
     sims = [Simulation(ARM, worlds=5, device=device) for device in ("cpu", "cuda:0")]
     for sim in sims:
@@ -46,7 +44,7 @@ def test_records_saves_and_fails_as_on_the_cpu(tmp_path):
     assert Simulation.estimate(ARM, 5, "cuda:0").total == Simulation(ARM, 5, "cuda:0").memory().total
 
 
-@GPU
+@pytest.mark.gpu
 def test_a_step_can_be_captured_and_sees_torch_writes():
     sim = Simulation(ARM, worlds=4, device="cuda:0")
     sim.step()

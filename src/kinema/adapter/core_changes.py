@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from kinema.compile.host_model import HostModel
 from kinema.errors import BuildError
@@ -75,6 +74,8 @@ def _change_body(host: HostModel, index: int, body: int, changed: Mapping, rows:
     if changed["body_com"][body]:
         _write(host, "body_ipos", index, rows["body_com"][body])
     if changed["body_inertia"][body]:
+        from scipy.spatial.transform import Rotation  # imported on use: it takes a second
+
         moments, axes = np.linalg.eigh(np.asarray(rows["body_inertia"][body], dtype=float).reshape(3, 3))
         axes[:, 2] *= np.sign(np.linalg.det(axes))
         _write(host, "body_inertia", index, moments)

@@ -19,11 +19,11 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Hashable
 from functools import cache
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import numpy as np
-import scipy
 
 _MAGIC = "kinema-arrays"
 _ALIGN = 16
@@ -84,7 +84,7 @@ def version() -> str:
     here = Path(__file__)
     for path in sorted([*(here.parents[1] / "geometry").glob("*.py"), *here.parent.glob("mesh*.py")]):
         digest.update(path.read_bytes())
-    return f"{_MAGIC} {digest.hexdigest()} numpy {np.__version__} scipy {scipy.__version__}"
+    return f"{_MAGIC} {digest.hexdigest()} numpy {np.__version__} scipy {version_of('scipy')}"
 
 
 def key(*parts: object) -> str:

@@ -11,7 +11,6 @@ appearance in the faces. The graph is the same graph, differently numbered.
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from kinema.geometry.inertia import cross, dot3
 from kinema.geometry.mesh import Float64, Int32
@@ -60,6 +59,8 @@ def hull_faces(vert: Float64, *, maxhullvert: int = -1) -> Int32:
     Raises:
         DegenerateHull: the points span no volume, or Qhull gave up.
     """
+    from scipy.spatial import ConvexHull, QhullError  # imported on use: it takes a second
+
     _check_volume(vert)
     options = "Qt" if maxhullvert < 0 else f"Qt Q9 TA{maxhullvert - 4}"
     try:

@@ -10,7 +10,6 @@ right on every closed surface (Baerentzen and Aanaes, Signed distance computatio
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from kinema.geometry.bvh import BoundingVolumes
 from kinema.geometry.inertia import cross, dot3
@@ -97,6 +96,8 @@ def signed_distance(point: Float64, vert: Float64, face: Int32, bvh: BoundingVol
     """
     low, high = bvh.aabb[:, :3] - bvh.aabb[:, 3:], bvh.aabb[:, :3] + bvh.aabb[:, 3:]
     size, corner = _subtree_sizes(bvh), vert[face]
+    from scipy.spatial import cKDTree  # imported on use: it takes a second
+
     reach, _ = cKDTree(vert[np.unique(face)]).query(point)
     best = reach * reach * (1 + 1e-6) + 1e-300  # a corner is a bound from the start
     chosen, region, nearest = np.zeros(len(point), np.int64), np.full(len(point), _INSIDE), point.copy()

@@ -14,9 +14,10 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lxml import etree
+if TYPE_CHECKING:
+    from lxml import etree
 
 MODULE_PATH = os.path.dirname(os.path.abspath(__file__))
 DEBUG_METADATA_PREFIX = "pymjcfdebug"
@@ -157,6 +158,8 @@ class DebugContext:
             return None
         stacks = element.get_last_modified_stacks_for_all_attributes()
         self._elements[id(element)] = ElementDebugInfo(element, element.get_init_stack() or [], stacks)
+        from lxml import etree
+
         return etree.Comment(f"{DEBUG_METADATA_PREFIX}:{id(element)}")
 
     def commit_xml_string(self, xml_string: str) -> str:

@@ -6,7 +6,6 @@ its own, since few models have such sites and its arrays are no part of theirs.
 
 import numpy as np
 import warp as wp
-from scipy.spatial import ConvexHull
 
 from kinema.compile import pose
 from kinema.convex.access import access
@@ -49,6 +48,8 @@ def half_spaces(m, mesh: int) -> np.ndarray:
     first, count = int(m.mesh_vertadr[mesh]), int(m.mesh_vertnum[mesh])
     turn = np.array(pose.matrix(np.asarray(m.mesh_quat)[mesh].tolist())).reshape(3, 3)
     vert = np.asarray(m.mesh_vert, dtype=float)[first : first + count] @ turn.T + np.asarray(m.mesh_pos)[mesh]
+    from scipy.spatial import ConvexHull  # imported on use: it takes a second
+
     return ConvexHull(vert).equations
 
 
