@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import mujoco
 import numpy as np
+
+from kinema.cli.oracle import FULL_STATE
 
 from .states import Case, find_case
 
@@ -33,7 +36,7 @@ class ModelFile:
     Attributes:
         name: A short name.
         path: Where it is: MJCF, or compiled.
-        states: Where its states are, if they are known already.
+        states: Where its states are kept.
         recipe: Tells apart what kernels it needs; empty: unknown.
         nv: Number of dofs; -1: unknown before it is loaded.
     """
@@ -49,11 +52,30 @@ class ModelFile:
         return _load(str(self.path))
 
     def case(self) -> Case:
-        """The states to compare it in."""
-        if self.states is None:
-            return find_case(self.load())
-        with np.load(self.states) as file:
-            return Case(list(file["forward"]), list(file["rollout"]))
+        """The states to compare it in; found once, if there is a place to keep them."""
+        if self.states is not None and self.states.exists():
+            with np.load(self.states) as file:
+                return Case(list(file["forward"]), list(file["rollout"]))
+        case = find_case(self.load())
+        if self.states is not None:
+            part = self.states.with_suffix(f".{os.getpid()}.npz")
+            write_states(part, self.load(), case)
+            os.replace(part, self.states)
+        return case
+
+
+def write_states(file, m: mujoco.MjModel, case: Case) -> None:
+    """Keep the states of a model in an .npz file."""
+    size = mujoco.mj_stateSize(m, FULL_STATE)
+    np.savez(file, forward=np.reshape(case.forward, (-1, size)), rollout=np.reshape(case.rollout, (-1, size)))
+
+
+def keeping_states(models: list[ModelFile], folder: Path) -> list[ModelFile]:
+    """The same models, with their states kept in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return [
+        replace(model, states=model.states or folder / f"{model.name.replace('/', '+')}.npz") for model in models
+    ]
 
 
 @cache

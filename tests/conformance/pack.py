@@ -1,6 +1,7 @@
 """Pack the corpus for a machine without the packages it comes from: compiled models, and the states to compare them in.
 
-    python -m tests.conformance.pack corpus.tar.xz [part of a name ...]      at most --mib 40, with --jobs 2 processes
+    python -m tests.conformance.pack corpus.tar.xz --jobs 2 --mib 40
+    python -m tests.conformance.pack small.tar.xz --corpus folder            from one that is packed and unpacked
 
 What physics does not read (textures, texture coordinates, normals of vertices) is blanked, models that are the same
 are packed once, and the largest are left out until the rest fits; the index lists what is missing and why. The index
@@ -15,19 +16,18 @@ import io
 import json
 import lzma
 import tarfile
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import mujoco
 import numpy as np
-import warp as wp
 
 from kinema.convex import step
 from kinema.convex.engine import Engine
 
-from .models import INDEX, ModelFile, corpus, in_scope, unsupported
-from .workers import share_out
+from .models import INDEX, ModelFile, corpus, in_scope, keeping_states, packed, unsupported, write_states
+from .states import Case
+from .workers import quiet, share_out
 
 BLANK = ("tex_data", "mesh_texcoord", "mesh_normal")
 """Only pictures need them."""
@@ -63,19 +63,19 @@ def recipe_of(m: mujoco.MjModel) -> str:
 
 def pack_model(model: ModelFile) -> Packed:
     """Everything about one model."""
-    wp.config.log_level = wp.LOG_WARNING
-    warnings.simplefilter("ignore")
+    quiet()
     m = model.load()
     for name in BLANK:
         getattr(m, name)[...] = 0
     binary = np.zeros(mujoco.mj_sizeModel(m), np.uint8)
     mujoco.mj_saveModel(m, None, binary)
-    case = model.case()
+    refused = unsupported(m)
+    case = Case([], []) if refused else model.case()
     states = io.BytesIO()
-    size = mujoco.mj_stateSize(m, int(mujoco.mjtState.mjSTATE_INTEGRATION))
-    np.savez(states, forward=np.reshape(case.forward, (-1, size)), rollout=np.reshape(case.rollout, (-1, size)))
+    write_states(states, m, case)
     compressed = len(lzma.compress(binary.tobytes(), preset=1))
-    return Packed(binary.tobytes(), states.getvalue(), recipe_of(m), m.nv, compressed)
+    recipe = model.recipe or ("refused" if refused else recipe_of(m))
+    return Packed(binary.tobytes(), states.getvalue(), recipe, m.nv, compressed)
 
 
 def pack(out: Path, models: list[ModelFile], *, mib: float, jobs: int) -> dict:
@@ -121,15 +121,15 @@ def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument("only", nargs="*", help="parts of names")
+    parser.add_argument("--corpus", type=Path, help="a packed corpus, unpacked, to take models and states from")
+    parser.add_argument("--states", type=Path, help="a folder to keep states in")
+    parser.add_argument("--only", nargs="*", help="parts of names")
     parser.add_argument("--mib", type=float, default=40.0)
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
-    models = [
-        model for model in corpus()
-        if in_scope(model) and not unsupported(model.load())
-        and (not args.only or any(part in model.name for part in args.only))
-    ]  # fmt: skip
+    models = packed(args.corpus) if args.corpus else [model for model in corpus() if in_scope(model)]
+    models = keeping_states(models, args.states) if args.states else models
+    models = [model for model in models if not args.only or any(part in model.name for part in args.only)]
     index = pack(args.out, models, mib=args.mib, jobs=args.jobs)
     recipes = len({row["recipe"] for row in index["models"]})
     size = args.out.stat().st_size / 2**20

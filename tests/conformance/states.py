@@ -8,7 +8,10 @@ fraction of it. Only MuJoCo is asked, so a case is the same whatever device it i
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import mujoco
@@ -21,14 +24,16 @@ from .questions import HORIZONS, forward_questions, reached, rollout_questions
 STATES = 3
 """States compared of each model, of either kind."""
 
-SPEEDS = (0.05, 0.5, 2.0)
-"""Of the runs states are looked for in, rad/s or m/s: one run each."""
+RUNS = ((0.05, 0.02), (0.5, 0.02), (2.0, 0.02))
+FURTHER = ((0.5, 0.3), (2.0, 0.3), (2.0, 1.0), (5.0, 1.0))
+"""Runs that states are looked for in: speed (rad/s or m/s) and distance (rad or m) of the start from the model's own.
+The further ones only if those do not give enough."""
 
 PARTS = 4
 """States taken from a run: the richest of each quarter."""
 
-LOOKED_AT = 24
-"""Starts of rollouts that are tried at most."""
+PATIENCE = 6.0
+"""Seconds of work after which the best so far must do; for either kind of state, and each of near and further runs."""
 
 
 @dataclass
@@ -51,17 +56,72 @@ class Case:
 
 def find_case(m: mujoco.MjModel) -> Case:
     """The states to compare a model in."""
-    pool = [d for seed, speed in enumerate(SPEEDS) for d in rich_states(m, seed, parts=PARTS, speed=speed)]
-    richness = []
-    for d in pool:
-        full = mujoco.MjData(m)
-        mujoco.mj_setState(m, full, _vector(m, d), FULL_STATE)
-        mujoco.mj_forward(m, full)
-        richness.append(full.ncon + full.nefc)
-    pool = [pool[k] for k in np.argsort(-np.array(richness), kind="stable")]
-    chosen = _forward_states(m, pool)
-    rollouts = _rollout_states(m, [*chosen, *(d for d in pool if not any(d is c for c in chosen))]) if m.nv else []
-    return Case([_vector(m, d) for d in chosen], [_vector(m, d) for d in rollouts])
+    chosen, started = Choice(), Choice()
+    for runs in (RUNS, FURTHER):
+        first = 0 if runs is RUNS else len(RUNS)
+        pool = [
+            d for seed, (speed, spread) in enumerate(runs, first)
+            for d in rich_states(m, seed, parts=PARTS, speed=speed, spread=spread)
+        ]  # fmt: skip
+        fresh = [
+            restored(m, _vector(m, start(m, seed, speed=speed, spread=spread)))
+            for seed, (speed, spread) in enumerate(runs, first)
+        ]
+        pool.sort(key=lambda d: -_richness(m, d))
+        chosen.look([*pool, *fresh], lambda d: _doubts(m, d))
+        if m.nv:
+            started.look([*_faster(m, pool), *fresh], lambda d: -_steps(m, d))
+        if chosen.worst == 0 and (not m.nv or started.best == -max(HORIZONS) and started.worst <= -10):
+            break
+    return Case([_vector(m, d) for d in chosen.states], [_vector(m, d) for d in started.states])
+
+
+class Choice:
+    """The best few of the states that were looked at: those with the lowest cost, the earlier ones first."""
+
+    def __init__(self):
+        self.found: list[tuple[float, mujoco.MjData]] = []
+
+    def look(self, states: list[mujoco.MjData], cost: Callable[[mujoco.MjData], float]) -> None:
+        """Look at more states, until there are enough that cost as little as can be, or for as long as it is worth."""
+        begun = time.process_time()
+        for d in states:
+            if time.process_time() - begun > PATIENCE:
+                break
+            self.found.append((cost(d), d))
+            self.found.sort(key=lambda each: each[0])
+            if len(self.found) >= STATES and self.worst in (0, -max(HORIZONS)):
+                break
+        del self.found[STATES:]
+
+    @property
+    def states(self) -> list[mujoco.MjData]:
+        return [d for _, d in self.found[:STATES]]
+
+    @property
+    def best(self) -> float:
+        return self.found[0][0]
+
+    @property
+    def worst(self) -> float:
+        return self.found[:STATES][-1][0]
+
+
+def _richness(m: mujoco.MjModel, d: mujoco.MjData) -> int:
+    other = copy.copy(d)
+    mujoco.mj_forward(m, other)
+    return other.ncon + other.nefc
+
+
+def _doubts(m: mujoco.MjModel, d: mujoco.MjData) -> int:
+    """Fields of forward dynamics that are in doubt."""
+    return sum(question.doubt is not None for question in forward_questions(m, forward(m, d, exact=False)))
+
+
+def _steps(m: mujoco.MjModel, d: mujoco.MjData) -> int:
+    """Steps that can be followed; long runs only where short ones can be."""
+    steps = reached(rollout_questions(m, d, 10, exact=False))
+    return reached(rollout_questions(m, d, max(HORIZONS), exact=False)) if steps == 10 else steps
 
 
 def _vector(m: mujoco.MjModel, d: mujoco.MjData) -> np.ndarray:
@@ -70,43 +130,13 @@ def _vector(m: mujoco.MjModel, d: mujoco.MjData) -> np.ndarray:
     return state
 
 
-def _forward_states(m: mujoco.MjModel, pool: list[mujoco.MjData]) -> list[mujoco.MjData]:
-    """The first few with nothing in doubt, or with the least."""
-    doubts = []
-    for k, d in enumerate(pool):
-        doubted = sum(q.doubt is not None for q in forward_questions(m, forward(m, d, exact=False)))
-        doubts.append((doubted, k))
-        if sum(count == 0 for count, _ in doubts) == STATES:
-            break
-    return [pool[k] for _, k in sorted(doubts)[:STATES]]
-
-
-def _rollout_states(m: mujoco.MjModel, pool: list[mujoco.MjData]) -> list[mujoco.MjData]:
-    """Those that can be followed for most steps; one of them for all, if there is one."""
-    tried = []
-    for k, d in enumerate(_starts(m, pool)):
-        if k == LOOKED_AT:
-            break
-        steps = reached(rollout_questions(m, d, 10, exact=False))
-        if steps == 10:
-            steps = reached(rollout_questions(m, d, max(HORIZONS), exact=False))
-        tried.append((-steps, k, d))
-        followed = [steps for steps, *_ in tried if steps <= -10]
-        if len(followed) >= STATES and min(followed) == -max(HORIZONS):
-            break
-    return [d for *_, d in sorted(tried, key=lambda each: each[:2])[:STATES]]
-
-
-def _starts(m: mujoco.MjModel, pool: list[mujoco.MjData]):
-    """Rich states, the richest of them moving faster, and fresh starts."""
+def _faster(m: mujoco.MjModel, pool: list[mujoco.MjData]) -> Iterator[mujoco.MjData]:
+    """Rich states, after the richest these again, moving faster."""
     yield from pool[:STATES]
     rng = np.random.default_rng(17)
-    for speed in SPEEDS[1:]:
+    for speed in (0.5, 2.0):
         for d in pool[:STATES]:
-            state = _vector(m, d)
-            other = restored(m, state)
+            other = restored(m, _vector(m, d))
             other.qvel[:] = np.float32(other.qvel + speed * rng.normal(size=m.nv))
             yield other
     yield from pool[STATES:]
-    for seed, speed in enumerate(SPEEDS):
-        yield restored(m, _vector(m, start(m, seed, speed=speed)))

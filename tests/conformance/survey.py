@@ -8,7 +8,7 @@
 Scores are kept in the file as they come, so that a run can be stopped and taken up again; models that are known keep
 theirs unless named with --again. On CUDA it is the real engine that runs, and its kernels take about half a minute a
 kind of model: models that need the same are done together, small ones first, until --limit-seconds. A corpus from
-pack.py brings the states along.
+pack.py brings the states along; otherwise they are looked for, and kept in a folder given as --states.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pathlib import Path
 
 from . import scores as scoring
 from .dynamics import Score
-from .models import ModelFile, corpus, in_scope, packed
+from .models import ModelFile, corpus, in_scope, keeping_states, packed
 from .page import summary, write_page
-from .workers import share_out
+from .workers import quiet, share_out
 
 SAMPLE = (
     "dm_control/suite/humanoid.xml", "dm_control/suite/walker.xml", "dm_control/suite/finger.xml",
@@ -40,12 +40,7 @@ SAMPLE = (
 
 def work(model: ModelFile, *, device: str, fused: bool) -> Score:
     """What a process does with a model."""
-    import warnings
-
-    import warp as wp
-
-    wp.config.log_level = wp.LOG_WARNING
-    warnings.simplefilter("ignore")
+    quiet()
     return scoring.examine(model, device, fused=fused)
 
 
@@ -93,6 +88,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--fused", action="store_true", help="on the CPU, the engine as it is, not a kernel a stage")
     parser.add_argument("--corpus", type=Path, help="a packed corpus, as a file or unpacked")
+    parser.add_argument("--states", type=Path, help="a folder to keep states in")
     parser.add_argument("--only", nargs="*", default=[], help='parts of names, or "sample"')
     parser.add_argument("--again", nargs="*", default=[], help="parts of names to compare anew")
     parser.add_argument("--jobs", type=int, default=1)
@@ -109,6 +105,7 @@ def main() -> None:
                 archive.extractall(folder, filter="data")
             args.corpus = Path(folder)
         models = packed(args.corpus) if args.corpus else [model for model in corpus() if in_scope(model)]
+        models = keeping_states(models, args.states) if args.states else models
         if args.only:
             wanted = SAMPLE if args.only == ["sample"] else args.only
             models = [model for model in models if any(part in model.name for part in wanted)]

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
+
+import mujoco
+import warp as wp
 
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -88,3 +92,10 @@ def _next(worker: Worker, waiting: deque, workers: list[Worker]) -> None:
 def _serve(pipe: Connection, work: Callable[[Any], Any]) -> None:
     while True:
         pipe.send(work(pipe.recv()))
+
+
+def quiet() -> None:
+    """Let nobody tell of kernels that are loaded, of states that are lost, and of what is deprecated."""
+    wp.config.log_level = wp.LOG_WARNING
+    mujoco.set_mju_user_warning(lambda message: None)
+    warnings.simplefilter("ignore")

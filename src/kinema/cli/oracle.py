@@ -135,22 +135,24 @@ def doubt(slack: float, tolerance: float) -> str | None:
 # ---------------------------------------------------------------------------------------------- states
 
 
-def start(m: mujoco.MjModel, seed: int, *, speed: float = 0.05) -> mujoco.MjData:
+def start(m: mujoco.MjModel, seed: int, *, speed: float = 0.05, spread: float = 0.02) -> mujoco.MjData:
     """The first keyframe, or the initial state, disturbed, moving, and with controls a little off their defaults."""
     rng = np.random.default_rng(seed)
     d = mujoco.MjData(m)
     if m.nkey:
         mujoco.mj_resetDataKeyframe(m, d, 0)
-    mujoco.mj_integratePos(m, d.qpos, rng.normal(size=m.nv), 0.02)
+    mujoco.mj_integratePos(m, d.qpos, rng.normal(size=m.nv), spread)
     d.qvel[:] = speed * rng.normal(size=m.nv)
     low, high = control_range(m)
     d.ctrl[:] = np.clip(d.ctrl + 0.1 * rng.normal(size=m.nu), low, high)
     return d
 
 
-def rich_states(m: mujoco.MjModel, seed: int, *, parts: int = 1, speed: float = 0.05) -> list[mujoco.MjData]:
+def rich_states(
+    m: mujoco.MjModel, seed: int, *, parts: int = 1, speed: float = 0.05, spread: float = 0.02
+) -> list[mujoco.MjData]:
     """Of each part of a short run from a random start the state with most constraint rows, rounded to float32."""
-    d = start(m, seed, speed=speed)
+    d = start(m, seed, speed=speed, spread=spread)
     nstep = int(np.clip(20000 / max(m.nv, 1), 30, SEARCH_STEPS))
     best = np.full(parts, -1)
     kept = np.empty((parts, mujoco.mj_stateSize(m, FULL_STATE)))
