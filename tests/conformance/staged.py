@@ -2,49 +2,159 @@
 
 The engine's one kernel a recipe is fast to run and slow to compile, and nearly every model of the corpus has a recipe
 of its own. Stages are few; those that are made to measure (detection, the solver) are taken in a common size.
+
+`OrderedEngine` runs CUDA's recipe on the CPU with these kernels, phase by phase, in an order of threads that CUDA may
+choose: forwards, or backwards.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import warp as wp
 
 from kinema.collide.detect import CONVEX, HFIELD, PRIMITIVES, Build
+from kinema.convex import step as recipe
 from kinema.convex.collision import detect
+from kinema.convex.counts import COUNTS
+from kinema.convex.data import Data
 from kinema.convex.engine import Engine
+from kinema.convex.model import Model
+from kinema.convex.schedule import Run, chains, phases, plan
+from kinema.convex.solve import dense
 from kinema.convex.solve.primal import SMALL, newton
-from kinema.convex.stage import Stage, world_kernel
+from kinema.convex.stage import PARTS, Stage, due
+
+END = 1 << 30
+
+
+@cache
+def stage_kernel(func: wp.Function, over: str | None, is_sweep: bool, lanes: bool) -> wp.Kernel:
+    """One thread a world runs a stage over the items from `begin` to `end`, every `step`-th, backwards if asked to.
+
+    Items of a sweep are bodies, level by level.
+    """
+
+    @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128})
+    def run(
+        m: Model, d: Data, advancing: int, advances: int, once: int, begin: int, end: int, step: int, backward: int
+    ):
+        w = wp.tid()
+        if due(d.state.status[w], d.scratch.substep[w], advancing, advances != 0, once != 0):
+            if wp.static(lanes):
+                wp.static(func)(m, d, w, 0)
+            elif wp.static(over is None and not is_sweep):
+                wp.static(func)(m, d, w)
+            else:
+                count = wp.min(end, wp.static(COUNTS[over or "nbody"])(m, d, w))
+                number = (count - begin + step - 1) / step
+                for k in range(number):
+                    i = begin + step * wp.where(backward != 0, number - 1 - k, k)
+                    if wp.static(is_sweep):
+                        i = m.tree.levelbody[i]
+                    wp.static(func)(m, d, w, i)
+
+    return run
 
 
 class StagedEngine(Engine):
     """Runs one kernel a stage on the CPU."""
 
     def _launch_worlds(self, key: object, stages: tuple[Stage, ...], count: int, advancing: bool) -> None:
-        if key not in self._commands:
-            inputs = [self.m, self.d, 0, 1, int(advancing)]
-            self._commands[key] = [
-                wp.launch(
-                    world_kernel((self._common(stage),)), dim=self.nworld, inputs=inputs, device=self.device,
-                    record_cmd=True,
-                )
-                for stage in stages
+        if (key, advancing) not in self._commands:
+            self._commands[key, advancing] = [
+                self.command(stage, advancing, 0, END, 1, stage.sweep == "up")
+                for stage in stages if advancing or not stage.advances
             ]  # fmt: skip
-        commands = self._commands[key]
-        for command in commands:
-            command.set_param_at_index(4, int(advancing))
         for _ in range(count):
-            for stage, command in zip(stages, commands, strict=True):
-                if advancing or not stage.advances:
-                    command.launch()
+            for command in self._commands[key, advancing]:
+                command.launch()
+
+    def command(self, stage: Stage, advancing: bool, begin: int, end: int, step: int, backward: bool) -> wp.Launch:
+        """The launch of a stage over some of its items."""
+        common = self._common(stage)
+        kernel = stage_kernel(common.func, common.over, common.sweep is not None, common.lanes)
+        chosen = map(int, (advancing, stage.advances, stage.once, begin, end, step, backward))
+        return wp.launch(
+            kernel, dim=self.nworld, inputs=[self.m, self.d, *chosen], device=self.device, record_cmd=True
+        )
 
     def _common(self, stage: Stage) -> Stage:
         """A stage that does the same for more models."""
-        if stage.func is newton(self.source.nv):
+        nv = self.source.nv
+        if stage.func is newton(nv):
             return replace(stage, func=newton(SMALL + 1))
+        if stage.lanes and dense.fits(nv):
+            for make in (dense._smooth, dense._euler, dense._implicit):
+                if stage.func is make(dense.columns(nv)):
+                    return replace(stage, func=make(SMALL))
         if stage in self.collider.stages:
             return replace(stage, func=detect(common_build(self.collider.detector.build)))
         return stage
+
+
+class OrderedEngine(StagedEngine):
+    """Runs the recipe of CUDA on the CPU, phase by phase, in a chosen order of threads.
+
+    Threads of a block that have not met may be at any place of their phase, so each chain of stages and each part of
+    the items may come before any other: forwards, or all backwards, both are legal and must give the same bits.
+
+    Args:
+        backward: Take the chains of a phase and their items in reverse.
+        groups: Phases of each kernel; None: those of the scheduler. To try what happens without a barrier.
+    """
+
+    def __init__(self, *args, backward: bool = False, groups=phases, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.backward, self.groups = backward, groups
+        self.recipes["step"] = tuple(recipe.step(self.source, self.collider.stages, self.extension, cuda=True))
+        levels = self.array("tree_leveladr").numpy().tolist()
+        self._plans: dict = {}
+        self.levels = list(zip(levels[:-1], levels[1:], strict=True))
+
+    def _run(self, name: str, count: int, advancing: bool) -> None:
+        for k in range(count):
+            stages = self._due(name, advancing, k % self.substeps == 0, k % self.substeps == self.substeps - 1)
+            if stages not in self._plans:
+                planned = plan(stages)
+                self._plans[stages] = [(run, self.groups(run.stages) if self._shares(run) else []) for run in planned]
+            for run, phases_of_run in self._plans[stages]:
+                first = run.stages[0]
+                if first.launch:
+                    first.launch(self.m, self.d)
+                elif first.lanes or first in self.collider.stages:
+                    for stage in run.stages:
+                        self._launch(stage, advancing, 0, END, 1)
+                else:
+                    for phase in phases_of_run:
+                        self._phase(phase, advancing)
+
+    def _launch(self, stage: Stage, advancing: bool, *items: int) -> None:
+        key = (stage, advancing, *items)
+        if key not in self._commands:
+            self._commands[key] = self.command(stage, advancing, *items, self.backward)
+        self._commands[key].launch()
+
+    def _shares(self, run: Run) -> bool:
+        """Is it a kernel whose warps share out the items of worlds?"""
+        return run.stages[0].is_cohort and run.stages[0] not in self.collider.stages
+
+    def _phase(self, phase: tuple[Stage, ...], advancing: bool) -> None:
+        ranges = [(0, END)]
+        if phase[0].sweep:
+            ranges = self.levels if phase[0].sweep == "down" else self.levels[::-1]
+        grouped = chains(phase)
+        for begin, end in ranges:
+            for chain in grouped[::-1] if self.backward else grouped:
+                if len(chain) == 1:
+                    self._launch(chain[0], advancing, begin, end, 1)
+                    continue
+                parts = range(PARTS)
+                for part in parts[::-1] if self.backward else parts:
+                    for stage in chain:
+                        if stage.over or stage.sweep or part == 0:
+                            self._launch(stage, advancing, begin + part, end, PARTS)
 
 
 def common_build(build: Build) -> Build:

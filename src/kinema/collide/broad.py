@@ -14,6 +14,7 @@ import warp as wp
 
 from kinema.collide.bundles import Geoms, Pairs, Sweep
 from kinema.collide.parameters import mixed_condim, mixed_parameters
+from kinema.math.status import report
 from kinema.mujoco_enums import Geom
 
 OVERFLOW_PAIRS = wp.constant(16)  # bit of Contacts.status
@@ -217,7 +218,7 @@ def finish_pairs(pairs: Pairs, status: wp.array(dtype=int), w: int, n: int):
     """Record how many pairs a world has, and whether some were lost."""
     pairs.count[w] = wp.min(n, pairs.geom.shape[1])
     if n > pairs.geom.shape[1]:
-        status[w] = status[w] | OVERFLOW_PAIRS
+        report(status, w, OVERFLOW_PAIRS)
 
 
 @wp.func

@@ -31,6 +31,7 @@ from kinema.collide.sweep import bundle as sweep_bundle
 from kinema.collide.sweep import plan as sweep_plan
 from kinema.collide.table import FAMILIES, PairFunction, function_mask, uses_native
 from kinema.errors import BuildError
+from kinema.math.status import report
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Enable, Geom
 
@@ -166,7 +167,7 @@ def finish_world(contacts: Contacts, w: int, found: int):
     contacts.found[w] = found
     contacts.ncon[w] = wp.min(found, contacts.dist.shape[1])
     if found > contacts.dist.shape[1]:
-        contacts.status[w] = contacts.status[w] | OVERFLOW_CONTACTS
+        report(contacts.status, w, OVERFLOW_CONTACTS)
 
 
 @cache

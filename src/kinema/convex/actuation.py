@@ -34,6 +34,7 @@ from kinema.convex.model import Model
 from kinema.convex.muscle import muscle_bias, muscle_gain, muscle_gain_slope
 from kinema.convex.stage import Stage
 from kinema.convex.status import BAD_CONTROL
+from kinema.math.status import report
 from kinema.mujoco_enums import Bias, ControlChart, Disable, Dynamics, Gain, Transmission
 
 # ---------------------------------------------------------------------------------------------- controls
@@ -72,7 +73,7 @@ def refuse_controls(m: Model, d: Data, w: int):
     for i in range(m.size.nu):
         found = found or bad(d.act.control[w, i])
     if found:
-        d.state.status[w] = d.state.status[w] | BAD_CONTROL
+        report(d.state.status, w, BAD_CONTROL)
         for i in range(m.size.nu):
             d.act.control[w, i] = 0.0
 
@@ -327,16 +328,16 @@ def control_stages(m) -> list[Stage]:
         return []
     if np.any(m.actuator_delay):
         delay = [Stage(history.delay_controls), Stage(limit_control, over="nu")]
-        return [Stage(read_control, over="nu", beside=True), *delay, Stage(refuse_controls)]
-    return [Stage(take_control, over="nu", beside=True), Stage(refuse_controls)]
+        return [Stage(read_control, over="nu"), *delay, Stage(refuse_controls)]
+    return [Stage(take_control, over="nu"), Stage(refuse_controls)]
 
 
 def stages(m, plugins: Sequence[Stage] = ()) -> list[Stage]:
     """The stages that compute actuator forces; those of plugins after the native ones, before the limits."""
     if not is_active(m):
-        return [Stage(no_force, over="nout", beside=True), Stage(no_joint_force, over="nv", beside=True)]
+        return [Stage(no_force, over="nout"), Stage(no_joint_force, over="nv")]
     present = set(activation.family(m).tolist())
-    recipe = [Stage(simple_actuator, over="nactuator", beside=True)]
+    recipe = [Stage(simple_actuator, over="nactuator")]
     recipe += [Stage(func, over="nactuator") for family, func in FAMILIES.items() if family in present]
     recipe += plugins
     tendons_limited = np.any(m.tendon_actfrclimited)

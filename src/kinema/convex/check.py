@@ -8,7 +8,7 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.convex.status import BAD_STATE
+from kinema.convex.status import freeze
 from kinema.math.vector import MAXVAL
 
 
@@ -22,18 +22,18 @@ def bad(x: float) -> bool:
 def check_position(m: Model, d: Data, w: int, i: int):
     """Flag a world with a bad position."""
     if bad(d.state.qpos[w, i]):
-        d.state.status[w] = d.state.status[w] | BAD_STATE
+        freeze(d.state.status, w)
 
 
 @wp.func
 def check_velocity(m: Model, d: Data, w: int, i: int):
     """Flag a world with a bad velocity."""
     if bad(d.state.qvel[w, i]):
-        d.state.status[w] = d.state.status[w] | BAD_STATE
+        freeze(d.state.status, w)
 
 
 @wp.func
 def check_acceleration(m: Model, d: Data, w: int, i: int):
     """Flag a world with a bad acceleration, before it moves."""
     if bad(d.frc.qacc[w, i]):
-        d.state.status[w] = d.state.status[w] | BAD_STATE
+        freeze(d.state.status, w)

@@ -83,7 +83,7 @@ class Collider:
     @property
     def stages(self) -> list[Stage]:
         """Detection, as a stage over one world."""
-        return [Stage(detect(self.detector.build), alone=True, aside="contacts")] if self.active else []
+        return [Stage(detect(self.detector.build), alone=True, aside=True)] if self.active else []
 
 
     def launches(self) -> list[tuple]:

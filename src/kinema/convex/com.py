@@ -103,5 +103,5 @@ def stages() -> list[Stage]:
         Stage(subtree_moment, sweep="up"),
         Stage(subtree_centre, over="nbody"),
         Stage(body_inertia, over="nbody"),
-        Stage(joint_axes, over="njnt", beside=True),
+        Stage(joint_axes, over="njnt"),
     ]

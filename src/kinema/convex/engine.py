@@ -29,7 +29,7 @@ from kinema.convex.stage import (
     between_hosts,
     cohort_kernel,
     lane_kernel,
-    runs,
+    plan,
     world_kernel,
 )
 from kinema.errors import BuildError
@@ -47,16 +47,18 @@ class Launch:
     """One kernel of a recipe on CUDA, or something on the host that launches its own.
 
     Attributes:
-        aside: It goes on the second stream; a name for what it makes.
-        waits: Names of what it must wait for.
+        aside: It goes on the second stream.
+        waits: Number of the run on the second stream that must have ended before; None: it need not wait.
+        run: Number of the run it is part of (schedule.py).
     """
 
     kernel: wp.Kernel | None = None
     dim: int | tuple[int, ...] = 0
     inputs: Sequence = ()
     block: int = 256
-    aside: str | None = None
-    waits: tuple[str, ...] = ()
+    aside: bool = False
+    waits: int | None = None
+    run: int = 0
     host: Callable[[Model, Data], None] | None = None
 
 
@@ -330,19 +332,18 @@ class Engine:
     def _launches(self, stages: Sequence[Stage]) -> list[Launch]:
         """The kernels of a recipe, one a run of stages."""
         launches = []
-        for group in runs(stages):
-            stage = group[0]
-            waits = tuple(name for member in group for name in member.waits)
+        for number, run in enumerate(plan(stages)):
+            stage, when = run.stages[0], (run.aside, run.waits, number)
             if stage.launch:
-                launches.append(Launch(host=stage.launch, waits=waits))
+                launches.append(Launch(None, 0, (), 0, *when, host=stage.launch))
             elif stage in self.collider.stages:
-                launches += [Launch(*launch, aside=stage.aside) for launch in self.collider.launches()]
+                launches += [Launch(*launch, *when) for launch in self.collider.launches()]
             elif stage.lanes:
                 dim, inputs = (self.nworld, WARP_LANES), [self.m, self.d]
-                launches.append(Launch(lane_kernel(group), dim, inputs, LANE_BLOCK, stage.aside, waits))
+                launches.append(Launch(lane_kernel(run.stages), dim, inputs, LANE_BLOCK, *when))
             else:
                 dim, inputs = (-(-self.nworld // COHORT), PARTS, COHORT), [self.m, self.d, self.nworld]
-                launches.append(Launch(cohort_kernel(group), dim, inputs, COHORT_BLOCK, stage.aside, waits))
+                launches.append(Launch(cohort_kernel(run.stages), dim, inputs, COHORT_BLOCK, *when))
         return launches
 
     def _load(self, stages: Sequence[Stage]) -> None:
@@ -354,18 +355,18 @@ class Engine:
         """Launch a recipe; what is aside goes on a second stream, until somebody waits for it."""
         main = wp.get_stream(self.device)
         self._side = self._side or wp.Stream(self.device)
-        made: dict[str, wp.Event] = {}
+        made: dict[int, wp.Event] = {}  # runs on the second stream, and when they have ended
         for launch in self._launches(stages):
-            for name in set(launch.waits) & set(made):
-                main.wait_event(made.pop(name))
+            if launch.waits in made:
+                main.wait_event(made[launch.waits])
             stream = self._side if launch.aside else main
-            if launch.aside and launch.aside not in made:
+            if launch.aside and launch.run not in made:
                 self._side.wait_event(main.record_event())
             if launch.kernel:
                 wp.launch(launch.kernel, launch.dim, launch.inputs, stream=stream, block_dim=launch.block)
             else:
                 launch.host(self.m, self.d)
             if launch.aside:
-                made[launch.aside] = self._side.record_event()
-        for event in made.values():
-            main.wait_event(event)
+                made[launch.run] = self._side.record_event()
+        if made:
+            main.wait_event(made[max(made)])

@@ -67,7 +67,7 @@ class Extension:
             return []
         if place == "passive" and off & Disable.SPRING and off & Disable.DAMPER:
             return []
-        return [replace(s, once=place in SENSING, waits=("contacts",)) for s in self.stages.get(place, ())]
+        return [replace(s, once=place in SENSING) for s in self.stages.get(place, ())]
 
     @property
     def sizes(self) -> dict[str, int]:

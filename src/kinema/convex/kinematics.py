@@ -119,7 +119,7 @@ def stages() -> list[Stage]:
         Stage(local_pose, over="nbody"),
         Stage(chain, sweep="down"),
         Stage(body_pose, over="nbody"),
-        Stage(joint_pose, over="njnt", beside=True),
-        Stage(geom_pose, over="ngeom", beside=True),
-        Stage(site_pose, over="nsite", beside=True),
+        Stage(joint_pose, over="njnt"),
+        Stage(geom_pose, over="ngeom"),
+        Stage(site_pose, over="nsite"),
     ]

@@ -48,9 +48,13 @@ class Place:
     def name(self, types: Mapping[str, Any]) -> str:
         """The name of the array."""
         owner, attribute, kind = None, self.root, types[self.root]
+        aspect = ""
         for step in self.path:
-            owner, attribute, kind = kind, step, kind.vars[step].type
-        return attribute if owner is None else array_name(owner, attribute)
+            if is_array(kind):  # a part of the array that is spoken of apart
+                aspect = f".{step}"
+            else:
+                owner, attribute, kind = kind, step, kind.vars[step].type
+        return (attribute if owner is None else array_name(owner, attribute)) + aspect
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,8 @@ class Reader:
                     self._fail(f"says that it touches {'.'.join(word.path)}, which is none of its arguments")
                 kind = self.types[root]
                 for step in path:
+                    if is_array(kind):
+                        continue
                     if step not in getattr(kind, "vars", {}):
                         self._fail(f"says that it touches {'.'.join(word.path)}, which does not exist")
                     kind = kind.vars[step].type

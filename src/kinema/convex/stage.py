@@ -11,11 +11,11 @@ On the CPU one kernel runs all stages of a world back to back, and many steps of
 
 On CUDA a run of stages of the first three shapes is one kernel too: a cohort. A block takes COHORT neighbouring worlds,
 one to each lane of its warps, so that lanes read neighbouring numbers and take the same branches; its PARTS warps share
-out the items, level by level of the trees, and meet after each stage, or after several that are `beside` each other.
-Stages of lanes are kernels of their own.
+out the items, level by level of the trees, and meet after each phase: schedule.py says which stages make one. Stages of
+lanes are kernels of their own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -26,6 +26,7 @@ from kinema.convex.counts import COUNTS
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.references import pass_by_reference
+from kinema.convex.schedule import between_hosts, freezes, phases, plan, runs
 from kinema.convex.status import BAD_STATE
 from kinema.math.lanes import block_sync, sync
 
@@ -36,6 +37,9 @@ PARTS = wp.constant(8)  # warps of such a block
 COHORT_BLOCK = COHORT * PARTS
 COHORT_BOUNDS = (COHORT_BLOCK, 3)  # blocks a multiprocessor is to hold: leaves registers for the second stream
 pass_by_reference(Model, Data)
+__all__ = [
+    "Stage", "between_hosts", "cohort_kernel", "due", "lane_kernel", "phases", "plan", "runs", "world_kernel",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,10 +50,10 @@ class Stage:
         func: The function over one world, item or lane.
         over: The size that counts the items of a world, a key of COUNTS; None: the world itself.
         sweep: "down" or "up": over bodies, parents before children or children before parents.
-        beside: May run at the same time as the stage before it: neither reads what the other writes.
-        follows: Runs over the items of the stage before it, and reads nothing of it but what it did for the same item.
-        aside: On CUDA it runs on a second stream, beside what follows; a name for what it makes.
-        waits: Names of what it must wait for.
+        own: Arrays of which it touches only what belongs to its item, though its indices do not show it (schedule.py).
+        apart: Arrays of which it touches no element that another stage that says so touches.
+        follows: In a phase: runs over the items of the stage before it, by the same threads. Set by the scheduler.
+        aside: On CUDA it is worth a second stream, beside what follows.
         lanes: The function is run by a group of lanes.
         advances: Part of a step, not of forward dynamics: it checks or moves the state.
         alone: On CUDA not run in one kernel with its neighbours: it brings launches of its own, or needs so many
@@ -63,10 +67,10 @@ class Stage:
     func: wp.Function | None
     over: str | None = None
     sweep: str | None = None
-    beside: bool = False
+    own: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
     follows: bool = False
-    aside: str | None = None
-    waits: tuple[str, ...] = ()
+    aside: bool = False
     lanes: bool = False
     advances: bool = False
     once: bool = False
@@ -160,6 +164,8 @@ def _phase(stages: tuple[Stage, ...]) -> wp.Function:
     def phase(m: Model, d: Data, w: int, part: int, live: bool):
         status = d.state.status[w]
         substep = d.scratch.substep[w]
+        if wp.static(freezes(stages)):
+            block_sync()  # all know who is frozen before anyone freezes more
         before = int(0)
         first = part
         for s in range(wp.static(len(stages))):
@@ -169,7 +175,6 @@ def _phase(stages: tuple[Stage, ...]) -> wp.Function:
                     first = (part + PARTS - before) % PARTS
                     before = (before + count) % PARTS
                 wp.static(_items(stages[s].func, stages[s].over))(m, d, w, first, count)
-        block_sync()
 
     return wp.func(phase, name="phase_" + "_and_".join(stage.func.key for stage in stages))
 
@@ -183,6 +188,8 @@ def _sweep(stages: tuple[Stage, ...]) -> wp.Function:
         status = d.state.status[w]
         substep = d.scratch.substep[w]
         for k in range(m.size.nlevel):
+            if k > 0:
+                block_sync()
             level = wp.where(wp.static(down), k, m.size.nlevel - 1 - k)
             start = m.tree.leveladr[level]
             end = m.tree.leveladr[level + 1]
@@ -195,7 +202,6 @@ def _sweep(stages: tuple[Stage, ...]) -> wp.Function:
                 if live and due(status, substep, 1, wp.static(stages[s].advances), wp.static(stages[s].once)):
                     for e in range(start + first, end, PARTS):
                         wp.static(stages[s].func)(m, d, w, m.tree.levelbody[e])
-            block_sync()
 
     return wp.func(sweep, name="sweep_" + "_and_".join(stage.func.key for stage in stages))
 
@@ -210,6 +216,8 @@ def cohort_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
         block, part, lane = wp.tid()
         w = block * COHORT + lane
         for s in range(wp.static(len(functions))):
+            if wp.static(s > 0):
+                block_sync()
             wp.static(functions[s])(m, d, wp.min(w, nworld - 1), part, w < nworld)
 
     return run
@@ -233,45 +241,3 @@ def lane_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
             sync()
 
     return run
-
-
-def phases(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
-    """Group stages that may run at the same time: those beside each other, and of one kind."""
-    groups: list[list[Stage]] = []
-    for stage in stages:
-        if groups and (stage.beside or stage.follows) and groups[-1][-1].sweep == stage.sweep:
-            groups[-1].append(stage)
-        else:
-            groups.append([stage])
-    return [tuple(group) for group in groups]
-
-
-def runs(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
-    """Group neighbouring stages into kernels: cohorts, and stages of lanes; the others stand alone.
-
-    The first stage that waits for something begins a kernel.
-    """
-    groups: list[list[Stage]] = []
-    arrived: set[str] = set()
-    for stage in stages:
-        last = groups[-1][-1] if groups else None
-        must_wait = not arrived.issuperset(stage.waits)
-        arrived.update(stage.waits)
-        if last and not must_wait and not stage.alone and not last.alone and stage.aside == last.aside and (
-            (stage.is_cohort and last.is_cohort) or (stage.lanes and last.lanes)
-        ):
-            groups[-1].append(stage)
-        else:
-            groups.append([stage])
-    return [tuple(group) for group in groups]
-
-
-def between_hosts(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
-    """Split a recipe at the stages that launch kernels of their own; each of these stands alone."""
-    groups: list[list[Stage]] = []
-    for stage in stages:
-        if groups and not stage.launch and not groups[-1][-1].launch:
-            groups[-1].append(stage)
-        else:
-            groups.append([stage])
-    return [tuple(group) for group in groups]

@@ -42,15 +42,15 @@ from kinema.mujoco_enums import Disable, Enable, Integrator, Sensor, Solver
 
 def position(m, collision: list[Stage]) -> list[Stage]:
     """All that depends on position, but for the mass matrix; and the controls, which depend on nothing."""
-    read, *check = actuation.control_stages(m) or [None]
+    controls = actuation.control_stages(m)
     return [
         *kinematics.stages(),
-        *([read] if read else []),
+        *controls[:1],
         *collision,
         *com.stages(),
-        Stage(camera.camera_pose, over="ncam", beside=True),
-        Stage(camera.light_pose, over="nlight", beside=True),
-        *(replace(stage, beside=stage.over is None and len(check) == 1) for stage in check),
+        Stage(camera.camera_pose, over="ncam"),
+        Stage(camera.light_pose, over="nlight"),
+        *controls[1:],
         *tendon.stages(m),
         *transmission.stages(m),
     ]
@@ -62,19 +62,19 @@ def velocities(m, dense: bool = False, extension: Extension = NONE) -> list[Stag
     momentum = [replace(stage, once=True) for stage in velocity.subtree_stages()] if moving else []
     recipe = [
         *extension.at("position", m),
-        Stage(velocity.com_vel, sweep="down"),
-        Stage(bias.body_force, sweep="down", follows=True),
+        Stage(velocity.com_vel, sweep="down", own=("cdof_dot",)),
+        Stage(bias.body_force, sweep="down", own=("cdof_dot",)),
         Stage(bias.subtree_force, sweep="up"),
-        Stage(mass.composite_inertia, sweep="up", beside=True),
+        Stage(mass.composite_inertia, sweep="up"),
         *momentum[:1],
         Stage(mass.mass_row, over="nv"),
         *momentum[1:2],
-        Stage(bias.bias_force, over="nv", beside=True),
-        Stage(passive.joint_spring, over="njnt", beside=True),
-        Stage(passive.joint_damper, over="nv", beside=True),
+        Stage(bias.bias_force, over="nv"),
+        Stage(passive.joint_spring, over="njnt"),
+        Stage(passive.joint_damper, over="nv"),
     ]
-    recipe += [Stage(tendon.tendon_velocity, over="ntendon", beside=True)] if m.ntendon else []
-    recipe += [Stage(transmission.actuator_velocity, over="nactuator", beside=True)] if m.nactuator else []
+    recipe += [Stage(tendon.tendon_velocity, over="ntendon")] if m.ntendon else []
+    recipe += [Stage(transmission.actuator_velocity, over="nactuator")] if m.nactuator else []
     if tendon.has_armature(m):
         recipe += [Stage(mass.tendon_armature), Stage(tendon.tendon_bias)]
     if not dense or dual.is_dual(m):
@@ -91,15 +91,13 @@ def velocities(m, dense: bool = False, extension: Extension = NONE) -> list[Stag
 
 def acceleration(m, dense: bool = False, extension: Extension = NONE) -> list[Stage]:
     """Unconstrained and constrained acceleration."""
-    first, *others = actuation.stages(m, extension.at("actuation", m))
-    first = replace(first, beside=extension is NONE)  # plugins may read what actuators left last time
-    forces = [first, *others, Stage(smooth.smooth_force, over="nv", follows=True)]
+    forces = [*actuation.stages(m, extension.at("actuation", m)), Stage(smooth.smooth_force, over="nv")]
     keep = Stage(smooth.keep_acceleration, over="nv")
     unconstrained = smooth_stages(m.nv) if dense else [Stage(smooth.smooth_acceleration)]
     if m.opt.disableflags & Disable.CONSTRAINT:
-        return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv", waits=("qacc_smooth",)), keep]
+        return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv"), keep]
     addresses, rows = assemble.stages(m, in_lanes=dense)
-    early = next((k for k, stage in enumerate(addresses) if stage.waits), 0)
+    early = next((k for k, stage in enumerate(addresses) if "contact_want" in stage.access.writes), 0)
     noslip = [Stage(dual.noslip(), lanes=True)] if m.opt.noslip_iterations > 0 else []
     return [
         *forces, *addresses[:early], *unconstrained, *addresses[early:], *rows, solver(m), *noslip, keep,
@@ -109,18 +107,18 @@ def acceleration(m, dense: bool = False, extension: Extension = NONE) -> list[St
 def solver(m) -> Stage:
     """The constraint solver the model asks for."""
     if m.opt.solver == Solver.PGS:
-        return Stage(dual.projected_gauss_seidel(), lanes=True, waits=("qacc_smooth",))
+        return Stage(dual.projected_gauss_seidel(), lanes=True)
     if m.opt.solver == Solver.CG:
-        return Stage(conjugate_gradient(), lanes=True, waits=("qacc_smooth",))
-    return Stage(newton(m.nv), lanes=True, alone=True, blocks=4, waits=("qacc_smooth",))
+        return Stage(conjugate_gradient(), lanes=True)
+    return Stage(newton(m.nv), lanes=True, alone=True, blocks=4)
 
 
 def derivatives(m) -> list[Stage]:
     """qDeriv, for the integrators that are implicit in velocity."""
-    recipe = [Stage(derivatives_of.damper_derivative, over="nv", follows=True)]
+    recipe = [Stage(derivatives_of.damper_derivative, over="nv", own=("qDeriv",))]
     recipe += [Stage(derivatives_of.tendon_derivative)] if m.ntendon else []
     if actuation.is_active(m):
-        recipe += [*actuation.slope_stages(m), Stage(actuator_slope.actuator_derivative, over="nv")]
+        recipe += [*actuation.slope_stages(m), Stage(actuator_slope.actuator_derivative, over="nv", own=("qDeriv",))]
     has_fluid = m.opt.density or m.opt.viscosity
     if m.opt.integrator == Integrator.IMPLICIT:
         recipe.append(Stage(derivatives_of.bias_and_fluid_derivative if has_fluid else derivatives_of.bias_derivative))
@@ -140,15 +138,17 @@ def integrator(m, dense: bool = False) -> list[Stage]:
         Integrator.IMPLICIT: [*derivatives(m), Stage(implicit.implicit)],
         Integrator.IMPLICITFAST: fast_stages(m, dense),
     }[kind]
-    return [replace(s, advances=True) for s in [Stage(check.check_acceleration, over="nv", follows=True), *choose]]
+    # before the state moves, and before solves that are kernels of their own; as late as that, for it needs barriers
+    at = 0 if kind == Integrator.RK4 else next((k for k, stage in enumerate(choose) if stage.lanes), len(choose))
+    choose.insert(at, Stage(check.check_acceleration, over="nv"))
+    return [replace(stage, advances=True) for stage in choose]
 
 
 def fast_stages(m, dense: bool) -> list[Stage]:
     """implicitfast; free bodies on their own are solved in full."""
-    slopes = derivatives(m)
     solve = implicit_stages(m.nv) if dense else [Stage(implicit.implicitfast)]
-    alone = [Stage(implicit.free_body, over="njnt", waits=("qacc_step",))] if np.any(lone_bodies(m)) else []
-    return [*slopes, Stage(implicit.implicitfast_row, over="nv", follows=slopes[-1].over == "nv"), *solve, *alone]
+    alone = [Stage(implicit.free_body, over="njnt")] if np.any(lone_bodies(m)) else []
+    return [*derivatives(m), Stage(implicit.implicitfast_row, over="nv", own=("qDeriv",)), *solve, *alone]
 
 
 def movement(m, extension: Extension = NONE) -> list[Stage]:
@@ -167,7 +167,7 @@ def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool =
     choose, read = integrator(m, dense), sensors.stages(m, extension)
     return [
         Stage(check.check_position, over="nq", advances=True),
-        Stage(check.check_velocity, over="nv", advances=True, beside=True),
+        Stage(check.check_velocity, over="nv", advances=True),
         *position(m, collision),
         *velocities(m, dense, extension),
         *energies(m),

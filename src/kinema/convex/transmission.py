@@ -275,10 +275,10 @@ KINDS = {
 
 
 def stages(m) -> list[Stage]:
-    """The stages of the kinds of transmission a model has; they read what tendons leave."""
+    """The stages of the kinds of transmission a model has; each serves actuators of its own."""
     present = set(np.asarray(m.actuator_trntype).tolist())
     return [
-        Stage(func, over="nactuator", beside=not m.ntendon, waits=("contacts",) * (func is adhesion_transmission))
+        Stage(func, over="nactuator", apart=("actuator_length", "actuator_moment"))
         for func, values in KINDS.values()
         if present.intersection(values)
     ]

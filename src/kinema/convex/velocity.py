@@ -105,12 +105,9 @@ def subtree_angular(m: Model, d: Data, w: int, b: int):
 
 
 def subtree_stages() -> list[Stage]:
-    """Linear velocity of, and angular momentum about, each subtree's com (mj_subtreeVel).
-
-    The first two may run beside a sweep and beside items; the second must wait for the first.
-    """
+    """Linear velocity of, and angular momentum about, each subtree's com (mj_subtreeVel)."""
     return [
-        Stage(subtree_momentum, sweep="up", beside=True),
-        Stage(subtree_linear, over="nbody", beside=True),
+        Stage(subtree_momentum, sweep="up"),
+        Stage(subtree_linear, over="nbody"),
         Stage(subtree_angular, sweep="up"),
     ]

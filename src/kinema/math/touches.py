@@ -11,6 +11,7 @@ function says it, in terms of its arguments, one array a word:
     mat[w]       elements of the world that argument w counts; of any item
     mat[w, i]    elements of item i of that world only
     d.efc.J[w]   an array of a bundle
+    status.frozen[w]  a part of an array that counts as an array of its own
 
 Arrays that are both read and written stand in both lists. A function without arrays among its arguments need not say
 anything. Tests compare what is said with what the C++ names.

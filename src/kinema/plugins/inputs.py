@@ -18,7 +18,7 @@ from kinema.convex.data import Data
 from kinema.convex.jacobian import point_motion
 from kinema.convex.model import Model
 from kinema.convex.sensors.frames import object_body, object_position, object_rotation
-from kinema.convex.status import BAD_PLUGIN, BAD_STATE, PLUGIN_SHIFT
+from kinema.convex.status import blame
 from kinema.math.spatial import angular
 from kinema.mujoco_enums import Dynamics, Obj
 
@@ -161,6 +161,5 @@ def sound(status: wp.array(dtype=int), w: int, instance: int, value: float) -> f
     result = value
     if bad(value):
         result = 0.0
-        if (status[w] & BAD_PLUGIN) == 0:
-            status[w] = status[w] | BAD_PLUGIN | BAD_STATE | (instance << PLUGIN_SHIFT)
+        blame(status, w, instance)
     return result

@@ -73,9 +73,9 @@ def stages(m, in_lanes: bool = False) -> tuple[list[Stage], list[Stage]]:
         balls = np.asarray(m.jnt_limited).astype(bool) & (np.asarray(m.jnt_type) == Joint.BALL)
         single = in_lanes and not np.any(balls) and not np.any(m.tendon_limited)
         fill += [limit_columns_in_lanes if single else limit_columns, limit_scalars]
-    count = [Stage(func, over, beside=True) for func, over in want]
+    count = [Stage(func, over, apart=("efc_want",)) for func, over in want]
     if not int(m.opt.disableflags) & Disable.CONTACT:
-        count.append(Stage(want_contact, "ncon", beside=True, waits=("contacts",)))
+        count.append(Stage(want_contact, "ncon"))
         fill += [contact_columns_in_lanes if in_lanes else contact_columns, contact_scalars]
-    name = [Stage(func, over, beside=k > 0) for k, (func, over) in enumerate(name)]
+    name = [Stage(func, over, apart=("efc_type", "efc_id", "efc_pos", "efc_margin")) for func, over in name]
     return [*count, Stage(place_rows), *name], [Stage(func, lanes=True, blocks=6) for func in fill]

@@ -13,6 +13,7 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.status import ROW_OVERFLOW
+from kinema.math.status import report
 from kinema.math.touches import touches
 
 PLACE = """
@@ -65,4 +66,4 @@ def place_rows(m: Model, d: Data, w: int):
     d.efc.most[w] = wp.max(d.efc.most[w], contact[0] + dropped)
     d.crow.most[w] = wp.max(d.crow.most[w], d.con.found[w])
     if dropped > 0:
-        d.state.status[w] = d.state.status[w] | ROW_OVERFLOW
+        report(d.state.status, w, ROW_OVERFLOW)

@@ -61,4 +61,4 @@ def advance_time(m: Model, d: Data, w: int):
 
 def stages() -> list[Stage]:
     """mj_advance."""
-    return [Stage(advance_joint, over="njnt", waits=("qacc_step",)), Stage(advance_time, beside=True)]
+    return [Stage(advance_joint, over="njnt"), Stage(advance_time)]

@@ -125,7 +125,7 @@ def load_stages(m) -> list[Stage]:
     recipe = [Stage(loads.applied_loads, over="nbody")]
     constrained = not m.opt.disableflags & Disable.CONSTRAINT
     if constrained:
-        recipe += [Stage(loads.contact_wrench, over="ncon", beside=True), Stage(loads.contact_loads, over="nbody")]
+        recipe += [Stage(loads.contact_wrench, over="ncon"), Stage(loads.contact_loads, over="nbody")]
         if np.any(np.isin(m.eq_type, (Equality.CONNECT, Equality.WELD))):
             recipe.append(Stage(loads.equality_loads))
     if np.any(np.asarray(m.tendon_type) == Tendon.SPATIAL):

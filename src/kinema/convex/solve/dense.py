@@ -99,17 +99,17 @@ def columns(nv: int) -> int:
 
 def smooth_stages(nv: int) -> list[Stage]:
     """qacc_smooth without a sparse factor."""
-    return [Stage(_smooth(columns(nv)), lanes=True, alone=True, aside="qacc_smooth")]
+    return [Stage(_smooth(columns(nv)), lanes=True, alone=True, aside=True)]
 
 
 def euler_stages(nv: int) -> list[Stage]:
     """qacc_step of the Euler integrator without a sparse factor."""
     return [
-        Stage(euler_terms, over="nv", follows=True),
-        Stage(_euler(columns(nv)), lanes=True, alone=True, aside="qacc_step"),
+        Stage(euler_terms, over="nv"),
+        Stage(_euler(columns(nv)), lanes=True, alone=True, aside=True),
     ]
 
 
 def implicit_stages(nv: int) -> list[Stage]:
     """qacc_step of the implicitfast integrator without a sparse factor, once qH is there."""
-    return [Stage(_implicit(columns(nv)), lanes=True, alone=True, aside="qacc_step")]
+    return [Stage(_implicit(columns(nv)), lanes=True, alone=True, aside=True)]
