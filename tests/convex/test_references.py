@@ -1,10 +1,15 @@
 """Model and Data reach stages by reference, in the C++ that Warp generates."""
 
+import re
+
+import pytest
+import warp as wp
 from warp._src import codegen
 
 from kinema.convex import references, stage
 from kinema.convex.data import Data
 from kinema.convex.model import Model
+from kinema.errors import BuildError
 
 
 def test_signatures_take_references():
@@ -23,4 +28,35 @@ def test_other_structs_are_left_alone():
 def test_warp_still_generates_through_the_hooks():
     assert stage.world_kernel  # importing stages installs them
     assert codegen.codegen_func is references._func
+    assert codegen.codegen_snippet is references._snippet
     assert codegen.codegen_kernel is references._kernel
+
+
+@wp.func
+def first_position(m: Model, d: Data, w: int) -> float:
+    return d.state.qpos[w, 0]
+
+
+def test_text_of_another_shape_is_an_error_that_names_warp(monkeypatch):
+    monkeypatch.setitem(references._generate, "codegen_func", lambda adj, *args, **kwargs: "void f(const Model_1& m);")
+    with pytest.raises(BuildError, match=rf"Warp {re.escape(wp.__version__)} .* first_position.*KINEMA_BY_VALUE=1"):
+        codegen.codegen_func(first_position.adj, "first_position")
+
+
+def test_a_generator_without_the_functions_is_an_error(monkeypatch):
+    monkeypatch.setitem(references._generate, "codegen_snippet", None)
+    with pytest.raises(BuildError, match="has no codegen_snippet"):
+        references.pass_by_reference(Model)
+
+
+def test_it_can_be_switched_off(monkeypatch):
+    monkeypatch.setenv("KINEMA_BY_VALUE", "1")
+    monkeypatch.setattr(references, "_structs", set())
+    references.pass_by_reference(Model, Data)
+    assert references._structs == set()
+
+
+def test_functions_of_others_are_left_alone():
+    """A function without Model and Data is generated as Warp does."""
+    text = "static float f(\n    wp::float32 var_x)\n"
+    assert references._parameters(text) == text

@@ -1,52 +1,87 @@
-"""Pass the two large structs, Model and Data, to stages by reference.
+"""Changes the C++ that Warp generates: the two large structs, Model and Data, go to functions by reference.
 
 Warp passes structs by value. These two are descriptions of some four hundred arrays each, about 15 kB: to copy them at
 every call is dear where a function is not inlined, and where it is, the compiler spends half its time proving that the
-copy is not needed. Neither is ever assigned to, so a reference is the same.
+copy is not needed. Neither is ever assigned to, so a reference is the same. Warp (1.19) has no way to ask for that, so
+three functions of its code generator, `codegen_func`, `codegen_snippet` and `codegen_kernel`, are replaced by ones that
+call them and edit their text:
 
-Warp (1.19) has no way to ask for that, so the C++ it generates is changed here: in signatures of functions `Model m`
-becomes `Model& m`. If a later Warp generates other text, nothing is replaced and all works as before, only slower.
+    Model_1234 var_m,                         in a signature           Model_1234& __restrict__ var_m,
+    Model_1234 var_m = _wp_args->m;           in a kernel on the CPU   Model_1234& var_m = _wp_args->m;
+
+Only text with these structs is touched; kernels of others are generated as ever. Every edit is counted: if a version of
+Warp writes something else, the first function that takes a Model fails to generate and says so, rather than running
+many times slower. KINEMA_BY_VALUE=1 in the environment leaves Warp alone: slower, and otherwise the same.
 """
 
+import os
 import re
 
+import warp as wp
 from warp._src import codegen
 
+from kinema.errors import BuildError
+
+BY_VALUE = "KINEMA_BY_VALUE"
+HOOKS = ("codegen_func", "codegen_snippet", "codegen_kernel")
+
 _structs: set[str] = set()
-_generate_func = codegen.codegen_func
-_generate_snippet = codegen.codegen_snippet
-_generate_kernel = codegen.codegen_kernel
+_generate = {name: getattr(codegen, name, None) for name in HOOKS}
 
 
 def pass_by_reference(*structs) -> None:
     """From now on pass these `wp.struct`s by reference."""
+    if os.environ.get(BY_VALUE, "") not in ("", "0"):
+        return
     _structs.update(struct.native_name for struct in structs)
-    codegen.codegen_func = _func
-    codegen.codegen_snippet = _snippet
-    codegen.codegen_kernel = _kernel
+    for name, replacement in zip(HOOKS, (_func, _snippet, _kernel), strict=True):
+        if _generate[name] is None:
+            raise _changed(f"its code generator has no {name}")
+        setattr(codegen, name, replacement)
 
 
-def _func(*args, **kwargs) -> str:
-    return _parameters(_generate_func(*args, **kwargs))
+def _func(adj, *args, **kwargs) -> str:
+    return _parameters(_generate["codegen_func"](adj, *args, **kwargs), _taken(adj), adj)
 
 
-def _snippet(*args, **kwargs) -> str:
-    return _parameters(_generate_snippet(*args, **kwargs))
+def _snippet(adj, *args, **kwargs) -> str:
+    return _parameters(_generate["codegen_snippet"](adj, *args, **kwargs), _taken(adj), adj)
 
 
 def _kernel(kernel, device, *args, **kwargs) -> str:
-    text = _generate_kernel(kernel, device, *args, **kwargs)
-    return _arguments(text) if device == "cpu" else text
+    text = _generate["codegen_kernel"](kernel, device, *args, **kwargs)
+    return _arguments(text, _taken(kernel.adj), kernel.adj) if device == "cpu" else text
 
 
-def _parameters(text: str) -> str:
+def _taken(adj) -> int:
+    """How many arguments of a function are of these structs."""
+    return sum(getattr(arg.type, "native_name", None) in _structs for arg in adj.args)
+
+
+def _parameters(text: str, taken: int = 0, adj=None) -> str:
     """`Model_1234 var_m,` in a signature becomes `Model_1234& __restrict__ var_m,`: nothing else points into it."""
-    return re.sub(rf"^(\s*)({_names()}) (\w+)(,|\))", r"\1\2& __restrict__ \3\4", text, flags=re.MULTILINE)
+    pattern, by = rf"^(\s*)({_names()}) (\w+)(,|\))", r"\1\2& __restrict__ \3\4"
+    return _replaced(pattern, by, text, taken, "a parameter of a function", adj)
 
 
-def _arguments(text: str) -> str:
+def _arguments(text: str, taken: int = 0, adj=None) -> str:
     """`Model_1234 var_m = _wp_args->m;` in a kernel on the CPU becomes a reference to the arguments."""
-    return re.sub(rf"^(\s*)({_names()}) (var_\w+) = (_wp_args->\w+;)", r"\1\2& \3 = \4", text, flags=re.MULTILINE)
+    pattern, by = rf"^(\s*)({_names()}) (var_\w+) = (_wp_args->\w+;)", r"\1\2& \3 = \4"
+    return _replaced(pattern, by, text, taken, "an argument of a kernel", adj)
+
+
+def _replaced(pattern: str, by: str, text: str, taken: int, what: str, adj) -> str:
+    changed, count = re.subn(pattern, by, text, flags=re.MULTILINE)
+    if count < taken and text.strip():
+        raise _changed(f"it no longer writes {what} as this file expects, first seen in {adj.fun_name}")
+    return changed
+
+
+def _changed(what: str) -> BuildError:
+    return BuildError(
+        f"Warp {wp.__version__} generates other code than kinema.convex.references edits (made for Warp 1.19): {what}. "
+        f"Install warp-lang>=1.19,<1.20, or set {BY_VALUE}=1, which is slower but leaves Warp alone"
+    )
 
 
 def _names() -> str:
