@@ -1,26 +1,18 @@
 """CUDA's recipe, phase by phase on the CPU, with its threads in two orders: both are legal, so both give the same bits.
 
-Compiled is one kernel a stage, shared by all models (tests/conformance/staged.py). What counts is that every phase that
-the corpus has is run once; KINEMA_ORDERS=all runs every model.
+Compiled is one kernel a stage, shared by all models (tests/conformance/staged.py). The corpus: test_corpus_on_cuda.py.
 """
 
-import os
 from dataclasses import replace
 
 import mujoco
 import numpy as np
 import pytest
-import warp as wp
 
-from kinema.collide.detect import PRIMITIVES, Build
-from kinema.convex import step
-from kinema.convex.collision import detect, detects
-from kinema.convex.extension import extension_of
-from kinema.convex.schedule import phases, plan, races
+from kinema.convex.schedule import phases, races
 from kinema.convex.stage import Stage
-from kinema.errors import KinemaError
-from tests.conformance.models import corpus
 from tests.conformance.staged import OrderedEngine
+from tests.convex.recipes import cohorts
 
 FREE = '<option><flag contact="disable" constraint="disable"/></option>'
 PENDULUM = f"""<mujoco>{FREE}<worldbody><body pos="0 0 1"><joint axis="0 1 0" stiffness="5" damping="0.5"/>
@@ -94,10 +86,6 @@ def test_stages_write_what_their_source_says(name):
     assert np.isfinite(run(load(name), False, kind=Watched).read("qvel")).all()
 
 
-def cohorts(m: mujoco.MjModel) -> list[list[tuple[Stage, ...]]]:
-    return [phases(run.stages) for run in plan(recipe_of(m)) if shares(run.stages[0])]
-
-
 def without_barrier(before: str, after: str):
     """The phases, but for the barrier between two stages."""
 
@@ -139,69 +127,3 @@ def test_stages_that_follow_may_not_run_beside():
             if any(stage.follows for stage in phase):
                 loose = [replace(stage, follows=False) for stage in phase]
                 assert races(loose)
-
-
-# ---------------------------------------------------------------------------------------------- the corpus
-
-
-def shares(stage: Stage) -> bool:
-    """Is it a stage of a kernel whose warps share out items?"""
-    return stage.is_cohort and not stage.aside
-
-
-def recipe_of(m) -> list[Stage]:
-    """The recipe of a step on CUDA; detection, which has kernels of its own, stands for any other detection."""
-    collision = [Stage(detect(Build(PRIMITIVES, 0, 0, 0, False)), alone=True, aside=True)] if detects(m) else []
-    return step.step(m, collision, extension_of(m, wp.get_device("cpu"), 1), cuda=True)
-
-
-def distinct(m) -> set[tuple]:
-    """What tells the phases of a recipe from those of others: functions, what they run over, and who follows."""
-    return {
-        tuple((stage.func, stage.over, stage.sweep, stage.follows) for stage in phase)
-        for kernel in cohorts(m) for phase in kernel
-    }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def recipes() -> list[tuple[str, mujoco.MjModel, set[tuple]]]:
-    """The models of the corpus that the engine takes, smallest first, and the phases of each."""
-    found = []
-    for file in corpus():
-        m = file.load()
-        if m.nflex:
-            continue
-        try:
-            found.append((file.name, m, distinct(m)))
-        except KinemaError:  # what the engine refuses by name
-            continue
-    return sorted(found, key=lambda entry: (entry[1].nv, entry[0]))
-
-
-def spread(recipes) -> list[tuple[str, mujoco.MjModel]]:
-    """Few models with all phases: always the one with most that were not yet seen."""
-    if os.environ.get("KINEMA_ORDERS") == "all":
-        return [(name, m) for name, m, _ in recipes]
-    missing = set().union(*(has for _, _, has in recipes))
-    chosen = []
-    while missing:
-        name, m, has = max(recipes, key=lambda entry: len(entry[2] & missing))
-        missing -= has
-        chosen.append((name, m))
-    return chosen
-
-
-def test_no_phase_of_the_corpus_has_a_race(recipes):
-    for name, m, _ in recipes:
-        for kernel in cohorts(m):
-            for phase in kernel:
-                assert not races(phase), name
-
-
-@pytest.mark.slow
-def test_orders_of_threads_do_not_matter_in_any_phase_of_the_corpus(recipes):
-    wrong = {}
-    for name, m in spread(recipes):
-        if found := different(m):
-            wrong[name] = found
-    assert not wrong

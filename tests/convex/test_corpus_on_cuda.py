@@ -1,0 +1,79 @@
+"""CUDA's recipes of every model of the corpus, checked on the CPU.
+
+1. By reading: no two stages of a phase touch the same numbers.
+2. By running: every phase that the corpus has gives the same bits with its threads in two orders (test_orders.py).
+   KINEMA_ORDERS=all runs every model.
+3. By compiling: every function of every recipe, in a kernel that some model launches, for sm_90.
+"""
+
+import os
+
+import mujoco
+import pytest
+
+from kinema.convex.schedule import races
+from kinema.convex.stage import cohort_kernel, lane_kernel
+from tests.convex.hopper import compile_kernel, stack
+from tests.convex.recipes import Kernel, code, cohorts, distinct, kernels_of, recipes_of_corpus
+from tests.convex.test_orders import different
+
+WHOLE = "humanoid.xml"  # a model of which all kernels are compiled
+STACK = 4096
+
+
+@pytest.fixture(scope="module")
+def recipes() -> list[tuple[str, mujoco.MjModel]]:
+    return recipes_of_corpus()
+
+
+def test_no_phase_has_a_race(recipes):
+    for name, m in recipes:
+        for kernel in cohorts(m):
+            for phase in kernel:
+                assert not races(phase), name
+
+
+def spread(recipes) -> list[tuple[str, mujoco.MjModel]]:
+    """Few models with all phases: always the one with most that were not yet seen."""
+    if os.environ.get("KINEMA_ORDERS") == "all":
+        return recipes
+    phases = {name: distinct(m) for name, m in recipes}
+    missing = set().union(*phases.values())
+    chosen = []
+    while missing:
+        name, m = max(recipes, key=lambda entry: len(phases[entry[0]] & missing))
+        missing -= phases[name]
+        chosen.append((name, m))
+    return chosen
+
+
+@pytest.mark.slow
+def test_orders_of_threads_do_not_matter(recipes):
+    wrong = {name: found for name, m in spread(recipes) if (found := different(m))}
+    assert not wrong
+
+
+def kernels(recipes) -> list[Kernel]:
+    """All kernels of one model, and then those with most code for their length that was not yet seen."""
+    whole = next(m for name, m in recipes if name.endswith(WHOLE))
+    chosen = kernels_of(whole)
+    missing = {kernel: code(kernel) for _, m in recipes for kernel in kernels_of(m)}
+    for done in chosen:
+        missing = {kernel: left - code(done) for kernel, left in missing.items()}
+    while any(missing.values()):
+        best = max(missing, key=lambda kernel: len(missing[kernel]) / (3 + len(kernel)))
+        chosen.append(best)
+        new = missing[best]
+        missing = {kernel: left - new for kernel, left in missing.items()}
+    return chosen
+
+
+@pytest.mark.slow
+def test_every_function_compiles_for_hopper(recipes):
+    for stages in kernels(recipes):
+        kernel = (lane_kernel if stages[0].lanes else cohort_kernel)(stages)
+        ptx = compile_kernel(kernel)
+        names = [stage.func.key for stage in stages]
+        assert ".visible .entry" in ptx, names
+        if not stages[0].lanes:
+            assert stack(ptx) < STACK, f"{names}: Model and Data must not be copied to each thread"
