@@ -14,7 +14,9 @@ from kinema.convex.factor import solve_rows
 from kinema.convex.integrate.implicit import free_body_matrix, implicit_matrix, implicitfast_row
 from kinema.convex.model import Model
 from kinema.convex.passive import damping_slope, joint_damping
-from kinema.mujoco_enums import Constraint, Disable, Joint
+from kinema.convex.solve.native import ROWS, source
+from kinema.math.touches import touches
+from kinema.mujoco_enums import Disable, Joint
 
 
 @wp.func
@@ -106,42 +108,10 @@ def divide_by_mass(m: Model, d: Data, w: int):
     )  # fmt: skip
 
 
-@wp.func
-def row_force(kind: int, jar: float, stiffness: float, frictionloss: float) -> float:
-    """Force of a row that stands alone, against its residual acceleration jar."""
-    force = -stiffness * jar
-    if kind == Constraint.FRICTION_DOF or kind == Constraint.FRICTION_TENDON:
-        force = wp.clamp(force, -frictionloss, frictionloss)
-    elif kind != Constraint.EQUALITY and jar >= 0.0:
-        force = 0.0
-    return force
-
-
-@wp.func
-def cone_force(d: Data, w: int, r: int, c: int):
-    """Forces of an elliptic contact: efc.force holds the residuals of its rows from r on, and gets their forces."""
-    mu = d.crow.mu[w, c]
-    friction = d.con.friction[w, c]
-    normal = d.efc.force[w, r] * mu
-    slip2 = float(0.0)
-    dim = d.con.dim[w, c]
-    for k in range(1, dim):
-        u = d.efc.force[w, r + k] * friction[k - 1]
-        slip2 += u * u
-    slip = wp.sqrt(slip2)
-    if normal >= mu * slip or (slip <= 0.0 and normal >= 0.0):  # apart
-        for k in range(dim):
-            d.efc.force[w, r + k] = 0.0
-    elif mu * normal + slip <= 0.0 or (slip <= 0.0 and normal < 0.0):  # sticking
-        for k in range(dim):
-            d.efc.force[w, r + k] = -d.efc.D[w, r + k] * d.efc.force[w, r + k]
-    else:  # on the surface of the cone
-        stiffness = d.efc.D[w, r] / (mu * mu * (1.0 + mu * mu))
-        press = -stiffness * (normal - mu * slip) * mu
-        d.efc.force[w, r] = press
-        for k in range(1, dim):
-            u = d.efc.force[w, r + k] * friction[k - 1]
-            d.efc.force[w, r + k] = -press / slip * u * friction[k - 1]
+@wp.func_native(source("row_forces.cpp"))
+@touches(reads=f"{ROWS} d.efc.D[w]", writes="d.efc.force[w]")
+def row_forces(m: Model, d: Data, w: int):
+    """Forces of all rows: efc.force holds their residuals, and gets their forces."""
 
 
 @wp.func
@@ -155,16 +125,7 @@ def inverse_constraint(m: Model, d: Data, w: int):
         for i in range(m.size.nv):
             jar += d.efc.J[w, r, i] * d.scratch.qacc_step[w, i]
         d.efc.force[w, r] = jar
-    r = int(0)
-    while r < nefc:
-        kind = d.efc.type[w, r]
-        if kind == Constraint.CONTACT_ELLIPTIC:
-            c = d.efc.id[w, r]
-            cone_force(d, w, r, c)
-            r += d.con.dim[w, c]
-        else:
-            d.efc.force[w, r] = row_force(kind, d.efc.force[w, r], d.efc.D[w, r], d.efc.frictionloss[w, r])
-            r += 1
+    row_forces(m, d, w)
     for r in range(nefc):
         force = d.efc.force[w, r]
         if force != 0.0:

@@ -85,7 +85,7 @@ auto pack_curvature = [&]() {
         const int mine = wp::min(first + lane, nefc - 1);
         const int my_state = state[mine], one = trees[2 * mine], two = trees[2 * mine + 1];
         const float my_D = D[mine];
-        const bool my_head = is_head(mine);
+        const bool my_head = kind_of(mine) == CONE_HEAD;
         for (int k = 0; k < 32 && first + k < nefc; ++k) {
             const int zone = __shfl_sync(everyone, my_state, k);
             const bool cone_head = zone == ConstraintState::CONE && __shfl_sync(everyone, (int)my_head, k);
@@ -101,7 +101,7 @@ auto pack_curvature = [&]() {
                 right[0] = __shfl_sync(everyone, my_D, k) * left[0];
                 add_products(t, u, left, right, 1);
             } else {
-                const Cone e = cone_at(first + k);
+                const Cone e = contact_cone(first + k);
                 for (int p = 0; p < e.dim; ++p)
                     left[p] = lane < count ? J[(size_t)(first + k + p) * nv + column] : 0.0f;
                 for (int p = 0; p < e.dim; ++p) {

@@ -35,11 +35,13 @@ const int WIDE = 6;  // rows of the largest block
 
 // first row of the block that row k is part of: its elliptic contact, its pair of opposite pyramid edges, or itself
 auto first_of = [&](int k) -> int {
-    if (type[k] != Constraint::CONTACT_ELLIPTIC && type[k] != Constraint::CONTACT_PYRAMIDAL) return k;
+    if (!is_elliptic(k) && type[k] != Constraint::CONTACT_PYRAMIDAL) return k;
     const int start = *(int*)&KN_AT(d.crow.address, id[k]);
-    return type[k] == Constraint::CONTACT_ELLIPTIC ? start : k - ((k - start) & 1);
+    return is_elliptic(k) ? start : k - ((k - start) & 1);
 };
-auto size_of = [&](int k) -> int { return type[k] == Constraint::CONTACT_ELLIPTIC ? dim_of(id[k]) : type[k] == Constraint::CONTACT_PYRAMIDAL ? 2 : 1; };
+auto size_of = [&](int k) -> int {
+    return is_elliptic(k) ? dim_of(id[k]) : type[k] == Constraint::CONTACT_PYRAMIDAL ? 2 : 1;
+};
 
 // J_i y for n rows of one contact, by all lanes
 auto rows_times = [&](int i, int n, double out[6]) {
@@ -193,28 +195,11 @@ if ((m.opt.disableflags & Disable::WARMSTART) == 0) {
     }
     KN_SYNC();
     KN_EACH(i, nefc) {
-        const float r = last[i], f = -D[i] * r;
-        if (i < ne) {
-            force[i] = f;
-        } else if (i < nef) {
-            force[i] = (float)clip(f, loss[i]);
-        } else if (type[i] != Constraint::CONTACT_ELLIPTIC) {
-            force[i] = r < 0.0f ? f : 0.0f;
-        } else if (first_of(i) == i) {
-            const int c = id[i], dim = dim_of(c);
-            const float mu = mu_of(c), *fri = friction_of(c), N = r * mu;
-            float T = 0.0f;
-            for (int k = 1; k < dim; ++k) T += last[i + k] * fri[k - 1] * last[i + k] * fri[k - 1];
-            T = sqrtf(T);
-            if (N >= mu * T) {
-                for (int k = 0; k < dim; ++k) force[i + k] = 0.0f;
-            } else if (mu * N + T <= 0.0f) {
-                for (int k = 0; k < dim; ++k) force[i + k] = -D[i + k] * last[i + k];
-            } else {
-                force[i] = -D[i] / (mu * (1.0f + mu * mu)) * (N - mu * T);
-                for (int k = 1; k < dim; ++k) force[i + k] = -force[i] / T * last[i + k] * fri[k - 1] * fri[k - 1];
-            }
-        }
+        const int kind = kind_of(i), c = id[i];
+        int zone;
+        if (kind < CONE_HEAD) row_cost(kind, last[i], D[i], loss[i], R[i] * loss[i], force[i], zone);
+        else if (kind == CONE_HEAD)
+            cone_cost(last + i, D + i, mu_of(c), friction_of(c), dim_of(c), force + i, zone);
     }
     KN_SYNC();
     start_y();
@@ -234,7 +219,7 @@ if ((m.opt.disableflags & Disable::WARMSTART) == 0) {
 KN_SYNC();
 
 int nblock = 0;
-for (int k = 0; k < nefc; k += type[k] == Constraint::CONTACT_ELLIPTIC ? dim_of(id[k]) : 1) {
+for (int k = 0; k < nefc; k += is_elliptic(k) ? dim_of(id[k]) : 1) {
     if (lane == 0) order[nblock] = k;
     ++nblock;
 }
@@ -265,7 +250,7 @@ while (iter < m.opt.iterations) {
         KN_EACH(k, nefc) {
             if (k < ne) continue;
             if (k < nef) force[k] = (float)clip(force[k], loss[k]);
-            else if (type[k] != Constraint::CONTACT_ELLIPTIC) force[k] = force[k] < 0.0f ? 0.0f : force[k];
+            else if (!is_elliptic(k)) force[k] = force[k] < 0.0f ? 0.0f : force[k];
             else if (first_of(k) == k) {
                 const int dim = dim_of(id[k]);
                 const float* fri = friction_of(id[k]);
@@ -287,7 +272,7 @@ while (iter < m.opt.iterations) {
         }
     KN_SYNC();
     for (int at = 0; at < nblock; ++at) {
-        const int i = order[at], dim = type[i] == Constraint::CONTACT_ELLIPTIC ? dim_of(id[i]) : 1;
+        const int i = order[at], dim = is_elliptic(i) ? dim_of(id[i]) : 1;
         double A[36], res[6], old[6], now[6], delta[6];
         rows_times(i, dim, res);
         for (int j = 0; j < dim; ++j) {
@@ -297,7 +282,7 @@ while (iter < m.opt.iterations) {
             for (int k = 0; k < dim; ++k)
                 A[j * dim + k] = block[(size_t)(i + j) * WIDE + shift + k] + (j == k ? (double)R[i + j] : 0.0);
         }
-        if (type[i] != Constraint::CONTACT_ELLIPTIC) {
+        if (!is_elliptic(i)) {
             now[0] -= res[0] / A[0];
             if (i >= nef) now[0] = now[0] < 0.0 ? 0.0 : now[0];
             else if (i >= ne) now[0] = clip(now[0], loss[i]);
@@ -358,7 +343,7 @@ while (iter < m.opt.noslip_iterations) {
         improvement = was;
     }
     for (int i = ne; i < nefc; i += size_of(i)) {
-        const bool rubs = i < nef, cone = type[i] == Constraint::CONTACT_ELLIPTIC;
+        const bool rubs = i < nef, cone = is_elliptic(i);
         if (!rubs && !cone && type[i] != Constraint::CONTACT_PYRAMIDAL) continue;
         const int first = cone ? i + 1 : i, n = cone ? dim_of(id[i]) - 1 : size_of(i);
         double A[25], res[6], old[6], now[6], delta[6];
@@ -399,21 +384,28 @@ while (iter < m.opt.noslip_iterations) {
 if (lane == 0) KN_ROW(int, d.solver.niter)[0] += iter;
 #endif
 
-// what forces say of the rows
+// what forces say of the rows: the zones of the dual cone
 KN_EACH(i, nefc) {
     const float f = force[i];
-    if (i < ne) state[i] = ConstraintState::QUADRATIC;
-    else if (i < nef) state[i] = f <= -loss[i] ? ConstraintState::LINEARPOS : f >= loss[i] ? ConstraintState::LINEARNEG : ConstraintState::QUADRATIC;
-    else if (type[i] != Constraint::CONTACT_ELLIPTIC) state[i] = f <= 0.0f ? ConstraintState::SATISFIED : ConstraintState::QUADRATIC;
-    else if (first_of(i) == i) {
-        const int dim = dim_of(id[i]);
+    const int kind = kind_of(i);
+    int zone = ConstraintState::QUADRATIC, dim = 1;
+    if (kind == FRICTION_ROW) {
+        if (f <= -loss[i]) zone = ConstraintState::LINEARPOS;
+        else if (f >= loss[i]) zone = ConstraintState::LINEARNEG;
+    } else if (kind == ONE_SIDED_ROW) {
+        if (f <= 0.0f) zone = ConstraintState::SATISFIED;
+    } else if (kind == CONE_HEAD) {
         const float mu = mu_of(id[i]), *fri = friction_of(id[i]), N = f / mu;
         float T = 0.0f;
+        dim = dim_of(id[i]);
         for (int k = 1; k < dim; ++k) T += force[i + k] * force[i + k] / (fri[k - 1] * fri[k - 1]);
         T = sqrtf(T);
-        const int zone = mu * N >= T ? ConstraintState::SATISFIED : N + mu * T <= 0.0f ? ConstraintState::QUADRATIC : ConstraintState::CONE;
-        for (int k = 0; k < dim; ++k) state[i + k] = zone;
+        zone = mu * N >= T ? ConstraintState::SATISFIED : ConstraintState::CONE;
+        if (mu * N < T && N + mu * T <= 0.0f) zone = ConstraintState::QUADRATIC;
+    } else if (kind == CONE_TAIL) {
+        continue;
     }
+    for (int k = 0; k < dim; ++k) state[i + k] = zone;
 }
 // to joint space, y afresh: it has gathered rounding
 start_y();

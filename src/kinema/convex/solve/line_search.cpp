@@ -1,64 +1,85 @@
-// The minimum along the search direction: MuJoCo's bracketing, so that a search cut short ends where MuJoCo's does.
+// The minimum along the search direction x, and the rule that ends the iterations: MuJoCo's, so that a search cut
+// short, or a solve of few iterations, ends where MuJoCo's does. One text for a CPU thread and a CUDA warp.
 //
 // Newton steps on the slope run to one side until the slope changes its sign. Then three candidates narrow the bracket
 // p1, p2: the Newton points of its ends, and its middle. Every evaluation counts; one call site keeps the code small.
-enum { FIRST, SIDE, NEXT, MIDDLE, END1, END2, DONE };
-struct Point { float alpha, gain, slope, curve; };
-Point p1, p2, q1, q2, mid, c1st, c2nd, best;
-int stage = FIRST, count = 1, side = 0;
-bool moved1 = false, moved2 = false;
-p2.alpha = 0.0f; p2.gain = 0.0f; p2.slope = slope; p2.curve = curve;
-best = p2;
-float at = -slope / curve;
-auto close_to = [&](const Point& p) -> bool { return fabsf(p.slope) < gtol; };
-auto narrow = [&](Point& end) -> bool {  // move an end of the bracket to the candidate nearest to the minimum
-    bool moved = false;
-    const Point* candidates[3] = {&c1st, &c2nd, &mid};
-    for (int k = 0; k < 3; ++k) {
-        const Point& c = *candidates[k];
-        if ((end.slope < 0.0f && c.slope < 0.0f && end.slope < c.slope) ||
-            (end.slope > 0.0f && c.slope > 0.0f && end.slope > c.slope)) { end = c; moved = true; }
+
+const float ls_tolerance = KN_ROW(float, m.opt.ls_tolerance)[0];
+
+// the step along x, 0 where no descent is left at this precision; c1 and c2 are the slope and curvature of the Gauss
+// term, xx is |x|^2; gain is the change of cost
+auto line_search = [&](float c1, float c2, float xx, float& gain) -> float {
+    float slope, curve;
+    evaluate(0.0f, c1, c2, slope, curve);
+    const float gtol = wp::max(tolerance * ls_tolerance / scale * sqrtf(xx), 1e-5f * fabsf(slope));
+    gain = 0.0f;
+    if (!(slope < 0.0f)) return 0.0f;
+    enum { FIRST, SIDE, NEXT, MIDDLE, END1, END2, DONE };
+    struct Point { float alpha, gain, slope, curve; };
+    Point p1, p2, q1, q2, mid, c1st, c2nd, best;
+    int stage = FIRST, count = 1, side = 0;
+    bool moved1 = false, moved2 = false;
+    p2.alpha = 0.0f; p2.gain = 0.0f; p2.slope = slope; p2.curve = curve;
+    best = p2;
+    float at = -slope / curve;
+    auto close_to = [&](const Point& p) -> bool { return fabsf(p.slope) < gtol; };
+    auto nearer = [](Point& end, const Point& c) -> bool {
+        const bool better = (end.slope < 0.0f && c.slope < 0.0f && end.slope < c.slope) ||
+                            (end.slope > 0.0f && c.slope > 0.0f && end.slope > c.slope);
+        if (better) end = c;
+        return better;
+    };
+    auto narrow = [&](Point& end) -> bool {  // move an end of the bracket to the candidate nearest to the minimum
+        const bool first = nearer(end, c1st), second = nearer(end, c2nd), third = nearer(end, mid);
+        return first || second || third;
+    };
+    while (stage != DONE) {
+        Point p;
+        p.alpha = at;
+        p.gain = evaluate(at, c1, c2, p.slope, p.curve);
+        ++count;
+        if (stage == FIRST || stage == SIDE) {
+            p1 = p;
+            if (stage == FIRST) side = p.slope < 0.0f ? 1 : -1;
+            if (close_to(p)) { best = p; stage = DONE; }
+            else if (p.slope * (float)side <= -gtol && count < m.opt.ls_iterations) { p2 = p; stage = SIDE; }
+            else if (count >= m.opt.ls_iterations) { best = p; stage = DONE; }
+            else { q2 = p; stage = NEXT; }
+            at = p1.alpha - p1.slope / p1.curve;
+            continue;
+        }
+        if (stage == NEXT) q1 = p;
+        if (stage == MIDDLE) {
+            mid = p;
+            c1st = q1;
+            c2nd = q2;
+            if (close_to(mid)) { best = mid; stage = DONE; continue; }
+            moved1 = narrow(p1);
+            moved2 = narrow(p2);
+            if (!moved1 && !moved2) { best = mid; stage = DONE; continue; }  // as near as numbers can tell
+            if (moved1) { stage = END1; at = p1.alpha - p1.slope / p1.curve; continue; }
+        }
+        if (stage == END1) q1 = p;
+        if (stage == END2) q2 = p;
+        if ((stage == MIDDLE || stage == END1) && moved2) { stage = END2; at = p2.alpha - p2.slope / p2.curve; continue; }
+        if (count >= m.opt.ls_iterations) {
+            best = p1.gain <= p2.gain ? p1 : p2;
+            if (!(best.gain < 0.0f)) best.alpha = 0.0f;
+            stage = DONE;
+        } else if (close_to(q1) || close_to(q2)) {
+            best = close_to(q1) && !(close_to(q2) && q2.gain < q1.gain) ? q1 : q2;
+            stage = DONE;
+        } else {
+            stage = MIDDLE;
+            at = 0.5f * (p1.alpha + p2.alpha);
+        }
     }
-    return moved;
+    gain = best.gain;
+    return best.alpha;
 };
-while (stage != DONE) {
-    Point p;
-    p.alpha = at;
-    p.gain = evaluate(at, c1, c2, p.slope, p.curve);
-    ++count;
-    if (stage == FIRST || stage == SIDE) {
-        p1 = p;
-        if (stage == FIRST) side = p.slope < 0.0f ? 1 : -1;
-        if (close_to(p)) { best = p; stage = DONE; }
-        else if (p.slope * (float)side <= -gtol && count < m.opt.ls_iterations) { p2 = p; stage = SIDE; }
-        else if (count >= m.opt.ls_iterations) { best = p; stage = DONE; }
-        else { q2 = p; stage = NEXT; }
-        at = p1.alpha - p1.slope / p1.curve;
-        continue;
-    }
-    if (stage == NEXT) q1 = p;
-    if (stage == MIDDLE) {
-        mid = p;
-        c1st = q1;
-        c2nd = q2;
-        if (close_to(mid)) { best = mid; stage = DONE; continue; }
-        moved1 = narrow(p1);
-        moved2 = narrow(p2);
-        if (!moved1 && !moved2) { best = mid; stage = DONE; continue; }  // as near as numbers can tell
-        if (moved1) { stage = END1; at = p1.alpha - p1.slope / p1.curve; continue; }
-    }
-    if (stage == END1) q1 = p;
-    if (stage == END2) q2 = p;
-    if ((stage == MIDDLE || stage == END1) && moved2) { stage = END2; at = p2.alpha - p2.slope / p2.curve; continue; }
-    if (count >= m.opt.ls_iterations) {
-        best = p1.gain <= p2.gain ? p1 : p2;
-        if (!(best.gain < 0.0f)) best.alpha = 0.0f;
-        stage = DONE;
-    } else if (close_to(q1) || close_to(q2)) {
-        best = close_to(q1) && !(close_to(q2) && q2.gain < q1.gain) ? q1 : q2;
-        stage = DONE;
-    } else {
-        stage = MIDDLE;
-        at = 0.5f * (p1.alpha + p2.alpha);
-    }
-}
+// where the gradient, whose square is gg, vanishes
+auto is_flat = [&](float gg) -> bool { return scale * sqrtf(gg) < tolerance; };
+// after a step: a full one that changed no zone has landed on the minimum of a quadratic
+auto is_minimum = [&](bool changed, float alpha, float gain) -> bool {
+    return (KN_NEWTON && !changed && fabsf(alpha - 1.0f) < 1e-3f) || -scale * gain < tolerance;
+};

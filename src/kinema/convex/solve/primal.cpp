@@ -92,45 +92,19 @@ KN_SYNC();
 
 // force and state of row i at residual r, and its cost; all rows of an elliptic contact are done with the first
 auto update = [&](int i) -> float {
+    const int kind = kind_of(i);
+    int zone = ConstraintState::SATISFIED, dim = 1;
     float cost = 0.0f;
-    const float ri = r[i], Di = D[i];
-    if (i < ne) {
-        force[i] = -Di * ri; state[i] = ConstraintState::QUADRATIC; cost += 0.5f * Di * ri * ri;
-    } else if (i < nef) {
-        const float f = loss[i], bound = R[i] * f;
-        if (ri <= -bound) { force[i] = f; state[i] = ConstraintState::LINEARNEG; cost += -f * (0.5f * bound + ri); }
-        else if (ri >= bound) { force[i] = -f; state[i] = ConstraintState::LINEARPOS; cost += f * (ri - 0.5f * bound); }
-        else { force[i] = -Di * ri; state[i] = ConstraintState::QUADRATIC; cost += 0.5f * Di * ri * ri; }
-    } else if (type[i] != Constraint::CONTACT_ELLIPTIC) {
-        if (ri >= 0.0f) { force[i] = 0.0f; state[i] = ConstraintState::SATISFIED; }
-        else { force[i] = -Di * ri; state[i] = ConstraintState::QUADRATIC; cost += 0.5f * Di * ri * ri; }
-    } else if (i == 0 || type[i - 1] != Constraint::CONTACT_ELLIPTIC || id[i - 1] != id[i]) {  // first row of the contact
-        const int c = id[i], dim = dim_of(c);
-        const float mu = mu_of(c), *fri = friction_of(c);
-        float U[6], T = 0.0f;
-        U[0] = ri * mu;
-        for (int k = 1; k < dim; ++k) { U[k] = r[i + k] * fri[k - 1]; T += U[k] * U[k]; }
-        const float N = U[0];
-        T = sqrtf(T);
-        int zone;
-        if (N >= mu * T || (T <= 0.0f && N >= 0.0f)) {
-            zone = ConstraintState::SATISFIED;
-            for (int k = 0; k < dim; ++k) force[i + k] = 0.0f;
-        } else if (mu * N + T <= 0.0f || (T <= 0.0f && N < 0.0f)) {
-            zone = ConstraintState::QUADRATIC;
-            for (int k = 0; k < dim; ++k) {
-                force[i + k] = -D[i + k] * r[i + k];
-                cost += 0.5f * D[i + k] * r[i + k] * r[i + k];
-            }
-        } else {
-            zone = ConstraintState::CONE;
-            const float Dm = Di / (mu * mu * (1.0f + mu * mu)), NmT = N - mu * T;
-            cost += 0.5f * Dm * NmT * NmT;
-            force[i] = -Dm * NmT * mu;
-            for (int k = 1; k < dim; ++k) force[i + k] = -force[i] / T * U[k] * fri[k - 1];
-        }
-        for (int k = 0; k < dim; ++k) state[i + k] = zone;
+    if (kind < CONE_HEAD) {
+        cost = row_cost(kind, r[i], D[i], loss[i], R[i] * loss[i], force[i], zone);
+    } else if (kind == CONE_HEAD) {
+        const int c = id[i];
+        dim = dim_of(c);
+        cost = cone_cost(r + i, D + i, mu_of(c), friction_of(c), dim, force + i, zone);
+    } else {
+        return 0.0f;
     }
+    for (int k = 0; k < dim; ++k) state[i + k] = zone;
     return cost;
 };
 auto start_at = [&]() -> float {  // residuals, forces and states at a; returns the cost of all rows
@@ -213,6 +187,16 @@ KN_ISLANDS(root) {
 float scale = KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1);
 #if KN_LANES == 1
 if (split) { scale = 0.0f; KN_DOFS(i) scale += M[(size_t)i * nv + i]; }
+#else
+if ((m.opt.disableflags & Disable::ISLAND) == 0) {  // as of one island: the dofs of all trees that rows act on
+    scale = 0.0f;
+    KN_EACH(i, nv) {
+        bool on = false;
+        for (int k = 0; k < nefc && !on; ++k) on = acts_on(k, tree_of[i]);
+        if (on) scale += M[(size_t)i * nv + i];
+    }
+    KN_SUM(scale);
+}
 #endif
 scale = 1.0f / scale;
 
@@ -220,63 +204,18 @@ scale = 1.0f / scale;
 auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve) -> float {
     float dc = 0.0f, d1 = 0.0f, d2 = 0.0f;
     KN_ROWS(i) {
-        const float ri = r[i], vi = v[i], Di = D[i], y = ri + alpha * vi;
-        if (i < ne) {
-            d1 += Di * y * vi; d2 += Di * vi * vi; dc += Di * alpha * vi * (ri + 0.5f * alpha * vi);
-        } else if (i < nef) {
-            const float f = loss[i], bound = R[i] * f;
-            if (y <= -bound) d1 -= f * vi;
-            else if (y >= bound) d1 += f * vi;
-            else { d1 += Di * y * vi; d2 += Di * vi * vi; }
-            auto huber = [&](float z) -> float {
-                return z <= -bound ? -f * (0.5f * bound + z) : z >= bound ? f * (z - 0.5f * bound) : 0.5f * Di * z * z;
-            };
-            dc += huber(y) - huber(ri);
-        } else if (type[i] != Constraint::CONTACT_ELLIPTIC) {
-            if (y < 0.0f) { d1 += Di * y * vi; d2 += Di * vi * vi; }
-            const float lo = ri < 0.0f ? ri : 0.0f, hi = y < 0.0f ? y : 0.0f;
-            dc += 0.5f * Di * (hi - lo) * (hi + lo);
-        } else if (i == 0 || type[i - 1] != Constraint::CONTACT_ELLIPTIC || id[i - 1] != id[i]) {
-            const int c = id[i], dim = dim_of(c);
-            const float mu = mu_of(c), *fri = friction_of(c);
-            const float U0 = ri * mu, V0 = vi * mu, Dm = Di / (mu * mu * (1.0f + mu * mu));
-            float UU = 0.0f, UV = 0.0f, VV = 0.0f, q0 = Di * ri * ri, q1 = Di * ri * vi, q2 = Di * vi * vi;
-            for (int k = 1; k < dim; ++k) {
-                const float u = r[i + k] * fri[k - 1], t = v[i + k] * fri[k - 1];
-                UU += u * u; UV += u * t; VV += t * t;
-                q0 += D[i + k] * r[i + k] * r[i + k];
-                q1 += D[i + k] * r[i + k] * v[i + k];
-                q2 += D[i + k] * v[i + k] * v[i + k];
-            }
-            auto cone_cost = [&](float s) -> float {
-                const float N = U0 + s * V0, TT = wp::max(0.0f, UU + s * (2.0f * UV + s * VV)), T = sqrtf(TT);
-                if (N >= mu * T || (T <= 0.0f && N >= 0.0f)) return 0.0f;
-                if (mu * N + T <= 0.0f) return 0.5f * q0 + s * (q1 + 0.5f * s * q2);
-                return 0.5f * Dm * (N - mu * T) * (N - mu * T);
-            };
-            dc += cone_cost(alpha) - cone_cost(0.0f);
-            const float N = U0 + alpha * V0, TT = UU + alpha * (2.0f * UV + alpha * VV);
-            if (TT <= 0.0f) {
-                if (N < 0.0f) { d1 += q1 + alpha * q2; d2 += q2; }
-            } else {
-                const float T = sqrtf(TT);
-                if (N >= mu * T) {
-                } else if (mu * N + T <= 0.0f) {
-                    d1 += q1 + alpha * q2; d2 += q2;
-                } else {
-                    const float T1 = (UV + alpha * VV) / T, T2 = VV / T - (UV + alpha * VV) * T1 / TT;
-                    const float n1 = V0 - mu * T1;
-                    d1 += Dm * (N - mu * T) * n1;
-                    d2 += Dm * (n1 * n1 - (N - mu * T) * mu * T2);
-                }
-            }
-        }
+        const int kind = kind_of(i), c = id[i];
+        if (kind < CONE_HEAD) dc += row_line(kind, r[i], v[i], D[i], loss[i], R[i] * loss[i], alpha, d1, d2);
+        else if (kind == CONE_HEAD)
+            dc += cone_line(r + i, v + i, D + i, mu_of(c), friction_of(c), dim_of(c), alpha, d1, d2);
     }
     KN_SUM(dc); KN_SUM(d1); KN_SUM(d2);
     slope = d1 + c1 + alpha * c2;
     curve = wp::max(d2 + c2, 1e-15f);
     return dc + alpha * (c1 + 0.5f * alpha * c2);
 };
+
+#include "line_search.cpp"
 
 // the columns of the rows of tree t in H and U: ascending ranges; many of them are bridged over zeros
 const int SEGMENTS = 32;
@@ -377,7 +316,7 @@ for (;; ++iter) {
     KN_DOFS(i) gg += g[i] * g[i];
     KN_SUM(gg);
     KN_SYNC();
-    if (iter >= maxiter || scale * sqrtf(gg) < tolerance) break;
+    if (iter >= maxiter || is_flat(gg)) break;
 
 #if KN_NEWTON
     // H = M + J' D J over active rows, and the Hessians of cones
@@ -425,21 +364,11 @@ for (;; ++iter) {
         c1 += x[i] * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)); c2 += x[i] * Mv[i]; xx += x[i] * x[i];
     }
     KN_SUM(c1); KN_SUM(c2); KN_SUM(xx);
-    float slope, curve;
-    evaluate(0.0f, c1, c2, slope, curve);
-    const float ls_tolerance = KN_ROW(float, m.opt.ls_tolerance)[0];
-    const float gtol = wp::max(tolerance * ls_tolerance / scale * sqrtf(xx), 1e-5f * fabsf(slope));
-    if (!(slope < 0.0f)) break;  // no descent left at this precision
-    float alpha, gain;
-    {
-#include "line_search.cpp"
-        alpha = best.alpha;
-        gain = best.gain;
-    }
+    float gain;
+    const float alpha = line_search(c1, c2, xx, gain);
     if (!(alpha > 0.0f)) break;
 
     // move
-    int changed = 0;
     KN_DOFS(i) { a[i] += alpha * x[i]; Ma[i] += alpha * Mv[i]; }
     KN_ROWS(i) { r[i] += alpha * v[i]; v[i] = (float)state[i]; }
     KN_SYNC();
@@ -448,9 +377,7 @@ for (;; ++iter) {
     float moved = 0.0f;
     KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == ConstraintState::CONE) ? 1.0f : 0.0f;
     KN_SUM(moved);
-    changed = moved > 0.0f;
-    // a full step that changed no zone has landed on the minimum of a quadratic
-    if ((KN_NEWTON && !changed && fabsf(alpha - 1.0f) < 1e-3f) || -scale * gain < tolerance) { ++iter; break; }
+    if (is_minimum(moved > 0.0f, alpha, gain)) { ++iter; break; }
 }
 iterations = wp::max(iterations, iter);
 

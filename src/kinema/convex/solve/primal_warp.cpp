@@ -62,12 +62,14 @@ __syncwarp();
 float M[N];
 #pragma unroll
 for (int j = 0; j < N; ++j) M[j] = J[j * N + i];
+const float diagonal = own ? J[lane * N + lane] : 0.0f;
 __syncwarp();
 
 // rows
 const float* rows = KN_ROW(float, d.efc.J);
 const int* trees = KN_ROW(int, d.efc.trees);
 const int tree = own ? m.dof.treeid.data[lane] : -2;
+bool touched = false;  // whether a row acts on the tree of this lane's dof
 for (int first = 0; first < nefc; first += 32) {
     const int mine = wp::min(first + lane, nefc - 1), one = trees[2 * mine], two = trees[2 * mine + 1];
     const int count = wp::min(32, nefc - first);
@@ -77,6 +79,7 @@ for (int first = 0; first < nefc; first += 32) {
         for (int q = 0; q < 8; ++q) {
             const int t = __shfl_sync(all, one, k + q), u = __shfl_sync(all, two, k + q);
             const bool in = own && k + q < count && (t < 0 || t == tree || u == tree);
+            touched = touched || in;
             value[q] = in ? rows[(first + k + q) * nv + lane] : 0.0f;
         }
         #pragma unroll
@@ -93,12 +96,9 @@ const float smooth_force = own ? KN_AT(d.frc.qfrc_smooth, lane) : 0.0f;
 const float smooth_acc = own ? KN_AT(d.frc.qacc_smooth, lane) : 0.0f;
 __syncwarp();
 
-auto head = [&](int k) -> bool { return k == 0 || type[k - 1] != Constraint::CONTACT_ELLIPTIC || id[k - 1] != id[k]; };
-auto mu_of = [&](int c) -> float { return KN_AT(d.crow.mu, c); };
-auto dim_of = [&](int c) -> int { return *(int*)&KN_AT(d.con.dim, c); };
-auto friction_of = [&](int c) -> const float* { return &KN_AT(d.con.friction, c); };
+#include "cone.cpp"
 
-// each lane looks after rows lane, lane + 32, ...: kind 0 equality, 1 friction, 2 one-sided, 3 cone head, 4 cone tail
+// each lane looks after rows lane, lane + 32, ...
 constexpr int P = (E + 31) / 32;
 int kind[P], zone[P];
 float bound[P];
@@ -107,11 +107,8 @@ for (int p = 0; p < P; ++p) {
     const int k = lane + 32 * p;
     zone[p] = ConstraintState::SATISFIED;
     bound[p] = 0.0f;
-    kind[p] = 5;
-    if (k < nefc) {
-        kind[p] = k < ne ? 0 : k < nef ? 1 : type[k] != Constraint::CONTACT_ELLIPTIC ? 2 : head(k) ? 3 : 4;
-        if (kind[p] == 1) bound[p] = KN_ROW(float, d.efc.R)[k] * loss[k];
-    }
+    kind[p] = k < nefc ? kind_of(k) : NO_ROW;
+    if (kind[p] == FRICTION_ROW) bound[p] = KN_ROW(float, d.efc.R)[k] * loss[k];
 }
 
 auto residuals = [&](float acc) {  // r = J a - aref
@@ -128,38 +125,12 @@ auto update = [&]() -> float {
     #pragma unroll
     for (int p = 0; p < P; ++p) {
         const int k = lane + 32 * p, before = zone[p];
-        if (kind[p] == 0 || kind[p] == 2) {
-            const bool on = kind[p] == 0 || r[k] < 0.0f;
-            zone[p] = on ? ConstraintState::QUADRATIC : ConstraintState::SATISFIED;
-            f[k] = on ? -D[k] * r[k] : 0.0f;
-            cost += on ? 0.5f * D[k] * r[k] * r[k] : 0.0f;
-        } else if (kind[p] == 1) {
-            const float x = r[k], b = bound[p], g = loss[k];
-            if (x <= -b) { zone[p] = ConstraintState::LINEARNEG; f[k] = g; cost += -g * (0.5f * b + x); }
-            else if (x >= b) { zone[p] = ConstraintState::LINEARPOS; f[k] = -g; cost += g * (x - 0.5f * b); }
-            else { zone[p] = ConstraintState::QUADRATIC; f[k] = -D[k] * x; cost += 0.5f * D[k] * x * x; }
-        } else if (kind[p] == 3) {
-            const int c = id[k], dim = dim_of(c);
-            const float mu = mu_of(c), *fri = friction_of(c), Nn = r[k] * mu;
-            float T = 0.0f;
-            for (int q = 1; q < dim; ++q) T += r[k + q] * fri[q - 1] * r[k + q] * fri[q - 1];
-            T = sqrtf(T);
-            if (Nn >= mu * T || (T <= 0.0f && Nn >= 0.0f)) {
-                zone[p] = ConstraintState::SATISFIED;
-                for (int q = 0; q < dim; ++q) f[k + q] = 0.0f;
-            } else if (mu * Nn + T <= 0.0f || (T <= 0.0f && Nn < 0.0f)) {
-                zone[p] = ConstraintState::QUADRATIC;
-                for (int q = 0; q < dim; ++q) {
-                    f[k + q] = -D[k + q] * r[k + q];
-                    cost += 0.5f * D[k + q] * r[k + q] * r[k + q];
-                }
-            } else {
-                zone[p] = ConstraintState::CONE;
-                const float Dm = D[k] / (mu * mu * (1.0f + mu * mu)), gap = Nn - mu * T;
-                cost += 0.5f * Dm * gap * gap;
-                f[k] = -Dm * gap * mu;
-                for (int q = 1; q < dim; ++q) f[k + q] = Dm * gap * mu / T * r[k + q] * fri[q - 1] * fri[q - 1];
-            }
+        if (kind[p] < CONE_HEAD) {
+            const float most = kind[p] == FRICTION_ROW ? loss[k] : 0.0f;
+            cost += row_cost(kind[p], r[k], D[k], most, bound[p], f[k], zone[p]);
+        } else if (kind[p] == CONE_HEAD) {
+            const int c = id[k];
+            cost += cone_cost(r + k, D + k, mu_of(c), friction_of(c), dim_of(c), f + k, zone[p]);
         }
         moved = moved || zone[p] != before || zone[p] == ConstraintState::CONE;
     }
@@ -186,59 +157,23 @@ if ((m.opt.disableflags & Disable::WARMSTART) == 0) {
     }
 }
 
-const float scale = 1.0f / (KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1));
+const bool split = (m.opt.disableflags & Disable::ISLAND) == 0;  // as of one island: all trees that rows act on
+const float whole = KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1);
+const float scale = 1.0f / (split ? sum(touched ? diagonal : 0.0f) : whole);
 const float tolerance = wp::max(KN_ROW(float, m.opt.tolerance)[0], 1e-6f);
-const float gtol_factor = tolerance * KN_ROW(float, m.opt.ls_tolerance)[0] / scale;
 
 // slope, curvature and change of the cost at a + alpha x
-float slope, curve;
-auto evaluate = [&](float alpha, float c1, float c2) -> float {
+auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve) -> float {
     float dc = 0.0f, d1 = 0.0f, d2 = 0.0f;
     #pragma unroll
     for (int p = 0; p < P; ++p) {
         const int k = lane + 32 * p;
-        if (kind[p] == 0 || kind[p] == 2) {
-            const float x = r[k], y = x + alpha * v[k], Dv = D[k] * v[k];
-            const float lo = kind[p] == 0 || x < 0.0f ? x : 0.0f, hi = kind[p] == 0 || y < 0.0f ? y : 0.0f;
-            if (hi == y) { d1 += Dv * y; d2 += Dv * v[k]; }
-            dc += 0.5f * D[k] * (hi - lo) * (hi + lo);
-        } else if (kind[p] == 1) {
-            const float x = r[k], y = x + alpha * v[k], b = bound[p], g = loss[k];
-            if (y <= -b) d1 -= g * v[k];
-            else if (y >= b) d1 += g * v[k];
-            else { d1 += D[k] * y * v[k]; d2 += D[k] * v[k] * v[k]; }
-            auto huber = [&](float z) -> float {
-                return z <= -b ? -g * (0.5f * b + z) : z >= b ? g * (z - 0.5f * b) : 0.5f * D[k] * z * z;
-            };
-            dc += huber(y) - huber(x);
-        } else if (kind[p] == 3) {
-            const int c = id[k], dim = dim_of(c);
-            const float mu = mu_of(c), *fri = friction_of(c);
-            const float U0 = r[k] * mu, V0 = v[k] * mu, Dm = D[k] / (mu * mu * (1.0f + mu * mu));
-            float UU = 0.0f, UV = 0.0f, VV = 0.0f, q0 = 0.0f, q1 = 0.0f, q2 = 0.0f;
-            for (int q = 0; q < dim; ++q) {
-                const float x = r[k + q], y = v[k + q], Dq = D[k + q];
-                q0 += Dq * x * x; q1 += Dq * x * y; q2 += Dq * y * y;
-                if (q > 0) {
-                    const float u = x * fri[q - 1], t = y * fri[q - 1];
-                    UU += u * u; UV += u * t; VV += t * t;
-                }
-            }
-            auto cone_cost = [&](float s) -> float {
-                const float n = U0 + s * V0, T = sqrtf(wp::max(0.0f, UU + s * (2.0f * UV + s * VV)));
-                if (n >= mu * T || (T <= 0.0f && n >= 0.0f)) return 0.0f;
-                if (mu * n + T <= 0.0f) return 0.5f * q0 + s * (q1 + 0.5f * s * q2);
-                return 0.5f * Dm * (n - mu * T) * (n - mu * T);
-            };
-            dc += cone_cost(alpha) - cone_cost(0.0f);
-            const float n = U0 + alpha * V0, TT = UU + alpha * (2.0f * UV + alpha * VV), T = sqrtf(wp::max(0.0f, TT));
-            if (TT <= 0.0f ? n < 0.0f : mu * n + T <= 0.0f) {
-                d1 += q1 + alpha * q2; d2 += q2;
-            } else if (TT > 0.0f && n < mu * T) {
-                const float T1 = (UV + alpha * VV) / T, T2 = VV / T - (UV + alpha * VV) * T1 / TT, n1 = V0 - mu * T1;
-                d1 += Dm * (n - mu * T) * n1;
-                d2 += Dm * (n1 * n1 - (n - mu * T) * mu * T2);
-            }
+        if (kind[p] < CONE_HEAD) {
+            const float most = kind[p] == FRICTION_ROW ? loss[k] : 0.0f;
+            dc += row_line(kind[p], r[k], v[k], D[k], most, bound[p], alpha, d1, d2);
+        } else if (kind[p] == CONE_HEAD) {
+            const int c = id[k];
+            dc += cone_line(r + k, v + k, D + k, mu_of(c), friction_of(c), dim_of(c), alpha, d1, d2);
         }
     }
     slope = sum(d1) + c1 + alpha * c2;
@@ -246,12 +181,14 @@ auto evaluate = [&](float alpha, float c1, float c2) -> float {
     return sum(dc) + alpha * (c1 + 0.5f * alpha * c2);
 };
 
+#include "line_search.cpp"
+
 int iter = 0;
 for (;; ++iter) {
     float g = own ? Ma - smooth_force : 0.0f;
     for (int k = 0; k < nefc; ++k) g -= f[k] * J[k * N + i];
     if (!own) g = 0.0f;
-    if (iter >= m.opt.iterations || scale * sqrtf(sum(g * g)) < tolerance) break;
+    if (iter >= m.opt.iterations || is_flat(sum(g * g))) break;
 
     // H = M + J' (second derivative of the rows) J
     float h[N];
@@ -267,30 +204,20 @@ for (;; ++iter) {
     };
     #pragma unroll 1
     for (int p = 0; p < P; ++p) {
-        for (unsigned on = __ballot_sync(all, zone[p] == ConstraintState::QUADRATIC && kind[p] < 3); on; on &= on - 1) {
+        const bool alone = zone[p] == ConstraintState::QUADRATIC && kind[p] < CONE_HEAD;
+        for (unsigned on = __ballot_sync(all, alone); on; on &= on - 1) {
             const int k = __ffs(on) - 1 + 32 * p;
             add(k, D[k] * J[k * N + i]);
         }
-        for (unsigned on = __ballot_sync(all, zone[p] != ConstraintState::SATISFIED && kind[p] == 3); on; on &= on - 1) {
+        const bool leads = zone[p] != ConstraintState::SATISFIED && kind[p] == CONE_HEAD;
+        for (unsigned on = __ballot_sync(all, leads); on; on &= on - 1) {
             const int k = __ffs(on) - 1 + 32 * p, c = id[k], dim = dim_of(c);
             const int cone = __shfl_sync(all, zone[p], __ffs(on) - 1) == ConstraintState::CONE;
-            const float mu = mu_of(c), *fri = friction_of(c);
-            float T = 0.0f;
-            for (int q = 1; q < dim; ++q) T += r[k + q] * fri[q - 1] * r[k + q] * fri[q - 1];
-            T = sqrtf(T);
-            const float Nn = r[k] * mu, Dm = D[k] / (mu * mu * (1.0f + mu * mu));
+            const Cone e = cone_at(r + k, D[k], mu_of(c), friction_of(c), dim);
             for (int s = 0; s < dim; ++s) {
                 float t = 0.0f;
                 if (cone) {
-                    const float ss = s ? fri[s - 1] : mu, us = s ? r[k + s] * ss : Nn;
-                    for (int q = 0; q < dim; ++q) {
-                        const float sq = q ? fri[q - 1] : mu, uq = q ? r[k + q] * sq : Nn;
-                        float e;
-                        if (s == 0 && q == 0) e = 1.0f;
-                        else if (s == 0 || q == 0) e = -mu / T * (s ? us : uq);
-                        else e = mu * Nn / (T * T * T) * us * uq + (s == q ? mu * mu - mu * Nn / T : 0.0f);
-                        t += Dm * ss * sq * e * J[(k + q) * N + i];
-                    }
+                    for (int q = 0; q < dim; ++q) t += cone_entry(e, s, q) * J[(k + q) * N + i];
                 } else {
                     t = D[k + s] * J[(k + s) * N + i];
                 }
@@ -328,32 +255,22 @@ for (;; ++iter) {
     x = own ? x * inv : 0.0f;
     __syncwarp();
 
-    // exact line search: Newton on the slope, kept inside a bracket
+    // exact line search
     publish(x);
     const float Mx = times(M);
     for (int k = lane; k < nefc; k += 32) v[k] = along(k);
     __syncwarp();
     const float c1 = sum(own ? x * (Ma - smooth_force) : 0.0f), c2 = sum(own ? x * Mx : 0.0f), xx = sum(x * x);
-    evaluate(0.0f, c1, c2);
-    const float gtol = wp::max(gtol_factor * sqrtf(xx), 1e-5f * fabsf(slope));
-    float lo = 0.0f, hi = -1.0f, alpha = -slope / curve, gain = 0.0f;
+    float gain;
+    const float alpha = line_search(c1, c2, xx, gain);
     if (!(alpha > 0.0f)) break;
-    for (int ls = 0; ls < m.opt.ls_iterations; ++ls) {
-        gain = evaluate(alpha, c1, c2);
-        if (fabsf(slope) < gtol) break;
-        if (slope < 0.0f) lo = alpha; else hi = alpha;
-        float next = alpha - slope / curve;
-        if (next <= lo || (hi >= 0.0f && next >= hi)) next = hi >= 0.0f ? 0.5f * (lo + hi) : 2.0f * alpha;
-        if (next == alpha) break;
-        alpha = next;
-    }
 
     a += alpha * x;
     Ma += alpha * Mx;
     for (int k = lane; k < nefc; k += 32) r[k] += alpha * v[k];
     __syncwarp();
     update();
-    if ((!changed && fabsf(alpha - 1.0f) < 1e-3f) || -scale * gain < tolerance) { ++iter; break; }
+    if (is_minimum(changed, alpha, gain)) { ++iter; break; }
 }
 
 float total = 0.0f;
@@ -367,8 +284,8 @@ float* force = KN_ROW(float, d.efc.force);
 for (int p = 0; p < P; ++p) {
     const int k = lane + 32 * p;
     if (k < nefc) force[k] = f[k];
-    if (kind[p] < 3) state[k] = zone[p];
-    else if (kind[p] == 3) for (int q = 0; q < dim_of(id[k]); ++q) state[k + q] = zone[p];
+    if (kind[p] < CONE_HEAD) state[k] = zone[p];
+    else if (kind[p] == CONE_HEAD) for (int q = 0; q < dim_of(id[k]); ++q) state[k + q] = zone[p];
 }
 if (lane == 0) KN_ROW(int, d.solver.niter)[0] = iter;
 return;

@@ -18,28 +18,10 @@ auto add_scaled = [](float* y, const float* x, float s, int n) {  // y += s x
 #endif
 };
 
-// second derivative of the cone of an elliptic contact whose rows begin at k, between its rows p and q
-struct Cone { float U[6], s[6], mu, T, Dm; int dim; };
-auto cone_at = [&](int k) -> Cone {
-    Cone e;
+auto contact_cone = [&](int k) -> Cone {  // of the elliptic contact whose rows begin at k
     const int c = id[k];
-    const float* fri = friction_of(c);
-    e.dim = dim_of(c);
-    e.mu = mu_of(c);
-    e.U[0] = r[k] * e.mu; e.s[0] = e.mu; e.T = 0.0f;
-    for (int q = 1; q < e.dim; ++q) { e.s[q] = fri[q - 1]; e.U[q] = r[k + q] * e.s[q]; e.T += e.U[q] * e.U[q]; }
-    e.T = sqrtf(e.T);
-    e.Dm = D[k] / (e.mu * e.mu * (1.0f + e.mu * e.mu));
-    return e;
+    return cone_at(r + k, D[k], mu_of(c), friction_of(c), dim_of(c));
 };
-auto cone_entry = [&](const Cone& e, int p, int q) -> float {
-    float h;
-    if (p == 0 && q == 0) h = 1.0f;
-    else if (p == 0 || q == 0) h = -e.mu / e.T * e.U[p + q];
-    else h = e.mu * e.U[0] / (e.T * e.T * e.T) * e.U[p] * e.U[q] + (p == q ? e.mu * e.mu - e.mu * e.U[0] / e.T : 0.0f);
-    return e.Dm * e.s[p] * e.s[q] * h;
-};
-auto is_head = [&](int k) -> bool { return k == 0 || type[k - 1] != Constraint::CONTACT_ELLIPTIC || id[k - 1] != id[k]; };
 
 #if KN_LANES == 1
 auto add_forces = [&](float* out, float sign) {
@@ -71,8 +53,8 @@ auto add_curvature = [&]() {
         if (state[k] == ConstraintState::QUADRATIC) {
             const int n = ranges(k, from, to);
             rank_one(row, row, D[k], from, to, n);
-        } else if (state[k] == ConstraintState::CONE && is_head(k)) {
-            const Cone e = cone_at(k);
+        } else if (state[k] == ConstraintState::CONE && kind_of(k) == CONE_HEAD) {
+            const Cone e = contact_cone(k);
             const int n = ranges(k, from, to);
             for (int p = 0; p < e.dim; ++p) {  // cone = (second derivative) J
                 for (int z = 0; z < n; ++z)
@@ -114,8 +96,8 @@ auto add_curvature = [&]() {
                 if (state[k] == ConstraintState::QUADRATIC) {
                     const int n = ranges(k, from, to);
                     add(k, D[k] * J[(size_t)k * nv + i], n);
-                } else if (state[k] == ConstraintState::CONE && is_head(k)) {
-                    const Cone e = cone_at(k);
+                } else if (state[k] == ConstraintState::CONE && kind_of(k) == CONE_HEAD) {
+                    const Cone e = contact_cone(k);
                     const int n = ranges(k, from, to);
                     for (int p = 0; p < e.dim; ++p) {
                         float s = 0.0f;

@@ -10,9 +10,7 @@ const int* tree_num = m.tree.dofnum.data;
 float* force = KN_ROW(float, d.efc.force);
 int* state = KN_ROW(int, d.efc.state);
 
-auto mu_of = [&](int c) -> float { return KN_AT(d.crow.mu, c); };
-auto dim_of = [&](int c) -> int { return *(int*)&KN_AT(d.con.dim, c); };
-auto friction_of = [&](int c) -> const float* { return &KN_AT(d.con.friction, c); };
+#include "cone.cpp"
 
 // the columns of row k: one or two ranges, ascending
 auto ranges = [&](int k, int from[2], int to[2]) -> int {
