@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import warp as wp
 
+from kinema.arrays import empty_worlds
 from kinema.collide import upload
 from kinema.collide.bound import boxes_apart, spheres_apart
 from kinema.collide.broad import count_pairs, place_pairs, sort_geoms, sweep_world, write_pairs
@@ -331,10 +332,11 @@ class Detector:
     """Contacts of ``nworld`` worlds of one model.
 
     ``model`` is any object with mjModel's attributes. ``geom_xpos`` and ``geom_xmat`` are the arrays of poses that the
-    engine writes, (nworld, ngeom); allocated when not given. ``contacts`` holds the result. ``thread_per_pair``
-    chooses the shape of execution (by default: on CUDA), ``sweep`` the broad phase: a fixed list of all pairs, or a
-    search for near ones (by default: for many geoms), with room for at least ``pairs`` of them. ``fields`` brings the
-    signed distance fields of geoms of type sdf. ``detect()`` only launches kernels and allocates nothing.
+    engine writes, ``geom_size`` its array of sizes, (nworld, ngeom); allocated when not given. ``contacts`` holds the
+    result. ``thread_per_pair`` chooses the shape of execution (by default: on CUDA), ``sweep`` the broad phase: a
+    fixed list of all pairs, or a search for near ones (by default: for many geoms), with room for at least ``pairs``
+    of them. ``fields`` brings the signed distance fields of geoms of type sdf. ``detect()`` only launches kernels and
+    allocates nothing.
     """
 
     def __init__(
@@ -346,6 +348,7 @@ class Detector:
         pairs: int = 0,
         geom_xpos: wp.array | None = None,
         geom_xmat: wp.array | None = None,
+        geom_size: wp.array | None = None,
         status: wp.array | None = None,
         contacts: "Contacts | None" = None,
         thread_per_pair: bool | None = None,
@@ -365,7 +368,7 @@ class Detector:
         require_fields(model, self.mask, fields)
         self.build = Build.of(model, self.mask, sweep, fields)
         with wp.ScopedDevice(self.device):
-            self.geoms = upload.geoms(model, nworld, geom_xpos, geom_xmat, fields)
+            self.geoms = upload.geoms(model, nworld, geom_xpos, geom_xmat, geom_size, fields)
             self.meshes = upload.meshes(model, solid=bool(self.mask & (FIELD | FIELD_MESH)))
             self.hfields = upload.height_fields(model)
             self.settings = upload.settings(model)
@@ -386,7 +389,7 @@ class Detector:
         """Slots and counts for the thread-per-pair shape, worlds interleaved."""
         npair = len(self.slots)
         self.touch = upload.touch(self.nworld, int(self.slots.sum()))
-        self.count = upload.interleaved(self.nworld, npair, int)
+        self.count = empty_worlds((self.nworld, npair), int)
         self.launches = []
         for family in FAMILIES:
             build = self.build.only(family_mask(family))

@@ -9,8 +9,8 @@ rendered size, meshes on their triangles, height fields on their surface, sides 
 import numpy as np
 import warp as wp
 
+from kinema.arrays import flat
 from kinema.collide.bundles import Geoms, HeightFields
-from kinema.collide.upload import one_d
 from kinema.math.vector import normalize
 from kinema.mujoco_enums import MINVAL, Geom
 
@@ -377,10 +377,10 @@ class RayScene:
             static = np.asarray(m.body_weldid)[m.geom_bodyid] == 0
             self.meshes = [self._mesh(m, k) for k in range(int(m.nmesh))]
             t = RayTargets()
-            t.flags = one_d((alpha != 0).astype(np.int32) + 2 * static.astype(np.int32))
-            t.group = one_d(m.geom_group)
-            t.bodyid = one_d(m.geom_bodyid)
-            t.mesh = one_d(np.array([x.id for x in self.meshes], np.uint64), wp.uint64)
+            t.flags = flat((alpha != 0).astype(np.int32) + 2 * static.astype(np.int32))
+            t.group = flat(m.geom_group)
+            t.bodyid = flat(m.geom_bodyid)
+            t.mesh = flat(np.array([x.id for x in self.meshes], np.uint64), wp.uint64)
             self.targets = t
 
     @staticmethod

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import warp as wp
 
+from kinema.arrays import empty_worlds, flat
 from kinema.collide import upload
 from kinema.collide.bundles import Pairs, Sweep
 from kinema.collide.filter import GeomPairs, geom_pairs
@@ -74,29 +75,29 @@ def bundle(m, p: SweepPlan, nworld: int) -> tuple[Sweep, Pairs]:
     body = np.asarray(m.geom_bodyid)
     several = (np.asarray(m.body_geomnum) > 1) & (np.asarray(m.body_bvhadr) >= 0)
     s.width = p.width
-    s.active = upload.one_d(p.active.astype(np.int32))
-    s.bits = upload.one_d(np.stack([m.geom_contype, m.geom_conaffinity], axis=1), wp.vec2i)
-    s.body = upload.one_d(body)
-    s.weld = upload.one_d(weld)
-    s.weldparent = upload.one_d(np.full_like(parent, -1) if flags & Disable.FILTERPARENT else parent)
-    s.moves = upload.one_d((np.asarray(m.body_dofnum)[weld] > 0).astype(np.int32))
-    s.tree = upload.one_d(np.zeros_like(weld) if flags & Disable.MIDPHASE else several.astype(np.int32))
-    s.bodyadr = upload.one_d(starts(body[p.active], m.nbody))
+    s.active = flat(p.active.astype(np.int32))
+    s.bits = flat(np.stack([m.geom_contype, m.geom_conaffinity], axis=1), wp.vec2i)
+    s.body = flat(body)
+    s.weld = flat(weld)
+    s.weldparent = flat(np.full_like(parent, -1) if flags & Disable.FILTERPARENT else parent)
+    s.moves = flat((np.asarray(m.body_dofnum)[weld] > 0).astype(np.int32))
+    s.tree = flat(np.zeros_like(weld) if flags & Disable.MIDPHASE else several.astype(np.int32))
+    s.bodyadr = flat(starts(body[p.active], m.nbody))
     exclude = np.asarray(m.exclude_signature, np.int64)
     s.exclude = wp.array(np.sort(((exclude >> 16) << 32) | (exclude & 0xFFFF)), dtype=wp.int64)
     listed = np.sort(np.stack([m.pair_geom1, m.pair_geom2], axis=1), axis=1).astype(np.int64).reshape(-1, 2)
     s.listed = wp.array(np.sort((listed[:, 0] << 32) | listed[:, 1]), dtype=wp.int64)
     s.table = wp.array(PAIR_FUNCTION, dtype=int)
     s.special = upload.pairs(p.special, 1)
-    s.specialadr = upload.one_d(starts(p.special.key[:, 0], m.nbody))
-    s.specialkey = upload.one_d(pack_keys(p.special.key), wp.int64)
+    s.specialadr = flat(starts(p.special.key[:, 0], m.nbody))
+    s.specialkey = flat(pack_keys(p.special.key), wp.int64)
     s.parameters = upload.geom_parameters(m, nworld)
-    s.margin = upload.one_d(np.asarray(m.geom_margin) + np.asarray(m.geom_gap), float)
+    s.margin = flat(np.asarray(m.geom_margin) + np.asarray(m.geom_gap), float)
     n = len(p.active)
-    s.order = upload.interleaved(nworld, n, int)
+    s.order = empty_worlds((nworld, n), int)
     s.order.assign(np.tile(p.active.astype(np.int32), (nworld, 1)))
-    s.cell = upload.interleaved(nworld, n, wp.int64)
-    s.count = upload.interleaved(nworld, m.nbody, int)
-    s.key = upload.interleaved(nworld, p.capacity, wp.int64)
-    s.source = upload.interleaved(nworld, p.capacity, int)
+    s.cell = empty_worlds((nworld, n), wp.int64)
+    s.count = empty_worlds((nworld, m.nbody), int)
+    s.key = empty_worlds((nworld, p.capacity), wp.int64)
+    s.source = empty_worlds((nworld, p.capacity), int)
     return s, upload.swept_pairs(p.capacity, p.slots, nworld)

@@ -3,6 +3,7 @@
 import numpy as np
 import warp as wp
 
+from kinema.arrays import empty_worlds, flat, per_world, shared
 from kinema.collide.bundles import (
     Contacts,
     GeomParameters,
@@ -27,61 +28,27 @@ PAIR_DTYPE = {
 }  # fmt: skip
 
 
-def interleaved(nworld: int, n: int, dtype) -> wp.array:
-    """A (nworld, n) array: worlds adjacent in memory on CUDA, the entries of a world adjacent on the CPU."""
-    if wp.get_device().is_cuda:
-        return wp.zeros((max(n, 1), nworld), dtype=dtype).transpose()[:, :n]
-    return wp.zeros((nworld, n), dtype=dtype)
-
-
-def shared(values: np.ndarray, nworld: int, dtype) -> wp.array:
-    """A (nworld, n) view of one row: the world stride is zero."""
-    row = wp.array(np.ascontiguousarray(values), dtype=dtype)
-    view = wp.array(
-        ptr=row.ptr, dtype=row.dtype, shape=(nworld, row.shape[0]), strides=(0, row.strides[0]), device=row.device
-    )
-    view._ref = row  # keeps the memory alive
-    return view
-
-
-def per_world(values: np.ndarray, dtype) -> wp.array:
-    """A (nworld, n) array of values that differ from world to world."""
-    array = interleaved(len(values), values.shape[1], dtype)
-    array.assign(np.ascontiguousarray(values))
-    return array
-
-
 def field_parameters(fields: Fields | None, ngeom: int, nworld: int) -> wp.array:
     """Parameters of signed distance fields, (nworld, ngeom, n); the world stride is zero where worlds do not differ."""
-    values = np.zeros((ngeom, 1)) if fields is None else fields.parameters
-    stored = wp.array(np.ascontiguousarray(values), dtype=float, ndim=np.ndim(values))
-    if stored.ndim == 3:
-        return stored
-    view = wp.array(
-        ptr=stored.ptr, dtype=float, shape=(nworld, *stored.shape), strides=(0, *stored.strides), device=stored.device
-    )
-    view._ref = stored  # keeps the memory alive
-    return view
-
-
-def one_d(values, dtype=int) -> wp.array:
-    """A 1-D array with at least one element, so that kernels may always index it."""
-    values = np.asarray(values)
-    if len(values) == 0:
-        values = np.zeros((1,) + values.shape[1:], values.dtype)
-    return wp.array(np.ascontiguousarray(values), dtype=dtype)
+    values = np.asarray(np.zeros((ngeom, 1)) if fields is None else fields.parameters)
+    return per_world(values, float, rows=True) if values.ndim == 3 else shared(values, nworld, float)
 
 
 def geoms(
-    m, nworld: int, xpos: wp.array | None = None, xmat: wp.array | None = None, fields: Fields | None = None
+    m,
+    nworld: int,
+    xpos: wp.array | None = None,
+    xmat: wp.array | None = None,
+    size: wp.array | None = None,
+    fields: Fields | None = None,
 ) -> Geoms:
-    """Shapes of the model, their signed distance fields, and their poses (allocated when not given)."""
+    """Shapes of the model, their signed distance fields, and their poses and sizes (allocated when not given)."""
     g = Geoms()
-    g.field_kind = one_d(np.full(m.ngeom, -1, np.int32) if fields is None else fields.kind)
+    g.field_kind = flat(np.full(m.ngeom, -1, np.int32) if fields is None else fields.kind)
     g.field_parameters = field_parameters(fields, m.ngeom, nworld)
-    g.type = one_d(m.geom_type)
-    g.dataid = one_d(m.geom_dataid)
-    g.size = shared(m.geom_size, nworld, wp.vec3)
+    g.type = flat(m.geom_type)
+    g.dataid = flat(m.geom_dataid)
+    g.size = shared(m.geom_size, nworld, wp.vec3) if size is None else size
     g.rbound = shared(m.geom_rbound, nworld, float)
     g.aabb_center = shared(m.geom_aabb[:, :3], nworld, wp.vec3)
     g.aabb_half = shared(m.geom_aabb[:, 3:], nworld, wp.vec3)
@@ -91,8 +58,8 @@ def geoms(
         radius = np.where(known[..., 0], np.asarray(m.geom_rbound), np.linalg.norm(half, axis=-1))
         g.aabb_half, g.rbound = per_world(half, wp.vec3), per_world(radius, float)
         g.aabb_center = per_world(np.where(known, np.asarray(m.geom_aabb)[:, :3], 0.0), wp.vec3)
-    g.xpos = interleaved(nworld, m.ngeom, wp.vec3) if xpos is None else xpos
-    g.xmat = interleaved(nworld, m.ngeom, wp.mat33) if xmat is None else xmat
+    g.xpos = empty_worlds((nworld, m.ngeom), wp.vec3) if xpos is None else xpos
+    g.xmat = empty_worlds((nworld, m.ngeom), wp.mat33) if xmat is None else xmat
     return g
 
 
@@ -104,13 +71,13 @@ def solids(m, needed: bool) -> Solids:
 
     b = Solids()
     for name in ("octadr", "bvhadr", "faceadr"):
-        setattr(b, name, one_d(getattr(m, f"mesh_{name}") if needed else []))
-    b.octchild = one_d(rows(m.oct_child, 1)[:, 0])
-    b.octbox = one_d(rows(m.oct_aabb, 3), wp.vec3d)
-    b.octvalue = one_d(rows(m.oct_coeff, 1)[:, 0], wp.float64)
-    b.bvhnode = one_d(np.column_stack([rows(m.bvh_nodeid, 1), rows(m.bvh_child, 2)]), wp.vec3i)
-    b.bvhbox = one_d(rows(m.bvh_aabb, 3), wp.vec3d)
-    b.face = one_d(rows(m.mesh_face, 3), wp.vec3i)
+        setattr(b, name, flat(getattr(m, f"mesh_{name}") if needed else []))
+    b.octchild = flat(rows(m.oct_child, 1)[:, 0])
+    b.octbox = flat(rows(m.oct_aabb, 3), wp.vec3d)
+    b.octvalue = flat(rows(m.oct_coeff, 1)[:, 0], wp.float64)
+    b.bvhnode = flat(np.column_stack([rows(m.bvh_nodeid, 1), rows(m.bvh_child, 2)]), wp.vec3i)
+    b.bvhbox = flat(rows(m.bvh_aabb, 3), wp.vec3d)
+    b.face = flat(rows(m.mesh_face, 3), wp.vec3i)
     return b
 
 
@@ -118,25 +85,25 @@ def meshes(m, solid: bool = False) -> Meshes:
     """Convex hulls of the model's meshes; with ``solid``, what signed distance fields need of them too."""
     h = Hulls()
     for name in ("vertadr", "vertnum", "graphadr", "graph"):
-        setattr(h, name, one_d(getattr(m, f"mesh_{name}")))
-    h.extrema = one_d(np.asarray(m.mesh_extrema).reshape(-1))
-    h.vert = one_d(m.mesh_vert, wp.vec3)
+        setattr(h, name, flat(getattr(m, f"mesh_{name}")))
+    h.extrema = flat(np.asarray(m.mesh_extrema).reshape(-1))
+    h.vert = flat(m.mesh_vert, wp.vec3)
     b = Meshes()
     b.hull = h
     b.solid = solids(m, solid)
     for name in ("polyadr", "polynum", "polyvertadr", "polyvertnum", "polyvert", "polymapadr", "polymapnum", "polymap"):
-        setattr(b, name, one_d(getattr(m, f"mesh_{name}")))
-    b.polynormal = one_d(m.mesh_polynormal, wp.vec3d)
+        setattr(b, name, flat(getattr(m, f"mesh_{name}")))
+    b.polynormal = flat(m.mesh_polynormal, wp.vec3d)
     return b
 
 
 def height_fields(m) -> HeightFields:
     """Height fields of the model."""
     b = HeightFields()
-    b.size = one_d(m.hfield_size, wp.vec4)
+    b.size = flat(m.hfield_size, wp.vec4)
     for name in ("nrow", "ncol", "adr"):
-        setattr(b, name, one_d(getattr(m, f"hfield_{name}")))
-    b.data = one_d(m.hfield_data, float)
+        setattr(b, name, flat(getattr(m, f"hfield_{name}")))
+    b.data = flat(m.hfield_data, float)
     return b
 
 
@@ -171,15 +138,15 @@ def swept_pairs(capacity: int, slots: int, nworld: int) -> Pairs:
     b.count = wp.zeros(nworld, dtype=int)
     b.slot = wp.array(np.arange(capacity + 1, dtype=np.int32) * slots, dtype=int)
     for name, dtype in PAIR_DTYPE.items():
-        setattr(b, name, interleaved(nworld, capacity, dtype))
+        setattr(b, name, empty_worlds((nworld, capacity), dtype))
     return b
 
 
 def geom_parameters(m, nworld: int) -> GeomParameters:
     """Contact parameters of the geoms, one row for all worlds."""
     b = GeomParameters()
-    b.condim = one_d(m.geom_condim)
-    b.priority = one_d(m.geom_priority)
+    b.condim = flat(m.geom_condim)
+    b.priority = flat(m.geom_priority)
     rows = {"solmix": float, "friction": wp.vec3, "solref": wp.vec2, "solimp": vec5, "margin": float, "gap": float}
     for name, dtype in rows.items():
         setattr(b, name, shared(getattr(m, f"geom_{name}"), nworld, dtype))
@@ -190,9 +157,9 @@ def geom_parameters(m, nworld: int) -> GeomParameters:
 def touch(nworld: int, n: int) -> Touch:
     """Room for the geometry of n contacts a world."""
     b = Touch()
-    b.dist = interleaved(nworld, n, float)
-    b.pos = interleaved(nworld, n, wp.vec3)
-    b.frame = interleaved(nworld, n, wp.mat33)
+    b.dist = empty_worlds((nworld, n), float)
+    b.pos = empty_worlds((nworld, n), wp.vec3)
+    b.frame = empty_worlds((nworld, n), wp.mat33)
     return b
 
 
@@ -208,7 +175,7 @@ def contacts(nworld: int, capacity: int, status: wp.array | None = None) -> Cont
         "exclude": int,
     }  # fmt: skip
     for name, dtype in kinds.items():
-        setattr(b, name, interleaved(nworld, capacity, dtype))
+        setattr(b, name, empty_worlds((nworld, capacity), dtype))
     return b
 
 

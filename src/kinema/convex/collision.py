@@ -51,16 +51,16 @@ class Collider:
 
     def __init__(self, layout, fields: Fields | None = None):
         layout.fill(Poses), layout.fill(State)
+        contact_parameters.declare(layout), geom_sizes.declare(layout)
         self.contacts = layout.fill(Contacts)
         self.detector = Detector(
             layout.source, layout.nworld, capacity=max(1, layout.capacity["nconmax"]),
             pairs=layout.capacity.get("npairmax", 0), device=layout.device,
-            geom_xpos=layout.arrays["geom_xpos"], geom_xmat=layout.arrays["geom_xmat"], contacts=self.contacts,
-            fields=fields,
+            geom_xpos=layout.arrays["geom_xpos"], geom_xmat=layout.arrays["geom_xmat"],
+            geom_size=layout.arrays["geom_size"], contacts=self.contacts, fields=fields,
         )  # fmt: skip
         self.active = detects(layout.source) and self.detector.mask != 0
         self.source, self.nworld, self.device = layout.source, layout.nworld, layout.device
-        contact_parameters.declare(layout)
         if contact_parameters.is_changed(layout):
             contact_parameters.mix(self.detector, layout)
         if geom_sizes.is_changed(layout):

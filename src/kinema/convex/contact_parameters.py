@@ -11,12 +11,13 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
+from kinema.arrays import flat, per_world, shared
 from kinema.collide.bundles import GeomParameters, Pairs, vec5
 from kinema.collide.detect import Detector
 from kinema.collide.parameters import mix_pairs
-from kinema.collide.upload import PAIR_DTYPE, one_d
+from kinema.collide.upload import PAIR_DTYPE
 from kinema.convex.bundle import Field
-from kinema.convex.layout import Layout, empty_worlds
+from kinema.convex.layout import Layout
 from kinema.errors import BuildError
 from kinema.mujoco_enums import Enable
 
@@ -77,13 +78,8 @@ def mix(detector: Detector, layout: Layout) -> bool:
 def _geoms(layout: Layout, detector: Detector) -> GeomParameters:
     m = layout.source
     geoms = GeomParameters()
-    with wp.ScopedDevice(detector.device):
-        geoms.condim, geoms.priority = one_d(m.geom_condim), one_d(m.geom_priority)
-        row = wp.array(np.asarray(m.geom_adhesion), dtype=float)
-    geoms.adhesion = wp.array(
-        ptr=row.ptr, dtype=float, shape=(layout.nworld, m.ngeom), strides=(0, row.strides[0]), device=row.device
-    )
-    detector.adhesion = row  # the view does not own its memory
+    geoms.condim, geoms.priority = (flat(values, device=detector.device) for values in (m.geom_condim, m.geom_priority))
+    geoms.adhesion = detector.adhesion = shared(m.geom_adhesion, layout.nworld, float, detector.device)
     for name in MIXED:
         setattr(geoms, name.removeprefix("geom_"), layout.arrays[name])
     return geoms
@@ -95,10 +91,7 @@ def _per_world(detector: Detector, nworld: int) -> Pairs:
     for name in Pairs.vars:
         setattr(new, name, getattr(old, name))
     for name in PER_PAIR:
-        dtype = PAIR_DTYPE[name]
-        array = empty_worlds((nworld, len(detector.slots)), dtype, detector.device)
-        array.assign(np.ascontiguousarray(np.asarray(getattr(old, name).numpy())))
-        setattr(new, name, array)
+        setattr(new, name, per_world(getattr(old, name).numpy(), PAIR_DTYPE[name], detector.device))
     return new
 
 

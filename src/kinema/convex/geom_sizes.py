@@ -12,8 +12,10 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
+from kinema.arrays import per_world_or_shared
 from kinema.collide.detect import Detector
-from kinema.convex.layout import Layout, empty_worlds
+from kinema.convex.bundle import Field
+from kinema.convex.layout import Layout
 from kinema.errors import BuildError
 from kinema.mujoco_enums import Geom
 
@@ -33,10 +35,13 @@ def bounds(kind: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return radius, half
 
 
+def declare(layout: Layout) -> None:
+    """Make the array of sizes, which collision detection reads too."""
+    layout.array(Field("param", wp.vec3, ("ngeom",), False, SIZE))
+
+
 def is_changed(layout: Layout) -> bool:
     """Whether any size is not the compiled model's any more."""
-    if SIZE not in layout.arrays:
-        return False
     return SIZE in layout.expanded or not np.array_equal(_row(layout), _host(layout))
 
 
@@ -53,7 +58,7 @@ def check(detector: Detector, layout: Layout, size: np.ndarray) -> None:
 
 
 def resize(detector: Detector, layout: Layout) -> None:
-    """Let collision detection read the sizes of the layout, and the bounds that follow from them."""
+    """Let collision detection follow the sizes of the layout: their array, should it have moved, and bounds."""
     per_world = SIZE in layout.expanded
     size = layout.arrays[SIZE].numpy() if per_world else _row(layout)[None]
     kind = np.asarray(layout.source.geom_type)
@@ -63,8 +68,8 @@ def resize(detector: Detector, layout: Layout) -> None:
     half = np.where(own[:, None], half, np.asarray(layout.source.geom_aabb)[:, 3:]).astype(np.float32)
     geoms = detector.geoms
     geoms.size = layout.arrays[SIZE]
-    geoms.rbound = _rows(radius, float, layout)
-    geoms.aabb_half = _rows(half, wp.vec3, layout)
+    geoms.rbound = per_world_or_shared(radius, layout.nworld, float, layout.device)
+    geoms.aabb_half = per_world_or_shared(half, layout.nworld, wp.vec3, layout.device)
     detector.geoms = geoms
     detector.bounds = geoms.rbound, geoms.aabb_half  # the struct does not own their memory
 
@@ -75,17 +80,3 @@ def _row(layout: Layout) -> np.ndarray:
 
 def _host(layout: Layout) -> np.ndarray:
     return np.asarray(layout.host(SIZE)).astype(np.float32)
-
-
-def _rows(values: np.ndarray, dtype: type, layout: Layout) -> wp.array:
-    """(worlds, ngeom), one row for all where there is one."""
-    if len(values) > 1 or layout.nworld == 1:
-        array = empty_worlds((layout.nworld, values.shape[1]), dtype, layout.device)
-        array.assign(np.ascontiguousarray(values))
-        return array
-    row = wp.array(np.ascontiguousarray(values[0]), dtype=dtype, device=layout.device)
-    view = wp.array(
-        ptr=row.ptr, dtype=dtype, shape=(layout.nworld, row.shape[0]), strides=(0, row.strides[0]), device=row.device
-    )
-    view.stored = row  # the view does not own its memory
-    return view

@@ -1,9 +1,7 @@
-"""How a class of identical worlds lies in memory.
+"""The arrays of a class of identical worlds: what each declared field of a bundle is filled with.
 
-Every array is indexed [world, i]; only its strides differ. On CUDA the worlds are interleaved, so that neighbouring
-threads, which are neighbouring worlds, read neighbouring numbers; fields declared with `rows=True`, which a group of
-lanes works on, keep a world's numbers together. On the CPU a world is always one row. Parameters that no one made
-differ per world are stored once and read through a world stride of 0.
+How worlds lie in memory is `kinema.arrays`: fields declared with `rows=True`, which a group of lanes works on, keep a
+world's numbers together; parameters that no one made differ per world are stored once.
 """
 
 from collections.abc import Mapping
@@ -12,8 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import warp as wp
 
+from kinema.arrays import empty_worlds, per_world, row_of, shared
 from kinema.convex.activation import family, periodic
-from kinema.convex.bundle import SCALARS, Field, fields_of
+from kinema.convex.bundle import Field, fields_of
 from kinema.convex.transmission import (
     dof_moment_actuator,
     dof_moment_adr,
@@ -185,44 +184,21 @@ class Layout:
         return self.arrays[what.name]
 
     def _index(self, what: Field) -> wp.array:
-        values = self.host(what.name).astype(np.int32).reshape(*self.extents(what), *_row(what.dtype))
+        values = self.host(what.name).astype(np.int32).reshape(*self.extents(what), *row_of(what.dtype))
         return wp.array(values, dtype=what.dtype, device=self.device)
 
     def _param(self, what: Field) -> wp.array:
         self.parameters.add(what.name)
-        shape = (*self.extents(what), *_row(what.dtype))
+        shape = (*self.extents(what), *row_of(what.dtype))
         values = self.host(what.name).astype(np.float64 if what.dtype in (wp.float64, wp.vec2d) else np.float32)
         if what.name in self.expanded:
-            return self._per_world(self.expanded[what.name].reshape(self.nworld, *shape), what)
-        return self._once(values.reshape(1, *shape), what)
+            differing = self.expanded[what.name].reshape(self.nworld, *shape)
+            return per_world(differing, what.dtype, self.device, rows=what.rows)
+        return shared(values.reshape(shape), self.nworld, what.dtype, self.device)
 
     def _shared(self, what: Field) -> wp.array:
-        return self._once(self.host(what.name).astype(np.int32).reshape(1, *self.extents(what)), what)
-
-    def _once(self, values: np.ndarray, what: Field) -> wp.array:
-        """One row that all worlds read, through a world stride of 0."""
-        one = wp.array(np.ascontiguousarray(values), dtype=what.dtype, device=self.device)
-        shared = wp.array(ptr=one.ptr, dtype=what.dtype, shape=(self.nworld, *one.shape[1:]),
-                          strides=(0, *one.strides[1:]), device=self.device)  # fmt: skip
-        shared.stored = one  # the view does not own its memory
-        return shared
+        values = self.host(what.name).astype(np.int32).reshape(self.extents(what))
+        return shared(values, self.nworld, what.dtype, self.device)
 
     def _data(self, what: Field) -> wp.array:
         return empty_worlds((self.nworld, *self.extents(what)), what.dtype, self.device, rows=what.rows)
-
-    def _per_world(self, values: np.ndarray, what: Field) -> wp.array:
-        array = empty_worlds(values.shape[: what.ndim], what.dtype, self.device, rows=what.rows)
-        array.assign(np.ascontiguousarray(values))
-        return array
-
-
-def empty_worlds(shape: tuple[int, ...], dtype, device: wp.Device, *, rows: bool = False) -> wp.array:
-    """Zeros indexed [world, ...]: a row a world, or worlds interleaved where that is faster."""
-    if rows or not device.is_cuda or len(shape) == 1:
-        return wp.zeros(shape, dtype=dtype, device=device)
-    array = wp.zeros((*shape[1:], shape[0]), dtype=dtype, device=device)
-    return array.transpose((len(shape) - 1, *range(len(shape) - 1)))
-
-
-def _row(dtype) -> tuple[int, ...]:
-    return () if dtype in SCALARS else tuple(dtype._shape_)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import warp as wp
 
+from kinema.arrays import shared
 from kinema.mujoco_enums import Geom, LightType, Texture
 from kinema.render.items import Items
 from kinema.render.skin import Skins, upload_skins
@@ -168,7 +169,7 @@ def _look(items: Items, surfaces: Surfaces, slots: int, device) -> Look:
         setattr(look, name, wp.array(getattr(items, name), dtype=int, device=device))
     look.surface, look.faces, look.corner, look.vertex = surfaces.id, surfaces.faces, surfaces.corner, surfaces.vertex
     look.normal, look.texcoord, look.face_density = surfaces.normal, surfaces.texcoord, surfaces.density
-    look.rgba = shared_rows(items.rgba, wp.vec4, slots, device)
+    look.rgba = shared(items.rgba, slots, wp.vec4, device)
     look.ball = wp.array(surfaces.ball, dtype=wp.vec4, device=device)
     look.half = wp.array(surfaces.half, dtype=wp.vec3, device=device)
     look.width = wp.array(np.ascontiguousarray(items.size[:, 0]), dtype=float, device=device)
@@ -191,16 +192,6 @@ def _densities(items: Items, surfaces: Surfaces) -> np.ndarray:
     return (own * items.scale[:, :2]).astype(np.float32)
 
 
-def shared_rows(values: np.ndarray, dtype, slots: int, device) -> wp.array:
-    """One row that all slots read, through a stride of 0."""
-    kind = np.int32 if dtype is int else np.float32
-    one = wp.array(np.ascontiguousarray(values[None], kind), dtype=dtype, device=device)
-    view = wp.array(ptr=one.ptr, dtype=dtype, shape=(slots, *one.shape[1:]), strides=(0, *one.strides[1:]),
-                    device=device)  # fmt: skip
-    view.stored = one  # the view does not own its memory
-    return view
-
-
 def _placed(items: Items, worlds: np.ndarray, device, tree: bool, skins: Skins | None) -> Placed:
     slots, count = len(worlds), len(items)
     listed = int(np.sum(~_bounded(items))) if tree else count
@@ -216,7 +207,7 @@ def _placed(items: Items, worlds: np.ndarray, device, tree: bool, skins: Skins |
     placed.root = wp.zeros(slots, dtype=int, device=device)
     placed.listed, placed.count = listed, count
     if skins is None:
-        placed.surface_root = shared_rows(np.full(count, -1), int, slots, device)
+        placed.surface_root = shared(np.full(count, -1, np.int32), slots, int, device)
         placed.skin_normal = wp.zeros((0, 0), dtype=wp.vec3, device=device)
     else:
         placed.surface_root = wp.full((slots, count), -1, dtype=int, device=device)

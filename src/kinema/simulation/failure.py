@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
+from kinema.arrays import empty_worlds
 from kinema.convex.bundle import fields_of
 from kinema.convex.check import bad
 from kinema.convex.data import State
 from kinema.convex.engine import Engine
-from kinema.convex.layout import empty_worlds
 from kinema.convex.status import BAD_PLUGIN, BAD_STATE
 from kinema.recording import FIELDS, Recording
 from kinema.simulation.recorder import as_recording
