@@ -27,7 +27,7 @@ from kinema.convex.engine import Engine
 
 from .models import INDEX, ModelFile, corpus, in_scope, keeping_states, packed, unsupported, write_states
 from .states import Case
-from .workers import quiet, share_out
+from .workers import Broken, quiet, share_out
 
 BLANK = ("tex_data", "mesh_texcoord", "mesh_normal")
 """Only pictures need them."""
@@ -83,8 +83,8 @@ def pack(out: Path, models: list[ModelFile], *, mib: float, jobs: int) -> dict:
     found: dict[str, Packed] = {}
     missing: dict[str, str] = {}
     for model, result in share_out([[model] for model in models], pack_model, jobs=jobs):
-        if result is None:
-            missing[model.name] = "could not be packed"
+        if isinstance(result, Broken):
+            missing[model.name] = result.why
         else:
             found[model.name] = result
             print(f"{result.size / 2**20:6.2f} MiB  {model.name}", flush=True)

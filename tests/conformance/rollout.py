@@ -10,7 +10,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from kinema.cli.oracle import rounded
+from kinema.cli.oracle import lost, rounded
 
 from .staged import StagedEngine
 
@@ -62,8 +62,11 @@ def disturbed(m: mujoco.MjModel, d: mujoco.MjData, trial: int = 0) -> mujoco.MjD
     return other
 
 
-def disagreements(m: mujoco.MjModel, *, ours=None) -> dict[str, str]:
-    """Fields and rollouts in which Kinema, running `ours` or the same model, differs from MuJoCo, with an example."""
+def disagreements(m: mujoco.MjModel, *, ours=None, unscored: dict[str, str] | None = None) -> dict[str, str]:
+    """Fields and rollouts in which Kinema, running `ours` or the same model, differs from MuJoCo, with an example.
+
+    What could not be scored in any state is put into `unscored`, with why.
+    """
     states = [random_state(m, seed) for seed in range(STATES)]
     engine = StagedEngine(ours or m, STATES, device="cpu")
     for name in INPUTS:
@@ -84,19 +87,34 @@ def disagreements(m: mujoco.MjModel, *, ours=None) -> dict[str, str]:
                 moved = [getattr(other, name) for other in others]
                 _compare(found, name, engine.read(name)[world], getattr(d, name), moved, rtol)
     done = 0
+    scored: set[str] = set()
+    doubts: dict[str, str] = {}
     for steps, rtol in STEPS.items():
         for d in (*states, *noisy):
             mujoco.mj_step(m, d, nstep=steps - done)
         engine.step(steps - done)
         done = steps
         for world, (d, other) in enumerate(zip(states, noisy, strict=True)):
-            if d.warning[mujoco.mjtWarning.mjWARN_BADQACC].number or np.abs(d.qvel - other.qvel).max(initial=0) > 1e-2:
-                continue  # MuJoCo's own run blew up, or does not agree with itself
+            why = _chance(d, other)
+            if why:
+                doubts.setdefault(f"{steps} steps", why)
+                continue
+            scored.add(f"{steps} steps")
             for name in ("qpos", "qvel", "act"):
                 ours = engine.read(name)[world]
                 moved = [getattr(other, name)]
                 _compare(found, name, ours, getattr(d, name), moved, rtol, f"{name} after {steps} steps")
+    if unscored is not None:
+        unscored.update({label: why for label, why in doubts.items() if label not in scored})
     return found
+
+
+def _chance(d: mujoco.MjData, other: mujoco.MjData) -> str | None:
+    """Why a run of MuJoCo's cannot be followed; None: it can."""
+    if lost(d):
+        return "MuJoCo loses the state"
+    apart = np.abs(d.qvel - other.qvel).max(initial=0)
+    return f"noise moves MuJoCo's own qvel by {apart:.2g}" if apart > 1e-2 else None
 
 
 def _compare(found, name, ours, theirs, others, rtol, label: str | None = None) -> None:

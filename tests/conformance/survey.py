@@ -24,7 +24,7 @@ from . import scores as scoring
 from .dynamics import Score
 from .models import ModelFile, corpus, in_scope, keeping_states, packed
 from .page import summary, write_page
-from .workers import quiet, share_out
+from .workers import Broken, quiet, share_out
 
 SAMPLE = (
     "dm_control/suite/humanoid.xml", "dm_control/suite/walker.xml", "dm_control/suite/finger.xml",
@@ -64,8 +64,8 @@ def survey(
     kinds = f" of {len(groups)} kinds" if any(model.recipe for model in todo) else ""
     print(f"{label}: {len(todo)} models{kinds} to compare, {len(models) - len(todo)} known", flush=True)
     begun, covered, done = time.monotonic(), set(), 0
-    for model, score in share_out(groups, partial(work, device=device, fused=fused), jobs=jobs, limit=limit):
-        mine[model.name] = score = score or Score(wrong={"broken": "the process died"})
+    for model, result in share_out(groups, partial(work, device=device, fused=fused), jobs=jobs, limit=limit):
+        mine[model.name] = score = Score(wrong={"broken": result.why}) if isinstance(result, Broken) else result
         scoring.save(path, known)
         covered.add(model.recipe)
         done += 1

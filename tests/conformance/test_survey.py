@@ -15,7 +15,7 @@ from .pack import pack
 from .page import text
 from .survey import grouped, main
 from .test_questions import GRAZING
-from .workers import share_out
+from .workers import Broken, share_out
 
 
 def work(task):
@@ -23,12 +23,14 @@ def work(task):
         os._exit(1)
     if task == "sleep":
         time.sleep(3600)
-    return task * 2
+    return task * 2 if task != "raise" else 1 / 0
 
 
 def test_a_process_that_dies_takes_one_task_with_it():
-    found = dict(share_out([["a", "die", "b"], ["c"]], work, jobs=2))
-    assert found == {"a": "aa", "die": None, "b": "bb", "c": "cc"}
+    found = dict(share_out([["a", "die", "b"], ["c", "raise"]], work, jobs=2))
+    assert found.pop("die") == Broken("the process died")
+    assert found.pop("raise") == Broken("ZeroDivisionError: division by zero")
+    assert found == {"a": "aa", "b": "bb", "c": "cc"}
 
 
 def test_time_runs_out():

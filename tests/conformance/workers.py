@@ -33,10 +33,17 @@ class Worker:
     task: Any = None
 
 
+@dataclass(frozen=True)
+class Broken:
+    """What came of a task that raised an error or broke its process."""
+
+    why: str
+
+
 def share_out(
     groups: Sequence[Sequence[Any]], work: Callable[[Any], Any], *, jobs: int, limit: float | None = None
 ) -> Iterator[tuple[Any, Any]]:  # fmt: skip
-    """Yields (task, result) as they come; the result of a task that broke its process is None.
+    """Yields (task, result) as they come, the result of one that went wrong being Broken.
 
     Args:
         groups: Tasks that belong together, the first groups first.
@@ -47,6 +54,7 @@ def share_out(
     waiting = deque(deque(group) for group in groups)
     last = time.monotonic() + limit if limit is not None else float("inf")
     workers = [_start(work) for _ in range(min(jobs, sum(map(len, groups))))]
+    ended: list[BaseProcess] = []
     try:
         for worker in workers:
             _next(worker, waiting, workers)
@@ -54,22 +62,26 @@ def share_out(
             busy = {worker.pipe: worker for worker in workers if worker.task is not None}
             for pipe in wait(list(busy), timeout=min(1.0, max(last - time.monotonic(), 0.0))):
                 worker = busy[pipe]
-                task, result = worker.task, None
+                task = worker.task
                 try:
                     result = pipe.recv()
-                except EOFError:  # the process is gone
+                except EOFError:
+                    result = Broken("the process died")
+                if isinstance(result, Broken):  # what is left of the process, or of its device, is not trusted
                     fresh = _start(work)
+                    ended.append(worker.process)
                     worker.process, worker.pipe = fresh.process, fresh.pipe
                 worker.task = None
                 yield task, result
                 _next(worker, waiting, workers)
     finally:
-        for worker in workers:
-            worker.process.terminate()
-        for worker in workers:
-            worker.process.join(5)
-            if worker.process.is_alive():
-                worker.process.kill()
+        ended += [worker.process for worker in workers]
+        for process in ended:
+            process.terminate()
+        for process in ended:
+            process.join(5)
+            if process.is_alive():
+                process.kill()
 
 
 def _start(work: Callable[[Any], Any]) -> Worker:
@@ -90,8 +102,11 @@ def _next(worker: Worker, waiting: deque, workers: list[Worker]) -> None:
 
 
 def _serve(pipe: Connection, work: Callable[[Any], Any]) -> None:
-    while True:
-        pipe.send(work(pipe.recv()))
+    try:
+        while True:
+            pipe.send(work(pipe.recv()))
+    except Exception as error:
+        pipe.send(Broken(f"{type(error).__name__}: {error}".split("\n")[0]))
 
 
 def quiet() -> None:
