@@ -9,8 +9,10 @@ import pytest
 import warp as wp
 
 from kinema.collide.bundles import Contacts, Touch
+from kinema.collide.detect import Detector
 from kinema.convex import smooth, step
 from kinema.convex.access import ANYTHING, Access, access, written
+from kinema.convex.collision import detect
 from kinema.convex.data import Data, Forces, State
 from kinema.convex.model import Model
 from kinema.convex.sensors import tactile
@@ -185,3 +187,20 @@ def test_what_a_step_computes():
     computed = written(step.step(m, []))
     assert {"xpos", "qacc", "M", "qpos", "qvel", "time"} <= computed
     assert not computed & {"ctrl", "xfrc_applied", "qfrc_applied", "body_mass", "mocap_pos"}
+
+
+@pytest.mark.parametrize("sweep", [False, True])
+def test_detection_on_cuda_touches_what_its_stage_does(sweep):
+    """On CUDA the stage stands for kernels of the detector's own; what they share with others is the same."""
+    m = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+        <body pos="0 0 1"><freejoint/><geom size=".1"/></body><body pos="0 0 2"><freejoint/><geom size=".1"/></body>
+        </worldbody></mujoco>""")
+    detector = Detector(m, 1, device="cpu", thread_per_pair=True, sweep=sweep)
+    kernels = [access(launch[0]) for launch in detector.launch_list()]
+    together = Access()
+    for found in kernels:
+        together |= found
+    private = {"count", "selected", "Touch.dist", "Touch.pos", "Touch.frame", "Pairs.slot", "Sweep.count"}
+    stage = access(detect(detector.build))
+    assert together.writes - private == stage.writes
+    assert together.reads - private - stage.writes == stage.reads - stage.writes

@@ -1,6 +1,6 @@
 """CUDA's recipes of every model of the corpus, checked on the CPU.
 
-1. By reading: no two stages of a phase touch the same numbers.
+1. By reading: no two stages of a phase touch the same numbers, and none those of another world.
 2. By running: every phase that the corpus has gives the same bits with its threads in two orders (test_orders.py).
    KINEMA_ORDERS=all runs every model.
 3. By compiling: every function of every recipe, in a kernel that some model launches, for sm_90.
@@ -11,10 +11,11 @@ import os
 import mujoco
 import pytest
 
+from kinema.convex.reader import read
 from kinema.convex.schedule import races
 from kinema.convex.stage import cohort_kernel, lane_kernel
 from tests.convex.hopper import compile_kernel, stack
-from tests.convex.recipes import Kernel, code, cohorts, distinct, kernels_of, recipes_of_corpus
+from tests.convex.recipes import Kernel, code, cohorts, distinct, kernels_of, recipe_of, recipes_of_corpus
 from tests.convex.test_orders import different
 
 WHOLE = "humanoid.xml"  # a model of which all kernels are compiled
@@ -31,6 +32,15 @@ def test_no_phase_has_a_race(recipes):
         for kernel in cohorts(m):
             for phase in kernel:
                 assert not races(phase), name
+
+
+def test_stages_write_to_their_own_world_only(recipes):
+    """What the scheduler takes for granted: worlds have nothing to do with each other."""
+    functions = {stage.func for _, m in recipes for stage in recipe_of(m) if stage.func}
+    for func in functions:
+        world = list(func.input_types)[2]
+        away = {place.path for place, index in read(func).writes if index[:1] != (world,)}
+        assert not away, f"{func.key} writes {away} of other worlds"
 
 
 def spread(recipes) -> list[tuple[str, mujoco.MjModel]]:

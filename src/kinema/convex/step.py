@@ -97,7 +97,7 @@ def acceleration(m, dense: bool = False, extension: Extension = NONE) -> list[St
     if m.opt.disableflags & Disable.CONSTRAINT:
         return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv"), keep]
     addresses, rows = assemble.stages(m, in_lanes=dense)
-    early = next((k for k, stage in enumerate(addresses) if "contact_want" in stage.access.writes), 0)
+    early = next((k for k, stage in enumerate(addresses) if stage.over == "ncon"), 0)  # contacts come later
     noslip = [Stage(dual.noslip(), lanes=True)] if m.opt.noslip_iterations > 0 else []
     return [
         *forces, *addresses[:early], *unconstrained, *addresses[early:], *rows, solver(m), *noslip, keep,
