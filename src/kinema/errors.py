@@ -10,6 +10,7 @@
     │   ├── BadValue                  a value of the wrong type or range     (also ValueError)
     │   ├── MissingFile               a file it names cannot be opened       (also ResourceError)
     │   └── CompileError              the document is valid, the model is not (also ValueError)
+    │       └── TooLarge              it asks for more than the limits allow  (also MemoryError)
     ├── ResourceError                 bytes that cannot be opened or decoded (also OSError)
     ├── BuildError                    a wrong call on a ModelBuilder         (also ValueError)
     │   ├── UnknownKey                a key or name no table knows           (also AttributeError, KeyError)
@@ -82,6 +83,10 @@ class BadValue(DocumentError, ValueError):
 
 
 class CompileError(DocumentError, ValueError):
+    pass
+
+
+class TooLarge(CompileError, MemoryError):
     pass
 
 

@@ -2,9 +2,10 @@
 
 from kinema.compile.host_model import HostModel
 from kinema.compile.pipeline import compile_model
+from kinema.compile.price import Limits
 from kinema.compile.urdf import from_urdf
 
-__all__ = ["HostModel", "MjcfResult", "add_mjcf", "compile_model", "from_urdf", "register_mujoco_attributes"]
+__all__ = ["HostModel", "Limits", "MjcfResult", "add_mjcf", "compile_model", "from_urdf", "register_mujoco_attributes"]
 
 
 def __getattr__(name: str):

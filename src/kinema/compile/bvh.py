@@ -1,4 +1,8 @@
-"""Bounding volumes of bodies: a hierarchy over each body's colliding geoms, in the body's inertial frame."""
+"""Bounding volumes of bodies: a hierarchy over each body's colliding geoms, in the body's inertial frame.
+
+The boxes of all geoms are turned together. A body with one geom, as most have, is one leaf; only those with more are
+sorted, each by itself.
+"""
 
 from __future__ import annotations
 
@@ -6,45 +10,56 @@ import numpy as np
 
 from kinema.compile import pose
 from kinema.compile.context import Compilation
-from kinema.compile.tree import Body
-from kinema.geometry.bvh import BoundingVolumes, build
+from kinema.geometry.bvh import build, leaf_boxes
 
 _CORNERS = np.array([[(v >> k) & 1 for k in range(3)] for v in range(8)]) * 2.0 - 1.0
 
 
-def _hierarchy(body: Body, first: int) -> BoundingVolumes:
-    """The hierarchy of one body whose geoms are numbered from `first`."""
-    inertial = body.record.inertial
-    back = pose.conjugate(inertial.quat)
-    low, high, centre, ids = [], [], [], []
-    for offset, e in enumerate(body.held["geom"]):
-        g = e.record
-        if g.is_visual:
-            continue
-        at = [a - b for a, b in zip(g.pos, inertial.pos, strict=True)]
-        corners = (np.array(g.aabb[:3]) + _CORNERS * np.array(g.aabb[3:])).T
-        turned = pose.rotate_parts(g.quat, *corners)
-        points = np.array(pose.rotate_parts(back, *(t + a for t, a in zip(turned, at, strict=True)))).T
-        low.append(points.min(axis=0))
-        high.append(points.max(axis=0))
-        centre.append(pose.rotate(back, at))
-        ids.append(first + offset)
-    shape = (len(ids), 3)
-    return build(np.array(centre).reshape(shape), np.array(low).reshape(shape), np.array(high).reshape(shape), ids)
-
-
 def fill_hierarchies(c: Compilation) -> None:
     """Set body_bvhadr, body_bvhnum and the bodies' part of bvh_*."""
-    trees, first = [], 0
+    ids, owner, records = [], [], []
+    first = 0
     for body in c.bodies:
-        trees.append(_hierarchy(body, first))
+        for offset, e in enumerate(body.held["geom"]):
+            if not e.record.is_visual:
+                ids.append(first + offset)
+                owner.append(body.id)
+                records.append((e.record, body.record.inertial))
         first += len(body.held["geom"])
-    counts = np.array([len(tree.nodeid) for tree in trees], dtype=np.int32)
-    starts = np.cumsum(counts) - counts
+    number = np.bincount(np.array(owner, dtype=int), minlength=len(c.bodies))
+    counts = np.maximum(2 * number - 1, 0)
+    starts, begin = np.cumsum(counts) - counts, np.cumsum(number) - number
+    centre, low, high = _boxes(records)
+
+    total = int(counts.sum())
+    child, nodeid = np.full((total, 2), -1, np.int32), np.full(total, -1, np.int32)
+    depth, aabb = np.zeros(total, np.int32), np.zeros((total, 6))
+    id_of, alone = np.array(ids, dtype=np.int32), np.flatnonzero(number == 1)
+    nodeid[starts[alone]] = id_of[begin[alone]]
+    aabb[starts[alone]] = leaf_boxes(low[begin[alone]], high[begin[alone]])
+    for body in np.flatnonzero(number > 1).tolist():
+        mine, there = slice(begin[body], begin[body] + number[body]), slice(starts[body], starts[body] + counts[body])
+        tree = build(centre[mine], low[mine], high[mine], id_of[mine])
+        child[there], nodeid[there], depth[there], aabb[there] = tree.child, tree.nodeid, tree.depth, tree.aabb
+
     a = c.arrays
-    a["body_bvhnum"] = counts
+    a["body_bvhnum"] = counts.astype(np.int32)
     a["body_bvhadr"] = np.where(counts > 0, starts, -1).astype(np.int32)
-    a["bvh_aabb"] = np.concatenate([tree.aabb for tree in trees])
-    a["bvh_child"] = np.concatenate([tree.child for tree in trees])
-    a["bvh_nodeid"] = np.concatenate([tree.nodeid for tree in trees])
-    a["bvh_depth"] = np.concatenate([tree.depth for tree in trees])
+    a["bvh_aabb"], a["bvh_child"], a["bvh_nodeid"], a["bvh_depth"] = aabb, child, nodeid, depth
+
+
+def _boxes(records: list) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Centre, lower and upper corner of each geom's box in the inertial frame of its body, (n, 3) each."""
+    if not records:
+        none = np.zeros((0, 3))
+        return none, none, none
+    back = np.array([pose.conjugate(inertial.quat) for _, inertial in records]).T[..., None]  # (4, n, 1)
+    quat = np.array([g.quat for g, _ in records], dtype=float).T[..., None]
+    box = np.array([g.aabb for g, _ in records], dtype=float)
+    at = [[a - b for a, b in zip(g.pos, inertial.pos, strict=True)] for g, inertial in records]
+    corners = box[:, None, :3] + _CORNERS * box[:, None, 3:]  # (n, 8, 3)
+    turned = pose.rotate_parts(quat, *corners.transpose(2, 0, 1))
+    moved = (t + a[:, None] for t, a in zip(turned, np.array(at, dtype=float).T, strict=True))
+    points = np.array(pose.rotate_parts(back, *moved))  # (3, n, 8)
+    centre = [pose.rotate(pose.conjugate(inertial.quat), p) for p, (_, inertial) in zip(at, records, strict=True)]
+    return np.array(centre, dtype=float), points.min(axis=2).T, points.max(axis=2).T

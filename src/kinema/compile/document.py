@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from kinema.compile.defaults import ACTUATOR_TAGS, read_defaults
 from kinema.compile.element import Element, Scope
+from kinema.compile.price import Limits, price
 from kinema.compile.settings import read_settings
 from kinema.compile.tree import Body, Spec, read_tree
 from kinema.errors import CompileError, did_you_mean
@@ -35,12 +36,15 @@ SECTIONS: dict[str, dict[str, tuple[str, str | None]] | None] = {
 OTHER_SECTIONS = ("compiler", "option", "size", "visual", "statistic", "default", "extension", "worldbody", "include")
 
 
-def read_document(root: Node, directory: str | None, load: Loader, *, chain: Iterable[str] = ()) -> Spec:
+def read_document(
+    root: Node, directory: str | None, load: Loader, *, limits: Limits | None = None, chain: Iterable[str] = ()
+) -> Spec:
     """Read a source tree (includes expanded) into a `Spec`, its tree and attachments expanded.
 
     Args:
         directory: Folder its file names are relative to.
         load: Opens model assets.
+        limits: How large it may be.
         chain: Files being read, outermost first, to refuse a model that brings itself in.
     """
     if root.tag != "mujoco":
@@ -53,7 +57,9 @@ def read_document(root: Node, directory: str | None, load: Loader, *, chain: Ite
     for section in root.children:
         _read_section(spec, section)
     _read_plugins(spec)
-    _read_models(spec, load, (*chain, root.file or ""))
+    limits = limits or Limits()
+    _read_models(spec, load, limits, (*chain, root.file or ""))
+    price(spec, limits)
     read_tree(spec)
     return spec
 
@@ -87,7 +93,7 @@ def _read_plugins(spec: Spec) -> None:
                 spec.list("plugin").append(Element(instance, "plugin", spec.scope, (instance.attributes,)))
 
 
-def _read_models(spec: Spec, load: Loader, chain: tuple[str, ...]) -> None:
+def _read_models(spec: Spec, load: Loader, limits: Limits, chain: tuple[str, ...]) -> None:
     for e in spec.list("model"):
         file = e.required("file")
         try:
@@ -96,6 +102,6 @@ def _read_models(spec: Spec, load: Loader, chain: tuple[str, ...]) -> None:
             raise e.error(f"cannot open model file {file!r}: {error}") from error
         if root.file and root.file in chain:
             raise e.error(f"model {file!r} brings itself in", "file")
-        child = read_document(root, directory, load, chain=chain)
+        child = read_document(root, directory, load, limits=limits, chain=chain)
         name = e.text("name", "") or root.attributes.get("model", "") or "MuJoCo Model"
         spec.models[name] = child

@@ -19,6 +19,7 @@ from kinema.compile.context import Compilation
 from kinema.compile.element import Element
 from kinema.compile.host_model import KINDS, HostModel
 from kinema.compile.pipeline import compile_tree
+from kinema.compile.price import Limits
 from kinema.compile.rows import CORE, FREQUENCIES, NAMESPACE, add_rows, frequency, register_mujoco_attributes
 from kinema.model import (
     AttributeFrequency,
@@ -68,7 +69,12 @@ class MjcfResult:
 
 
 def add_mjcf(
-    builder: ModelBuilder, source: Any, *, assets: Mapping[str, bytes] | None = None, xform: Any = None
+    builder: ModelBuilder,
+    source: Any,
+    *,
+    assets: Mapping[str, bytes] | None = None,
+    xform: Any = None,
+    limits: Limits | None = None,
 ) -> MjcfResult:
     """Compile a document and add it to a builder.
 
@@ -77,11 +83,12 @@ def add_mjcf(
         source: Path, XML text, source tree or document.
         assets: Files by name that come before those on disk.
         xform: Not supported: place the document in a frame, or the world with `add_world(..., xform=)`.
+        limits: How large the document may be.
     """
     if xform is not None:
         raise ValueError("add_mjcf() places a document where it says; put it in a <frame>, or give add_world an xform")
     register_mujoco_attributes(builder)
-    c, host = compile_tree(source, assets=assets, extra=_names_to_read(builder))
+    c, host = compile_tree(source, assets=assets, extra=_names_to_read(builder), limits=limits)
     result = MjcfResult(host)
     _add_bodies(builder, c, result)
     _add_joints(builder, c, result)

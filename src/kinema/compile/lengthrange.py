@@ -50,9 +50,9 @@ def length_ranges(m, options: LengthRange, timestep: float) -> Array:
     """actuator_lengthrange (nout, 2) of an object with mjModel's attributes."""
     ranges = np.array(m.actuator_lengthrange, dtype=float)
     wanted = []
-    for i in range(m.nactuator):
+    for i in _asked(m, options.mode):
         out, target = int(m.actuator_outadr[i]), int(m.actuator_trnid[i, 0])
-        if not _asked(m, i, options.mode) or (options.useexisting and ranges[out, 0] < ranges[out, 1]):
+        if options.useexisting and ranges[out, 0] < ranges[out, 1]:
             continue
         limits = _limits(m, m.actuator_trntype[i], target) if options.uselimit else None
         if limits is not None:
@@ -67,10 +67,13 @@ def length_ranges(m, options: LengthRange, timestep: float) -> Array:
     return ranges
 
 
-def _asked(m, i: int, mode: str) -> bool:
-    muscle = m.actuator_gaintype[i] == Gain.MUSCLE or m.actuator_biastype[i] == Bias.MUSCLE
-    user = m.actuator_gaintype[i] == Gain.USER or m.actuator_biastype[i] == Bias.USER
-    return {"none": False, "muscle": muscle, "muscleuser": muscle or user, "all": True}[mode]
+def _asked(m, mode: str) -> list[int]:
+    """Actuators whose length range is wanted."""
+    gain, bias = np.asarray(m.actuator_gaintype), np.asarray(m.actuator_biastype)
+    muscle = (gain == int(Gain.MUSCLE)) | (bias == int(Bias.MUSCLE))
+    user = (gain == int(Gain.USER)) | (bias == int(Bias.USER))
+    wanted = {"none": muscle & False, "muscle": muscle, "muscleuser": muscle | user, "all": muscle | True}[mode]
+    return np.flatnonzero(wanted).tolist()
 
 
 def _limits(m, kind: int, target: int) -> Array | None:

@@ -37,7 +37,9 @@ from kinema.compile.lengthrange import compile_lengthrange
 from kinema.compile.light import fill_lights
 from kinema.compile.names import fill_names
 from kinema.compile.option import compile_option, read_sizes
+from kinema.compile.overflow import told_as_compile_errors
 from kinema.compile.plugin import compile_plugin
+from kinema.compile.price import Limits
 from kinema.compile.sensor import compile_sensor
 from kinema.compile.site import fill_sites
 from kinema.compile.sizes import arena_bytes, complete_sizes, count_jacobians, fill_flex
@@ -50,24 +52,30 @@ from kinema.compile.visual import read_visual
 from kinema.errors import CompileError
 
 
-def compile_model(source, *, assets: Mapping[str, bytes] | None = None) -> HostModel:
+def compile_model(source, *, assets: Mapping[str, bytes] | None = None, limits: Limits | None = None) -> HostModel:
     """Compile an MJCF document into mjModel's arrays.
 
     Args:
         source: Path of a file, XML text, a source tree (`Node`) or a document (`mjcf.RootElement`).
         assets: Files by name that come before those on disk.
+        limits: How large the document may be (`Limits`); what it only declares is priced before it is made.
 
     Returns:
         The compiled model under mjModel's names.
 
     Raises:
         CompileError: where the model is wrong, with file, line, element path and value.
+        TooLarge: where it is larger than the limits.
     """
-    return compile_tree(source, assets=assets)[1]
+    return compile_tree(source, assets=assets, limits=limits)[1]
 
 
 def compile_tree(
-    source, *, assets: Mapping[str, bytes] | None = None, extra: Mapping[str, set[str]] | None = None
+    source,
+    *,
+    assets: Mapping[str, bytes] | None = None,
+    extra: Mapping[str, set[str]] | None = None,
+    limits: Limits | None = None,
 ) -> tuple[Compilation, HostModel]:
     """As `compile_model`, with the compilation itself: its elements, in the order of the model's ids.
 
@@ -75,12 +83,14 @@ def compile_tree(
         extra: XML attributes that are not MuJoCo's but allowed here, by tag.
     """
     root, directory, files = load_source(source, assets, extra)
-    spec = read_document(root, directory, lambda file, folder: load_model(file, folder, files, extra))
-    c = start(spec)
-    c.scratch["files"] = files
-    for stage in STAGES:
-        stage(c)
-    return c, finish(c)
+    with told_as_compile_errors(root):
+        load = lambda file, folder: load_model(file, folder, files, extra)  # noqa: E731
+        spec = read_document(root, directory, load, limits=limits)
+        c = start(spec)
+        c.scratch["files"] = files
+        for stage in STAGES:
+            stage(c)
+        return c, finish(c)
 
 
 def start(spec: Spec) -> Compilation:

@@ -9,6 +9,9 @@ and index maps between M and D, and from MuJoCo's older layout (per dof: itself,
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
+
 import numpy as np
 
 from kinema.compile.context import Compilation
@@ -19,7 +22,7 @@ def fill_sparsity(c: Compilation) -> None:
     """Set dof_Madr, dof_simplenum, and the M, D and B arrays; needs tendons, whose armature undoes simplicity."""
     a, nv, nbody = c.arrays, c.size("nv"), len(c.bodies)
     _demote_by_tendons(c)
-    parent = a["dof_parentid"]
+    parent = a["dof_parentid"].tolist()
     simple = a["body_simple"][a["dof_bodyid"]] > 0
     simplenum = np.zeros(nv, dtype=np.int32)
     count = 0
@@ -38,7 +41,8 @@ def fill_sparsity(c: Compilation) -> None:
     rows = [[i] if simplenum[i] else chains[i][::-1] for i in range(nv)]
     _store(a, "M", rows)
     c.sizes["nC"] = len(a["M_colind"])
-    a["mapM2M"] = _flat([[a["dof_Madr"][i] + k for k in range(len(row) - 1, -1, -1)] for i, row in enumerate(rows)])
+    start = a["dof_Madr"].tolist()
+    a["mapM2M"] = _flat([range(first + len(row) - 1, first - 1, -1) for first, row in zip(start, rows, strict=True)])
 
     below: list[list[int]] = [[] for _ in range(nv)]
     for i, chain in enumerate(chains):
@@ -48,21 +52,33 @@ def fill_sparsity(c: Compilation) -> None:
     _store(a, "D", full)
     a["D_diag"] = np.array([len(chain) - 1 for chain in chains], dtype=np.int32)
     c.sizes["nD"] = len(a["D_colind"])
-    where_m = {(i, j): adr for adr, (i, j) in enumerate((i, j) for i, row in enumerate(rows) for j in row)}
-    where_d = {(i, j): adr for adr, (i, j) in enumerate((i, j) for i, row in enumerate(full) for j in row)}
-    a["mapM2D"] = np.array([where_m.get((max(p), min(p)), -1) for p in where_d], dtype=np.int32)
-    a["mapD2M"] = np.array([where_d[p] for p in where_m], dtype=np.int32)
+    _map_entries(a, nv)
 
-    parents, dofadr, dofnum = a["body_parentid"], a["body_dofadr"], a["body_dofnum"]
-    own = [list(range(dofadr[b], dofadr[b] + dofnum[b])) for b in range(nbody)]
-    above: list[list[int]] = [[] for _ in range(nbody)]
-    subtree = [list(dofs) for dofs in own]
-    for b in range(1, nbody):
-        above[b] = above[parents[b]] + (own[parents[b]] if parents[b] else [])
+    parents, dofnum = a["body_parentid"].tolist(), a["body_dofnum"].astype(np.int64)
+    start = np.cumsum(dofnum) - dofnum  # bodies are numbered depth first, and so are dofs: a subtree's are a range
+    below_it = dofnum.copy()
     for b in range(nbody - 1, 0, -1):
-        subtree[parents[b]] = subtree[parents[b]] + subtree[b]
-    _store(a, "B", [sorted(above[b] + subtree[b]) for b in range(nbody)])
+        below_it[parents[b]] += below_it[b]
+    start, number, below_it = start.tolist(), dofnum.tolist(), below_it.tolist()
+    above: list[list[int]] = [[]]
+    for b in range(1, nbody):
+        p = parents[b]
+        above.append([*above[p], *range(start[p], start[p] + number[p])] if p else [])
+    _store(a, "B", [[*above[b], *range(start[b], start[b] + below_it[b])] for b in range(nbody)])
     c.sizes["nB"] = len(a["B_colind"])
+
+
+def _map_entries(a: dict[str, np.ndarray], nv: int) -> None:
+    """Which entry of M each entry of D is (-1: none), and of D each of M. Entries run by row, then by column."""
+    keys = {}
+    for name in "MD":
+        row = np.repeat(np.arange(nv), a[f"{name}_rownnz"])
+        keys[name] = row, a[f"{name}_colind"].astype(np.int64)
+    key_m, key_d = (row * nv + column for row, column in keys.values())
+    a["mapD2M"] = np.searchsorted(key_d, key_m).astype(np.int32)
+    lower = np.maximum(*keys["D"]) * nv + np.minimum(*keys["D"])
+    at = np.minimum(np.searchsorted(key_m, lower), max(len(key_m) - 1, 0))
+    a["mapM2D"] = np.where(key_m[at] == lower, at, -1).astype(np.int32)
 
 
 def _demote_by_tendons(c: Compilation) -> None:
@@ -86,5 +102,5 @@ def _store(a: dict[str, np.ndarray], name: str, rows: list[list[int]]) -> None:
     a[f"{name}_colind"] = _flat(rows)
 
 
-def _flat(rows: list[list[int]]) -> np.ndarray:
-    return np.array([x for row in rows for x in row], dtype=np.int32)
+def _flat(rows: Iterable[Iterable[int]]) -> np.ndarray:
+    return np.fromiter(itertools.chain.from_iterable(rows), dtype=np.int32)

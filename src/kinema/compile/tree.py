@@ -67,6 +67,8 @@ class Spec:
     models: dict[str, Spec] = field(default_factory=dict)
     attached_keys: list[AttachedKey] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    elements: int = 0  # priced, before the tree is expanded
+    bytes: int = 0
 
     def list(self, kind: str) -> list[Element]:
         return self.lists.setdefault(kind, [])

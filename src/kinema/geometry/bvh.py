@@ -87,6 +87,18 @@ def build(center: Float64, lower: Float64, upper: Float64, ids: Int32 | None = N
     return BoundingVolumes(child.copy(), nodeid, depth.copy(), aabb)
 
 
+def leaf_boxes(lower: Float64, upper: Float64) -> Float64:
+    """Centre and half size of n boxes that are trees of one leaf each, (n, 6)."""
+    low, high = _thickened(lower, upper)
+    return np.concatenate(((high + low) / 2, (high - low) / 2), axis=1)
+
+
+def _thickened(low: Float64, high: Float64) -> tuple[Float64, Float64]:
+    """Boxes that are not flat."""
+    flat = np.abs(low - high) < EPS
+    return np.where(flat, low - EPS, low), np.where(flat, high + EPS, high)
+
+
 def _filled(levels: list[_Level], lower: Float64, upper: Float64, sort: _Sorter | _Selector) -> tuple[Float64, Int32]:
     """Boxes of all nodes and elements of leaves, from the root down."""
     count = len(lower)
@@ -97,8 +109,7 @@ def _filled(levels: list[_Level], lower: Float64, upper: Float64, sort: _Sorter 
         node, begin = level.node, level.begin
         low = np.stack([np.minimum.reduceat(low_of[k][element], begin) for k in range(3)])
         high = np.stack([np.maximum.reduceat(high_of[k][element], begin) for k in range(3)])
-        flat = np.abs(low - high) < EPS
-        low, high = np.where(flat, low - EPS, low), np.where(flat, high + EPS, high)
+        low, high = _thickened(low, high)
         aabb[node, :3], aabb[node, 3:] = ((high + low) / 2).T, ((high - low) / 2).T
         leaf = level.size == 1
         nodeid[node[leaf]] = element[begin[leaf]]

@@ -21,7 +21,7 @@ from kinema.compile.constants.tendon import Segments, segments, tendon_lengths, 
 from kinema.compile.constants.topology import topology
 from kinema.compile.constants.transmission import transmissions
 from kinema.compile.constants.tree import Tree
-from kinema.compile.constants.weights import body_weights, dof_weights, row_accelerations, row_weights
+from kinema.compile.constants.weights import row_weights, weights
 
 __all__ = ["Rest", "derived_constants", "rest", "statistics"]
 
@@ -60,16 +60,18 @@ def derived_constants(m) -> dict[str, Array]:
     Reads eq_data, actuator_biasprm and tendon_lengthspring as written in MJCF and returns them completed.
     """
     r = rest(m)
+    body, dof = weights(m, r.pose, r.mass)
+    act_weight, act_acceleration = row_weights(r.mass, r.act_rows)
     found: dict[str, Array] = {
         "body_subtreemass": r.tree.sum_up(np.asarray(m.body_mass)[None])[0],
         "dof_M0": r.dof_M0,
         "tendon_length0": r.ten_length[0],
         "actuator_length0": r.act_length[0],
-        "body_invweight0": body_weights(m, r.pose, r.mass)[0],
-        "dof_invweight0": dof_weights(m, r.mass)[0],
-        "tendon_invweight0": row_weights(r.mass, r.ten_rows)[0],
-        "actuator_acc0": row_accelerations(r.mass, r.act_rows)[0],
-        "actuator_biasprm": damping_from_ratio(m, row_weights(r.mass, r.act_rows)[0]),
+        "body_invweight0": body[0],
+        "dof_invweight0": dof[0],
+        "tendon_invweight0": row_weights(r.mass, r.ten_rows)[0][0],
+        "actuator_acc0": act_acceleration[0],
+        "actuator_biasprm": damping_from_ratio(m, act_weight[0]),
         "eq_data": equality_data(m, r.pose),
         "tendon_lengthspring": _spring_lengths(m, r),
     }

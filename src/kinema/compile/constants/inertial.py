@@ -14,7 +14,7 @@ import numpy as np
 from kinema.compile.constants import derived_constants, rest
 from kinema.compile.constants.kinematics import forward_kinematics
 from kinema.compile.constants.mass import mass_matrix
-from kinema.compile.constants.weights import body_weights, dof_weights, row_accelerations, row_weights
+from kinema.compile.constants.weights import row_weights, weights
 
 Array = np.ndarray
 
@@ -56,13 +56,14 @@ def _chunk(m: Any, values: Mapping[str, Array]) -> dict[str, Array]:
     mass, diagonal = mass_matrix(many, base.tree, pose, base.ten_rows)
     rows = [np.broadcast_to(r, (worlds, *r.shape[1:])) for r in (base.ten_rows, base.act_rows)]
     total = base.tree.sum_up(np.atleast_2d(np.asarray(many.body_mass)))
+    body, dof = weights(many, pose, mass)
     found = {
         "body_subtreemass": np.broadcast_to(total, (worlds, m.nbody)),
         "dof_M0": np.broadcast_to(diagonal, (worlds, m.nv)),
-        "body_invweight0": body_weights(many, pose, mass),
-        "dof_invweight0": dof_weights(many, mass, worlds),
-        "tendon_invweight0": row_weights(mass, rows[0]),
-        "actuator_acc0": row_accelerations(mass, rows[1]),
+        "body_invweight0": body,
+        "dof_invweight0": dof,
+        "tendon_invweight0": row_weights(mass, rows[0])[0],
+        "actuator_acc0": row_weights(mass, rows[1])[1],
     }
     for kind in ("cam", "light"):  # where they stand from the centre of mass they follow
         body, target = (np.asarray(getattr(m, f"{kind}_{name}")) for name in ("bodyid", "targetbodyid"))

@@ -24,6 +24,10 @@ from kinema.mujoco_enums import MINVAL, Joint
 Array = np.ndarray
 
 
+MANY = 1 << 18
+"""Entries of Jacobian rows from which on only those that are not zero are computed."""
+
+
 @dataclass
 class Pose:
     """Everything position dependent, under mjData's names (W first)."""
@@ -151,4 +155,9 @@ def wrench_rows(
     if torque is not None:
         moment = moment + torque
     wrench = np.concatenate((moment, force), axis=-1)
-    return (wrench @ pose.cdof.swapaxes(1, 2)) * tree.moves[body]
+    moves = tree.moves[body]
+    if moves.size < MANY:
+        return (wrench @ pose.cdof.swapaxes(1, 2)) * moves
+    rows, (r, d) = np.zeros((len(wrench), *moves.shape)), np.nonzero(moves)  # few of many dofs move a body
+    rows[:, r, d] = np.sum(wrench[:, r] * pose.cdof[:, d], axis=-1)
+    return rows

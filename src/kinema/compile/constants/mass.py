@@ -4,7 +4,8 @@
     M_ij   = s_iᵀ I_c(b_i) s_j   for j above i;   M_ii += armature;   M += a_t J_tᵀ J_t for tendons with armature
 
 As in MuJoCo the last term is kept only where one dof is above the other, where the first has its entries.
-M is kept as dense blocks (see tree.py) with a half inverse H each, M⁻¹ = Hᵀ H, so that J M⁻¹ Jᵀ = |H Jᵀ|².
+M is kept as dense blocks (see tree.py) with a half inverse H each, M⁻¹ = Hᵀ H, so that J M⁻¹ Jᵀ = |H Jᵀ|². Blocks of
+many dofs are not: see articulated.py.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinema.compile.constants import quaternion as quat
+from kinema.compile.constants.articulated import Articulated, joint_inertia
 from kinema.compile.constants.kinematics import Pose
 from kinema.compile.constants.tree import Block, Tree
 from kinema.mujoco_enums import MINVAL, Transmission
@@ -21,36 +23,80 @@ from kinema.mujoco_enums import MINVAL, Transmission
 Array = np.ndarray
 
 
+LARGE = 200
+"""Trees of more dofs are not factored densely."""
+
+
+class Dense:
+    """The factor of G equal trees: M (W, G, n, n) and its half inverse."""
+
+    def __init__(self, block: Block, matrix: Array):
+        self.block, self.matrix = block, matrix
+        self.half = _half_inverse(matrix)
+        self.diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
+
+    def solve(self, rows: Array) -> Array:
+        """M⁻¹ applied to each row: (W, G, P, n) → the same."""
+        if rows.shape[1] == 1:
+            return (rows @ self.half.swapaxes(-1, -2)) @ self.half
+        out = np.zeros(rows.shape)
+        touched = rows.any(axis=(0, 3))  # of thousands of trees a row moves one or two
+        for g in np.flatnonzero(touched.any(axis=1)):
+            mine, half = np.flatnonzero(touched[g]), self.half[:, g]
+            out[:, g, mine] = (rows[:, g, mine] @ half.swapaxes(-1, -2)) @ half
+        return out
+
+    def weights(self, axes: Array, lever: Array) -> tuple[Array, Array]:
+        """Diagonal of M⁻¹ (W, G, n), and of each body the mean answer to forces and torques (W, G, b, 2).
+
+        Args:
+            axes: Spatial axes of the dofs, (W, G, n, 6).
+            lever: From the centre of mass of the tree to the body's own, (W, G, b, 3).
+        """
+        block, found = self.block, []
+        # velocity of the body's centre: v + ω × lever, (W, G, b, n, 3)
+        linear = axes[:, :, None, :, 3:] + quat.cross(axes[:, :, None, :, :3], lever[:, :, :, None, :])
+        linear = linear * block.moves[:, :, None]
+        angular = axes[:, :, None, :, :3] * block.moves[:, :, None]
+        for jacobian in (linear, angular):
+            rows = jacobian.swapaxes(-1, -2)  # (W, G, b, 3, n)
+            flat = rows.reshape(*rows.shape[:2], -1, rows.shape[-1])
+            moved = (flat @ self.half.swapaxes(-1, -2)).reshape(rows.shape)
+            found.append(np.sum(moved**2, axis=(-1, -2)) / 3.0)
+        return np.sum(self.half**2, axis=-2), np.stack(found, axis=-1)
+
+
 @dataclass
 class MassMatrix:
-    """Blocks of M, stacked: matrix (W, G, n, n) and its half inverse for each block."""
+    """M, a factor for each kind of tree."""
 
-    blocks: list[Block]
-    matrices: list[Array]
-
-    def __post_init__(self) -> None:
-        self.halves = [_half_inverse(matrix) for matrix in self.matrices]
+    factors: list[Dense | Articulated]
 
     def solve(self, rows: Array) -> Array:
         """M⁻¹ applied to each row: rows (W, P, nv) → (W, P, nv)."""
-        out = np.zeros_like(rows)
-        for block, half in zip(self.blocks, self.halves, strict=True):
-            part = rows[..., block.dofs].swapaxes(1, 2)  # (W, G, P, n)
-            out[..., block.dofs] = ((part @ half.swapaxes(-1, -2)) @ half).swapaxes(1, 2)
+        out = np.zeros(rows.shape)
+        for factor in self.factors:
+            dofs = factor.block.dofs
+            out[..., dofs] = factor.solve(rows[..., dofs].swapaxes(1, 2)).swapaxes(1, 2)
         return out
 
     def dense(self, nv: int) -> Array:
         """M of each configuration: (W, nv, nv)."""
-        out = np.zeros((self.matrices[0].shape[0] if self.matrices else 1, nv, nv))
-        for block, matrix in zip(self.blocks, self.matrices, strict=True):
-            out[:, block.dofs[:, :, None], block.dofs[:, None, :]] = matrix
+        out = np.zeros((self._worlds, nv, nv))
+        for factor in self.factors:
+            dofs = factor.block.dofs
+            out[:, dofs[:, :, None], dofs[:, None, :]] = factor.matrix
         return out
 
     def diagonal(self, nv: int) -> Array:
-        out = np.zeros((self.matrices[0].shape[0] if self.matrices else 1, nv))
-        for block, matrix in zip(self.blocks, self.matrices, strict=True):
-            out[:, block.dofs] = np.diagonal(matrix, axis1=-2, axis2=-1)
+        out = np.zeros((self._worlds, nv))
+        for factor in self.factors:
+            out[:, factor.block.dofs] = factor.diagonal
         return out
+
+    @property
+    def _worlds(self) -> int:
+        return len(self.factors[0].diagonal) if self.factors else 1
 
 
 def actuator_armature(m) -> tuple[Array, Array]:
@@ -96,21 +142,25 @@ def mass_matrix(
     armature = np.asarray(m.dof_armature) + by_joint[np.asarray(m.dof_jntid)]
     tendon_armature = np.asarray(m.tendon_armature) + by_tendon
     heavy = np.flatnonzero(tendon_armature)
-    composite = tree.sum_up(spatial_inertia(m, pose) if inertia is None else inertia)
+    inertia = spatial_inertia(m, pose) if inertia is None else inertia
+    composite = tree.sum_up(inertia)
     momentum = (composite[:, np.asarray(m.dof_bodyid)] @ pose.cdof[..., None])[..., 0]
     diagonal = armature + np.sum(momentum * pose.cdof, axis=-1)
 
-    matrices = []
+    factors: list[Dense | Articulated] = []
     for block in tree.blocks:
-        lower = momentum[:, block.dofs] @ pose.cdof[:, block.dofs].swapaxes(-1, -2) * block.above
-        matrix = lower + np.tril(lower, -1).swapaxes(-1, -2)
-        n = block.dofs.shape[1]
-        matrix[..., np.arange(n), np.arange(n)] += armature[..., block.dofs]
-        for t in heavy:
+        axes, force = pose.cdof[:, block.dofs], momentum[:, block.dofs]
+        loaded = [t for t in heavy if tendon_rows[:, t][:, block.dofs].any()]
+        if block.dofs.shape[1] > LARGE and not loaded:
+            parts = inertia[:, block.bodies], armature[..., block.dofs], diagonal[:, block.dofs]
+            factors.append(Articulated(block, force, axes, *parts))
+            continue
+        matrix = joint_inertia(block, force, axes, armature[..., block.dofs])
+        for t in loaded:
             row = tendon_rows[:, t][:, block.dofs]
             matrix = matrix + tendon_armature[t] * row[..., :, None] * row[..., None, :] * (block.above | block.above.T)
-        matrices.append(matrix)
-    return MassMatrix(tree.blocks, matrices), diagonal
+        factors.append(Dense(block, matrix))
+    return MassMatrix(factors), diagonal
 
 
 def _half_inverse(matrix: Array) -> Array:

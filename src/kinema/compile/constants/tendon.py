@@ -113,7 +113,8 @@ def tendon_rows(m, tree: Tree, pose: Pose, cut: Segments, points: tuple) -> Arra
     if wraps.any():
         bent = _pull(m, tree, pose, b0, x0, bg, p0) + _pull(m, tree, pose, bg, p1, b1, x1)
         straight = np.where(wraps[..., None], bent, straight)
-    np.add.at(rows, (slice(None), cut.tendon), straight / cut.divisor[:, None])
+    starts = np.flatnonzero(np.diff(cut.tendon, prepend=-1))  # segments stand in the order of their tendons
+    rows[:, cut.tendon[starts]] += np.add.reduceat(straight / cut.divisor[:, None], starts, axis=1)
     return rows
 
 

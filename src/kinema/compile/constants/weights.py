@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinema.compile.constants import quaternion as quat
 from kinema.compile.constants.kinematics import Pose
 from kinema.compile.constants.mass import MassMatrix
 from kinema.mujoco_enums import MINVAL, Joint
@@ -19,21 +18,18 @@ from kinema.mujoco_enums import MINVAL, Joint
 Array = np.ndarray
 
 
-def body_weights(m, pose: Pose, mass: MassMatrix) -> Array:
-    """body_invweight0 (W, nbody, 2)."""
-    weight = np.zeros((len(pose.xpos), m.nbody, 2))
-    for block, half in zip(mass.blocks, mass.halves, strict=True):
-        axes = pose.cdof[:, block.dofs]  # (W, G, n, 6)
-        lever = (pose.xipos - pose.subtree_com[:, np.asarray(m.body_rootid)])[:, block.bodies]  # (W, G, b, 3)
-        # velocity of the body's centre: v + ω × lever, (W, G, b, n, 3)
-        linear = axes[:, :, None, :, 3:] + quat.cross(axes[:, :, None, :, :3], lever[:, :, :, None, :])
-        linear = linear * block.moves[:, :, None]
-        angular = axes[:, :, None, :, :3] * block.moves[:, :, None]
-        for column, jacobian in enumerate((linear, angular)):
-            rows = jacobian.swapaxes(-1, -2)  # (W, G, b, 3, n)
-            flat = rows.reshape(*rows.shape[:2], -1, rows.shape[-1])
-            moved = (flat @ half.swapaxes(-1, -2)).reshape(rows.shape)
-            weight[:, block.bodies, column] = np.sum(moved**2, axis=(-1, -2)) / 3.0
+def weights(m, pose: Pose, mass: MassMatrix) -> tuple[Array, Array]:
+    """body_invweight0 (W, nbody, 2) and dof_invweight0 (W, nv)."""
+    worlds = len(pose.xpos)
+    body, dof = np.zeros((worlds, m.nbody, 2)), np.zeros((worlds, m.nv))
+    lever = pose.xipos - pose.subtree_com[:, np.asarray(m.body_rootid)]
+    for factor in mass.factors:
+        block = factor.block
+        dof[:, block.dofs], body[:, block.bodies] = factor.weights(pose.cdof[:, block.dofs], lever[:, block.bodies])
+    return _body_weights(m, body), _dof_weights(m, dof)
+
+
+def _body_weights(m, weight: Array) -> Array:
     # bodies that only slide on their own are read off their mass (armature left out, as MuJoCo has it)
     simple = np.asarray(m.body_simple) == 2
     weight[:, simple, 0] = 1.0 / np.maximum(MINVAL, np.asarray(m.body_mass)[..., simple])
@@ -41,26 +37,18 @@ def body_weights(m, pose: Pose, mass: MassMatrix) -> Array:
     return weight
 
 
-def dof_weights(m, mass: MassMatrix, worlds: int = 1) -> Array:
-    """dof_invweight0 (W, nv)."""
-    weight = np.zeros((worlds, m.nv))
-    for block, half in zip(mass.blocks, mass.halves, strict=True):
-        weight[:, block.dofs] = np.sum(half**2, axis=-2)
-    for joint in np.flatnonzero(np.asarray(m.jnt_type) <= Joint.BALL):
-        adr = int(m.jnt_dofadr[joint])
-        for start in range(adr, adr + (6 if m.jnt_type[joint] == Joint.FREE else 3), 3):
-            weight[:, start : start + 3] = weight[:, start : start + 3].mean(axis=-1, keepdims=True)
+def _dof_weights(m, weight: Array) -> Array:
+    kind, first = np.asarray(m.jnt_type), np.asarray(m.jnt_dofadr)
+    free = first[kind == Joint.FREE]
+    threes = np.concatenate((first[kind == Joint.BALL], free, free + 3))[:, None] + np.arange(3)
+    weight[:, threes] = weight[:, threes].mean(axis=-1, keepdims=True)
     simple = np.asarray(m.body_simple)[np.asarray(m.dof_bodyid)] == 2
     body = np.asarray(m.dof_bodyid)[simple]
     weight[:, simple] = 1.0 / np.maximum(MINVAL, np.asarray(m.body_mass)[..., body])
     return weight
 
 
-def row_weights(mass: MassMatrix, rows: Array) -> Array:
-    """J M⁻¹ Jᵀ of each row: (W, P, nv) → (W, P)."""
-    return np.sum(mass.solve(rows) * rows, axis=-1)
-
-
-def row_accelerations(mass: MassMatrix, rows: Array) -> Array:
-    """|M⁻¹ Jᵀ| of each row: (W, P, nv) → (W, P)."""
-    return np.sqrt(np.sum(mass.solve(rows) ** 2, axis=-1))
+def row_weights(mass: MassMatrix, rows: Array) -> tuple[Array, Array]:
+    """J M⁻¹ Jᵀ and |M⁻¹ Jᵀ| of each row: (W, P, nv) → (W, P) each."""
+    answer = mass.solve(rows)
+    return np.sum(answer * rows, axis=-1), np.sqrt(np.sum(answer**2, axis=-1))
