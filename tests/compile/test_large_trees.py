@@ -93,7 +93,7 @@ def test_large_and_small_are_factored_alike(monkeypatch):
     np.testing.assert_allclose(large.solve(large.dense(model.nv)), np.eye(model.nv)[None], atol=1e-7)
 
 
-def best(call, times: int = 3) -> float:
+def best(call, times: int = 2) -> float:
     found = []
     for _ in range(times):
         began = time.process_time()
