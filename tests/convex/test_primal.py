@@ -88,3 +88,49 @@ def test_worlds_do_not_touch_each_other(dm_control_assets, random_state):
     mujoco.mj_step(m, d, 200)
     harness = solve_both(m, d)
     np.testing.assert_array_equal(harness.read("qacc", 0), harness.read("qacc", 1))
+
+
+def solve_as_given(m, d):
+    """MuJoCo at its own iterations, and ours from the same rows and the same start."""
+    mujoco.mj_forward(m, d)
+    harness = Harness(m)
+    harness.inject(d)
+    harness.run(*(stage for part in assemble.stages(m) for stage in part), Stage(newton(m.nv), lanes=True))
+    return harness
+
+
+FLYWHEEL = """<mujoco><option cone="{cone}" tolerance="1e-12"/><worldbody><geom type="plane" size="9 9 1" condim="1"/>
+  <body pos="0 0 .019"><freejoint/><inertial pos="0 0 0" mass=".02" diaginertia="1e6 1e6 1e6"/>
+    <geom type="sphere" size=".02" condim="{condim}"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+@pytest.mark.parametrize("condim", [1, 4])
+def test_a_large_inertia_does_not_hide_small_forces(cone, condim):
+    """The weight of 20 g is less than 1e-6 of the sum of the inertias: it is carried all the same."""
+    m = mujoco.MjModel.from_xml_string(FLYWHEEL.format(cone=cone, condim=condim))
+    d = mujoco.MjData(m)
+    d.qvel[:3] = 0.3, 0.1, -0.2
+    harness = solve_as_given(m, d)
+    assert d.qfrc_constraint[2] > 0.1
+    np.testing.assert_allclose(harness.read("qacc")[:3], d.qacc[:3], rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(harness.read("qfrc_constraint")[:3], d.qfrc_constraint[:3], rtol=1e-3, atol=1e-5)
+
+
+SPINNER = """<mujoco><option iterations="{iterations}" ls_iterations="{search}"/><worldbody><body>
+  <joint name="spin" frictionloss=".1"/><geom size=".05" mass="5"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("iterations, search", [(1, 2), (1, 4), (2, 8), (100, 50)])
+def test_a_search_cut_short_leaves_the_force_of_its_rows(iterations, search):
+    """Where few iterations end before the minimum, J'f is not M (a - a_s), and MuJoCo's answer is J'f."""
+    m = mujoco.MjModel.from_xml_string(SPINNER.format(iterations=iterations, search=search))
+    d, short = mujoco.MjData(m), 0
+    for velocity in np.linspace(-0.2, 0.2, 21):
+        d.qvel[:] = velocity
+        harness = solve_as_given(m, d)
+        inertial = d.M[0] * (d.qacc[0] - d.qacc_smooth[0])
+        short += abs(d.qfrc_constraint[0] - inertial) > 0.01 * abs(d.qfrc_constraint[0])
+        np.testing.assert_allclose(harness.read("qacc"), d.qacc, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(harness.read("qfrc_constraint"), d.qfrc_constraint, rtol=1e-3, atol=1e-6)
+    assert short == 0 or iterations < 100

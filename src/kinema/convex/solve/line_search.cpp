@@ -4,14 +4,23 @@
 // Newton steps on the slope run to one side until the slope changes its sign. Then three candidates narrow the bracket
 // p1, p2: the Newton points of its ends, and its middle. Every evaluation counts; one call site keeps the code small.
 
+// Iterations end when gradient or gain, divided by the sum of the inertias (times scale), falls below the tolerance.
+// Floats do not come as far as doubles, so a tolerance below 1e-6 is raised; but one large inertia, such as that about an
+// axis nothing turns about, makes 1e-6 of the sum more than all forces at hand. So the raised limit is never more than
+// 1e-6 of the size of what was added up: of the forces for a gradient, of the cost for a gain.
+
 const float ls_tolerance = KN_ROW(float, m.opt.ls_tolerance)[0];
+auto smallest = [&](float size) -> float {
+    return wp::max(tolerance, wp::min(1e-6f, 1e-6f * scale * size)) / scale;
+};
+float least = 0.0f;  // gradient that counts as none
 
 // the step along x, 0 where no descent is left at this precision; c1 and c2 are the slope and curvature of the Gauss
 // term, xx is |x|^2; gain is the change of cost
 auto line_search = [&](float c1, float c2, float xx, float& gain) -> float {
     float slope, curve;
     evaluate(0.0f, c1, c2, slope, curve);
-    const float gtol = wp::max(tolerance * ls_tolerance / scale * sqrtf(xx), 1e-5f * fabsf(slope));
+    const float gtol = wp::max(ls_tolerance * least * sqrtf(xx), 1e-5f * fabsf(slope));
     gain = 0.0f;
     if (!(slope < 0.0f)) return 0.0f;
     enum { FIRST, SIDE, NEXT, MIDDLE, END1, END2, DONE };
@@ -77,9 +86,12 @@ auto line_search = [&](float c1, float c2, float xx, float& gain) -> float {
     gain = best.gain;
     return best.alpha;
 };
-// where the gradient, whose square is gg, vanishes
-auto is_flat = [&](float gg) -> bool { return scale * sqrtf(gg) < tolerance; };
+// where the gradient, whose square is gg, vanishes; forces is the square of what it is made of
+auto is_flat = [&](float gg, float forces) -> bool {
+    least = smallest(sqrtf(forces));
+    return sqrtf(gg) < least;
+};
 // after a step: a full one that changed no zone has landed on the minimum of a quadratic
-auto is_minimum = [&](bool changed, float alpha, float gain) -> bool {
-    return (KN_NEWTON && !changed && fabsf(alpha - 1.0f) < 1e-3f) || -scale * gain < tolerance;
+auto is_minimum = [&](bool changed, float alpha, float gain, float cost) -> bool {
+    return (KN_NEWTON && !changed && fabsf(alpha - 1.0f) < 1e-3f) || -gain < smallest(cost);
 };

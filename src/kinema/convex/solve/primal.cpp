@@ -172,7 +172,7 @@ if (lane == 0) {
 }
 KN_SYNC();
 
-const float tolerance = wp::max(KN_ROW(float, m.opt.tolerance)[0], 1e-6f);
+const float tolerance = KN_ROW(float, m.opt.tolerance)[0];
 int iterations = 0;
 KN_EACH(i, nv) x[i] = 0.0f;
 KN_SYNC();
@@ -312,11 +312,15 @@ for (;; ++iter) {
     KN_DOFS(i) g[i] = Ma[i] - KN_AT(d.frc.qfrc_smooth, i);
     KN_SYNC();
     add_forces(g, -1.0f);
-    float gg = 0.0f;
-    KN_DOFS(i) gg += g[i] * g[i];
-    KN_SUM(gg);
+    float gg = 0.0f, forces = 0.0f;
+    KN_DOFS(i) {
+        const float smooth = KN_AT(d.frc.qfrc_smooth, i);
+        gg += g[i] * g[i];
+        forces += Ma[i] * Ma[i] + smooth * smooth;
+    }
+    KN_SUM(gg); KN_SUM(forces);
     KN_SYNC();
-    if (iter >= maxiter || is_flat(gg)) break;
+    if (iter >= maxiter || is_flat(gg, forces)) break;
 
 #if KN_NEWTON
     // H = M + J' D J over active rows, and the Hessians of cones
@@ -369,19 +373,25 @@ for (;; ++iter) {
     if (!(alpha > 0.0f)) break;
 
     // move
-    KN_DOFS(i) { a[i] += alpha * x[i]; Ma[i] += alpha * Mv[i]; }
+    float cost = 0.0f;
+    KN_DOFS(i) {
+        a[i] += alpha * x[i]; Ma[i] += alpha * Mv[i];
+        cost += 0.5f * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
+    }
     KN_ROWS(i) { r[i] += alpha * v[i]; v[i] = (float)state[i]; }
     KN_SYNC();
-    KN_ROWS(i) update(i);
+    KN_ROWS(i) cost += update(i);
     KN_SYNC();
     float moved = 0.0f;
     KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == ConstraintState::CONE) ? 1.0f : 0.0f;
-    KN_SUM(moved);
-    if (is_minimum(moved > 0.0f, alpha, gain)) { ++iter; break; }
+    KN_SUM(moved); KN_SUM(cost);
+    if (is_minimum(moved > 0.0f, alpha, gain, cost)) { ++iter; break; }
 }
 iterations = wp::max(iterations, iter);
 
-// J' f, unless rounding of stiff rows has spoilt it: where no descent is left, M (a - a_s) is the same force
+// J' f, unless rounding of stiff rows has spoilt it: at the minimum M (a - a_s) is the same force. Rounding is to blame
+// where what the two differ by is no more than the rounding of r = J a - aref, times D, times J'. Where the search just
+// ended early, as with few iterations, they differ as well, and J' f is MuJoCo's answer.
 KN_DOFS(i) x[i] = 0.0f;
 KN_SYNC();
 add_forces(x, 1.0f);
@@ -392,7 +402,20 @@ KN_DOFS(i) {
     size += g[i] * g[i];
 }
 KN_SUM(rest); KN_SUM(size);
-const bool spoilt = KN_NEWTON && iter < maxiter && rest > 1e-6f * size && scale * sqrtf(rest) > 10.0f * tolerance;
+bool spoilt = KN_NEWTON && iter < maxiter && rest > 1e-6f * size && scale * sqrtf(rest) > 10.0f * wp::max(tolerance, 1e-6f);
+if (spoilt) {
+    float noise = 0.0f;
+    KN_ROWS(k) if (state[k] == ConstraintState::QUADRATIC || state[k] == ConstraintState::CONE) {
+        int from[2], to[2];
+        const float* row = J + (size_t)k * nv;
+        float length = 0.0f, terms = fabsf(aref[k]);
+        for (int q = 0, n = ranges(k, from, to); q < n; ++q)
+            for (int j = from[q]; j < to[q]; ++j) { length += row[j] * row[j]; terms += fabsf(row[j] * a[j]); }
+        noise += 5e-7f * D[k] * terms * sqrtf(length);
+    }
+    KN_SUM(noise);
+    spoilt = sqrtf(rest) < noise;
+}
 KN_DOFS(i) {
     KN_AT(d.frc.qfrc_constraint, i) = spoilt ? g[i] : x[i];
     KN_AT(d.frc.qacc, i) = a[i];

@@ -160,7 +160,7 @@ if ((m.opt.disableflags & Disable::WARMSTART) == 0) {
 const bool split = (m.opt.disableflags & Disable::ISLAND) == 0;  // as of one island: all trees that rows act on
 const float whole = KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1);
 const float scale = 1.0f / (split ? sum(touched ? diagonal : 0.0f) : whole);
-const float tolerance = wp::max(KN_ROW(float, m.opt.tolerance)[0], 1e-6f);
+const float tolerance = KN_ROW(float, m.opt.tolerance)[0];
 
 // slope, curvature and change of the cost at a + alpha x
 auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve) -> float {
@@ -188,7 +188,8 @@ for (;; ++iter) {
     float g = own ? Ma - smooth_force : 0.0f;
     for (int k = 0; k < nefc; ++k) g -= f[k] * J[k * N + i];
     if (!own) g = 0.0f;
-    if (iter >= m.opt.iterations || is_flat(sum(g * g))) break;
+    const float forces = sum(touched ? Ma * Ma + smooth_force * smooth_force : 0.0f);
+    if (iter >= m.opt.iterations || is_flat(sum(g * g), forces)) break;
 
     // H = M + J' (second derivative of the rows) J
     float h[N];
@@ -269,8 +270,8 @@ for (;; ++iter) {
     Ma += alpha * Mx;
     for (int k = lane; k < nefc; k += 32) r[k] += alpha * v[k];
     __syncwarp();
-    update();
-    if (is_minimum(changed, alpha, gain)) { ++iter; break; }
+    const float cost = update() + sum(own ? 0.5f * (Ma - smooth_force) * (a - smooth_acc) : 0.0f);
+    if (is_minimum(changed, alpha, gain, cost)) { ++iter; break; }
 }
 
 float total = 0.0f;
