@@ -6,6 +6,20 @@ from kinema.collide.bundles import Geoms
 from kinema.math.vector import column
 from kinema.mujoco_enums import Geom
 
+ROUNDING = wp.constant(5e-7)  # of a distance, relative to the coordinates and sizes it is made of
+
+
+@wp.func
+def rounding(geoms: Geoms, w: int, g1: int, g2: int) -> float:
+    """How far apart floats may put two geoms that touch exactly [m].
+
+    Models are full of geoms placed side by side in round numbers. Doubles make their distance 0, which is a contact of
+    MuJoCo's (without rows, for it does not press); floats make it 0 or a little more. So a pair that is apart by no
+    more than rounding touches.
+    """
+    p = wp.abs(geoms.xpos[w, g1]) + wp.abs(geoms.xpos[w, g2])
+    return ROUNDING * (wp.max(p) + geoms.rbound[w, g1] + geoms.rbound[w, g2])
+
 
 @wp.func
 def spheres_apart(geoms: Geoms, w: int, g1: int, g2: int, margin: float) -> bool:

@@ -12,10 +12,10 @@ its place, then it writes them. No order depends on threads.
 
 import warp as wp
 
+from kinema.collide.bound import rounding, spheres_apart
 from kinema.collide.bundles import Geoms, Pairs, Sweep
 from kinema.collide.parameters import mixed_condim, mixed_parameters
 from kinema.math.status import report
-from kinema.mujoco_enums import Geom
 
 OVERFLOW_PAIRS = wp.constant(16)  # bit of Contacts.status
 ROWS = wp.constant(32768)  # cells to either side of the origin
@@ -92,7 +92,7 @@ def bodies_may_collide(s: Sweep, b1: int, b2: int) -> bool:
 def may_collide(geoms: Geoms, s: Sweep, w: int, g1: int, g2: int) -> bool:
     """Whether geoms g1 < g2 of world w are near and pass the filter."""
     d = geoms.xpos[w, g2] - geoms.xpos[w, g1]
-    reach = geoms.rbound[w, g1] + geoms.rbound[w, g2] + s.margin[g1] + s.margin[g2]
+    reach = geoms.rbound[w, g1] + geoms.rbound[w, g2] + s.margin[g1] + s.margin[g2] + rounding(geoms, w, g1, g2)
     if wp.dot(d, d) > reach * reach:
         return False
     bits1 = s.bits[g1]
@@ -174,16 +174,7 @@ def special_apart(geoms: Geoms, s: Sweep, w: int, k: int) -> bool:
     """Whether the bounding spheres of a special pair are farther apart than its margin."""
     g = s.special.geom[0, k]
     margin = s.special.margin[0, k] + s.special.gap[0, k]
-    d = geoms.xpos[w, g[1]] - geoms.xpos[w, g[0]]
-    r1 = geoms.rbound[w, g[0]]
-    r2 = geoms.rbound[w, g[1]]
-    if r1 > 0.0 and r2 > 0.0:
-        reach = r1 + r2 + margin
-        return wp.dot(d, d) > reach * reach
-    if geoms.type[g[0]] == Geom.PLANE and r2 > 0.0:
-        m = geoms.xmat[w, g[0]]
-        return wp.dot(d, wp.vec3(m[0, 2], m[1, 2], m[2, 2])) > margin + r2
-    return False
+    return spheres_apart(geoms, w, g[0], g[1], margin + rounding(geoms, w, g[0], g[1]))
 
 
 @wp.func

@@ -17,7 +17,7 @@ import warp as wp
 
 from kinema.arrays import empty_worlds
 from kinema.collide import upload
-from kinema.collide.bound import boxes_apart, spheres_apart
+from kinema.collide.bound import boxes_apart, rounding, spheres_apart
 from kinema.collide.broad import count_pairs, place_pairs, sort_geoms, sweep_world, write_pairs
 from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Options, Pairs, Settings, Touch
 from kinema.collide.convex import convex_pair
@@ -88,7 +88,7 @@ def is_near(w: int, pair: int, geoms: Geoms, pairs: Pairs) -> bool:
     """Whether the bounding spheres of a pair overlap, and for convex pairs the boxes; asked before any costly call."""
     g = pairs.geom[w, pair]
     margin = pairs.margin[w, pair] + pairs.gap[w, pair]
-    if spheres_apart(geoms, w, g[0], g[1], margin):
+    if spheres_apart(geoms, w, g[0], g[1], margin + rounding(geoms, w, g[0], g[1])):
         return False
     convex = pairs.function[w, pair] == wp.static(int(PairFunction.CONVEX))
     return not (convex and boxes_apart(geoms, w, g[0], g[1], margin))
@@ -125,7 +125,8 @@ def pair_function(build: Build):
         function = pairs.function[w, pair]
         n = int(0)
         if wp.static(mask & PRIMITIVES != 0):
-            n += collide_primitive(w, g1, g2, function, margin, geoms, meshes, touch, base)
+            reach = margin + rounding(geoms, w, g1, g2)
+            n += collide_primitive(w, g1, g2, function, reach, geoms, meshes, touch, base)
         if wp.static(mask & CONVEX != 0):
             if function == wp.static(int(PairFunction.CONVEX)):
                 n += collide_convex(w, g1, g2, margin, geoms, meshes, options, touch, base)
