@@ -44,7 +44,7 @@ def test_text_of_another_shape_is_an_error_that_names_warp(monkeypatch):
 
 
 def test_a_generator_without_the_functions_is_an_error(monkeypatch):
-    monkeypatch.setitem(references._generate, "codegen_snippet", None)
+    monkeypatch.delitem(references._generate, "codegen_snippet")
     with pytest.raises(BuildError, match="has no codegen_snippet"):
         references.pass_by_reference(Model)
 

@@ -19,7 +19,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn, TypeGuard
 
 import warp as wp
 from warp._src.codegen import Struct
@@ -143,7 +143,7 @@ class Reader:
                 for inner in _arrays_of(kind):
                     kept.add((Place(root, (*path, *inner)), word.index))
 
-    def _fail(self, what: str) -> None:
+    def _fail(self, what: str) -> NoReturn:
         adj = self.func.adj
         line = adj.fun_lineno + max(self.line - 1, 0)
         raise BuildError(f"{adj.filename}:{line}: what {self.func.key} reads and writes cannot be worked out: {what}")
@@ -186,11 +186,11 @@ class Reader:
                 self._fail(f"a {type(node).__name__} statement")
 
     def _branch(self, node: ast.If) -> None:
-        test = node.test
-        flip = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
-        if self._is_static(test.operand if flip else test):
-            truth = bool(self._static(test.operand if flip else test)) != flip
-            self._block(node.body if truth else node.orelse)
+        test, flip = node.test, False
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, flip = test.operand, True
+        if self._is_static(test):
+            self._block(node.body if bool(self._static(test)) != flip else node.orelse)
             return
         self._value(test)
         self._block(node.body)
@@ -205,10 +205,12 @@ class Reader:
             for leaf in ast.walk(call)
         )  # fmt: skip
         if name is None or not chosen:
-            for part in ast.iter_child_nodes(node.iter):
+            for part in node.iter.args if isinstance(node.iter, ast.Call) else [node.iter]:
                 self._value(part)
             self._block(node.body)
             return
+        if not isinstance(node.iter, ast.Call):
+            self._fail(f"a loop over {ast.unparse(node.iter)}")
         for value in range(*(self._number(part) for part in node.iter.args)):
             self.bound[name] = value
             self._block(node.body)
@@ -227,7 +229,7 @@ class Reader:
                 known = self.locals.get(target.id)
                 self.locals[target.id] = Ref(value.type, value.places | (known.places if known else frozenset()))
             return
-        node = target
+        node: ast.expr = target
         while isinstance(node, (ast.Subscript, ast.Attribute)):
             base = self._value(node.value)
             if isinstance(base, Ref) and is_array(base.type):
@@ -235,12 +237,12 @@ class Reader:
                     self._fail(f"{ast.unparse(target)} is assigned to")
                 self._touch(self.writes, base, self._index(node))
                 return
-            if isinstance(base, Ref) and node is target:
+            if isinstance(base, Ref) and node is target and isinstance(node, ast.Attribute):
                 self._fill(base, node, value)
                 return
             node = node.value
 
-    def _fill(self, base: Ref, node: ast.expr, value: Ref | None) -> None:
+    def _fill(self, base: Ref, node: ast.Attribute, value: Ref | None) -> None:
         """A field of a struct is set."""
         if not isinstance(value, Ref):
             return
@@ -278,9 +280,9 @@ class Reader:
                 for part in node.elts:
                     self._value(part)
                 return None
-        for part in ast.iter_child_nodes(node):
-            if isinstance(part, ast.expr):
-                self._value(part)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self._value(child)
         return None
 
     def _named(self, name: str) -> Ref | None:
@@ -314,7 +316,7 @@ class Reader:
 
     def _load(self, base: Ref, index: Index) -> Ref | None:
         if len(index) < base.type.ndim:  # a row of the array: nothing is read yet
-            rest = wp.array(dtype=base.type.dtype, ndim=base.type.ndim - len(index))
+            rest: Any = wp.array(dtype=base.type.dtype, ndim=base.type.ndim - len(index))
             return Ref(rest, frozenset(Place(p.root, p.path, (*p.at, *index)) for p in base.places))
         self._touch(self.reads, base, index)
         if holds_arrays(base.type.dtype):
@@ -329,12 +331,14 @@ class Reader:
 
     def _symbol(self, node: ast.expr) -> str | None:
         """The argument that an expression is, None if it is anything else."""
-        seen = 0
-        while isinstance(node, ast.Name) and seen < 8:
+        seen: set[str] = set()
+        while isinstance(node, ast.Name) and node.id not in seen:
             if node.id in self.params:
                 return node.id
-            node = self.single.get(node.id)
-            seen += 1
+            if node.id not in self.single:
+                return None
+            seen.add(node.id)
+            node = self.single[node.id]
         return None
 
     def _touch(self, kept: set[tuple[Place, Index]], base: Ref, index: Index) -> None:
@@ -362,7 +366,7 @@ class Reader:
 
     # .......................................................................................... calls
 
-    def _is_static(self, node: ast.expr) -> bool:
+    def _is_static(self, node: ast.AST) -> TypeGuard[ast.Call]:
         return isinstance(node, ast.Call) and ast.unparse(node.func) in ("wp.static", "warp.static", "static")
 
     def _static(self, node: ast.Call) -> Any:
@@ -379,7 +383,7 @@ class Reader:
             return None
         callee = self._callee(node.func)
         values = [self._value(part) for part in node.args]
-        named = {part.arg: self._value(part.value) for part in node.keywords}
+        named = {str(part.arg): self._value(part.value) for part in node.keywords}
         if isinstance(callee, wp.Function):
             if callee.is_builtin():
                 return self._builtin(callee, node, values, named)
@@ -404,13 +408,13 @@ class Reader:
             shape = node.args[0] if node.args else next(part.value for part in node.keywords if part.arg == "shape")
             ndim = len(shape.elts) if isinstance(shape, ast.Tuple) else 1
             return Ref(wp.array(dtype=Any, ndim=ndim), frozenset())
-        if callee.key.startswith("atomic_") and isinstance(values[0], Ref):
-            count = values[0].type.ndim
-            index = tuple(map(self._symbol, node.args[1 : 1 + count]))
-            self._touch(self.reads, values[0], index)
-            self._touch(self.writes, values[0], index)
-        elif arrays and callee.key in READING:
-            self._touch(self.reads, values[0], ())
+        if callee.key.startswith("atomic_") and arrays:
+            index = tuple(map(self._symbol, node.args[1 : 1 + arrays[0].type.ndim]))
+            self._touch(self.reads, arrays[0], index)
+            self._touch(self.writes, arrays[0], index)
+        elif callee.key in READING:
+            for array in arrays:
+                self._touch(self.reads, array, ())
         elif arrays:
             self._fail(f"wp.{callee.key} is given an array")
         return None
@@ -425,7 +429,7 @@ class Reader:
             names = list(overload.input_types)
             given = dict(zip(names, values, strict=False)) | dict(named)
             symbols = {name: self._symbol(part) for name, part in zip(names, node.args, strict=False)}
-            symbols |= {part.arg: self._symbol(part.value) for part in node.keywords}
+            symbols |= {str(part.arg): self._symbol(part.value) for part in node.keywords}
             generic = tuple(
                 (name, value.type) for name, value in given.items()
                 if isinstance(value, Ref) and not holds_arrays(overload.input_types[name])
@@ -433,8 +437,9 @@ class Reader:
             inside = read(overload, generic)
             for kept, touched in ((self.reads, inside.reads), (self.writes, inside.writes)):
                 for place, index in touched:
+                    at = tuple(symbols.get(name) if name else None for name in index)
                     for here in self._here(place, given, overload):
-                        kept.add((Place(here.root, here.path), (*here.at, *(symbols.get(name) for name in index))))
+                        kept.add((Place(here.root, here.path), (*here.at, *at)))
             results += [self._returned(value, given, overload, node) for value in inside.returns]
         return _joined(results)
 
@@ -472,7 +477,9 @@ def read(func: wp.Function | wp.Kernel, given: tuple[tuple[str, Any], ...] = ())
 
 @cache
 def _tree(source: str) -> ast.FunctionDef:
-    return ast.parse(textwrap.dedent(source)).body[0]
+    tree = ast.parse(textwrap.dedent(source)).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    return tree
 
 
 def _assigned(tree: ast.FunctionDef) -> set[str]:

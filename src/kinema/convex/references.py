@@ -16,6 +16,7 @@ many times slower. KINEMA_BY_VALUE=1 in the environment leaves Warp alone: slowe
 
 import os
 import re
+from collections.abc import Callable
 
 import warp as wp
 from warp._src import codegen
@@ -26,7 +27,7 @@ BY_VALUE = "KINEMA_BY_VALUE"
 HOOKS = ("codegen_func", "codegen_snippet", "codegen_kernel")
 
 _structs: set[str] = set()
-_generate = {name: getattr(codegen, name, None) for name in HOOKS}
+_generate: dict[str, Callable] = {name: getattr(codegen, name) for name in HOOKS if hasattr(codegen, name)}
 
 
 def pass_by_reference(*structs) -> None:
@@ -35,7 +36,7 @@ def pass_by_reference(*structs) -> None:
         return
     _structs.update(struct.native_name for struct in structs)
     for name, replacement in zip(HOOKS, (_func, _snippet, _kernel), strict=True):
-        if _generate[name] is None:
+        if name not in _generate:
             raise _changed(f"its code generator has no {name}")
         setattr(codegen, name, replacement)
 

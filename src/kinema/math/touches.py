@@ -23,6 +23,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+MARK = "touches"
 _WORD = re.compile(r"([\w.]+)(?:\[([^\]]*)\])?")
 
 
@@ -51,7 +52,7 @@ def touches(reads: str = "", writes: str = "") -> Callable:
     declaration = Declaration(_parse(reads), _parse(writes))
 
     def mark(function: Callable) -> Callable:
-        function.touches = declaration
+        setattr(function, MARK, declaration)  # functions carry what is said of them
         return function
 
     return mark
@@ -59,7 +60,7 @@ def touches(reads: str = "", writes: str = "") -> Callable:
 
 def declared(function: Callable) -> Declaration | None:
     """What a Python function was said to touch; None: nothing was said."""
-    return getattr(function, "touches", None)
+    return getattr(function, MARK, None)
 
 
 def _parse(words: str) -> tuple[Touched, ...]:
