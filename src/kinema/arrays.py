@@ -24,9 +24,9 @@ def empty_worlds(shape: tuple[int, ...], dtype: Any, device: Any = None, *, rows
 
 def shared(values: Any, nworld: int, dtype: Any, device: Any = None) -> wp.array:
     """One row that all worlds read, through a world stride of 0; the result keeps it as `stored`."""
-    one = wp.array(np.ascontiguousarray(np.asarray(values)[None]), dtype=dtype, device=device)
+    one: wp.array = wp.array(np.ascontiguousarray(np.asarray(values)[None]), dtype=dtype, device=device)
     shape, strides = (nworld, *one.shape[1:]), (0, *one.strides[1:])
-    view = wp.array(ptr=one.ptr, dtype=dtype, shape=shape, strides=strides, device=one.device)
+    view: Any = wp.array(ptr=one.ptr, dtype=dtype, shape=shape, strides=strides, device=one.device)
     view.stored = one
     return view
 

@@ -15,39 +15,16 @@ from enum import IntEnum, IntFlag
 class Disable(IntFlag):
     """mjtDisableBit: parts of the physics that an option switches off."""
 
-    CONSTRAINT = 1 << 0
-    EQUALITY = 1 << 1
-    FRICTIONLOSS = 1 << 2
-    LIMIT = 1 << 3
-    CONTACT = 1 << 4
-    SPRING = 1 << 5
-    DAMPER = 1 << 6
-    GRAVITY = 1 << 7
-    CLAMPCTRL = 1 << 8
-    WARMSTART = 1 << 9
-    FILTERPARENT = 1 << 10
-    ACTUATION = 1 << 11
-    REFSAFE = 1 << 12
-    SENSOR = 1 << 13
-    MIDPHASE = 1 << 14
-    EULERDAMP = 1 << 15
-    AUTORESET = 1 << 16
-    NATIVECCD = 1 << 17
-    ISLAND = 1 << 18
-    MULTICCD = 1 << 19
+    (
+        CONSTRAINT, EQUALITY, FRICTIONLOSS, LIMIT, CONTACT, SPRING, DAMPER, GRAVITY, CLAMPCTRL, WARMSTART,
+        FILTERPARENT, ACTUATION, REFSAFE, SENSOR, MIDPHASE, EULERDAMP, AUTORESET, NATIVECCD, ISLAND, MULTICCD,
+    ) = (1 << k for k in range(20))
 
 
 class Enable(IntFlag):
     """mjtEnableBit: parts of the physics that an option switches on."""
 
-    OVERRIDE = 1 << 0
-    ENERGY = 1 << 1
-    FWDINV = 1 << 2
-    INVDISCRETE = 1 << 3
-    SLEEP = 1 << 4
-    DIAGEXACT = 1 << 5
-    IPC = 1 << 6
-    SPECULATIVE = 1 << 7
+    OVERRIDE, ENERGY, FWDINV, INVDISCRETE, SLEEP, DIAGEXACT, IPC, SPECULATIVE = (1 << k for k in range(8))
 
 
 class Integrator(IntEnum):
@@ -147,11 +124,7 @@ class Projection(IntEnum):
 class CameraOutput(IntFlag):
     """mjtCamOutBit: what a camera delivers."""
 
-    RGB = 1 << 0
-    DEPTH = 1 << 1
-    DIST = 1 << 2
-    NORMAL = 1 << 3
-    SEG = 1 << 4
+    RGB, DEPTH, DIST, NORMAL, SEG = (1 << k for k in range(5))
 
 
 class LightType(IntEnum):
@@ -236,12 +209,7 @@ class Bias(IntEnum):
 class ControlInput(IntFlag):
     """mjtCtrlInput: what the numbers of a control mean."""
 
-    POS = 1 << 0
-    VEL = 1 << 1
-    FF = 1 << 2
-    VOLTAGE = 1 << 3
-    NONE = 1 << 4
-    PRESSURE = 1 << 5
+    POS, VEL, FF, VOLTAGE, NONE, PRESSURE = (1 << k for k in range(6))
 
 
 class ControlChart(IntEnum):
@@ -318,10 +286,7 @@ class ConstraintState(IntEnum):
 class Capability(IntFlag):
     """mjtPluginCapabilityBit: what a plugin takes part in."""
 
-    ACTUATOR = 1 << 0
-    SENSOR = 1 << 1
-    PASSIVE = 1 << 2
-    SDF = 1 << 3
+    ACTUATOR, SENSOR, PASSIVE, SDF = (1 << k for k in range(4))
 
 
 class LengthRangeMode(IntEnum):

@@ -7,6 +7,7 @@
 
 import warp as wp
 
+from kinema.convex.children import with_children
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.math.spatial import cross_force, inertia_mul
@@ -43,11 +44,7 @@ def body_force(m: Model, d: Data, w: int, b: int):
 def subtree_force(m: Model, d: Data, w: int, b: int):
     """The force that the subtree of one body needs from its parent joint."""
     if b > 0:
-        sum = d.scratch.rne_frc[w, b]
-        first = m.body.childadr[b]
-        for k in range(first, first + m.body.childnum[b]):
-            sum += d.scratch.rne_frc[w, m.body.child[k]]
-        put(d.scratch.rne_frc, w, b, sum)
+        put(d.scratch.rne_frc, w, b, with_children(m, d.scratch.rne_frc, w, b, d.scratch.rne_frc[w, b]))
 
 
 @wp.func

@@ -20,6 +20,22 @@ def look_from(pos: wp.vec3, target: wp.vec3) -> wp.mat33:
 
 
 @wp.func
+def tracked(d: Data, w: int, b: int, mode: int, pos0: wp.vec3, poscom0: wp.vec3) -> wp.vec3:
+    """Where a camera or light that tracks body b, or its centre of mass, is."""
+    if mode == CamLight.TRACK:
+        return d.pose.xpos[w, b] + pos0
+    return d.inertia.subtree_com[w, b] + poscom0
+
+
+@wp.func
+def aim(d: Data, w: int, b: int, mode: int) -> wp.vec3:
+    """The point that a camera or light aims at: body b, or its centre of mass."""
+    if mode == CamLight.TARGETBODY:
+        return d.pose.xpos[w, b]
+    return d.inertia.subtree_com[w, b]
+
+
+@wp.func
 def camera_pose(m: Model, d: Data, w: int, c: int):
     """Pose of one camera."""
     b = m.cam.bodyid[c]
@@ -30,15 +46,9 @@ def camera_pose(m: Model, d: Data, w: int, c: int):
     mat = to_mat(mul_quat(quat, m.cam.quat[w, c]))
     if mode == CamLight.TRACK or mode == CamLight.TRACKCOM:
         mat = m.cam.mat0[w, c]
-        if mode == CamLight.TRACK:
-            pos = d.pose.xpos[w, b] + m.cam.pos0[w, c]
-        else:
-            pos = d.inertia.subtree_com[w, b] + m.cam.poscom0[w, c]
-    elif target >= 0:
-        if mode == CamLight.TARGETBODY:
-            mat = look_from(pos, d.pose.xpos[w, target])
-        elif mode == CamLight.TARGETBODYCOM:
-            mat = look_from(pos, d.inertia.subtree_com[w, target])
+        pos = tracked(d, w, b, mode, m.cam.pos0[w, c], m.cam.poscom0[w, c])
+    elif target >= 0 and mode != CamLight.FIXED:
+        mat = look_from(pos, aim(d, w, target, mode))
     put(d.pose.cam_xpos, w, c, pos)
     put(d.pose.cam_xmat, w, c, mat)
 
@@ -54,14 +64,8 @@ def light_pose(m: Model, d: Data, w: int, l: int):
     direction = rotate(quat, m.light.dir[w, l])
     if mode == CamLight.TRACK or mode == CamLight.TRACKCOM:
         direction = m.light.dir0[w, l]
-        if mode == CamLight.TRACK:
-            pos = d.pose.xpos[w, b] + m.light.pos0[w, l]
-        else:
-            pos = d.inertia.subtree_com[w, b] + m.light.poscom0[w, l]
-    elif target >= 0:
-        if mode == CamLight.TARGETBODY:
-            direction = d.pose.xpos[w, target] - pos
-        elif mode == CamLight.TARGETBODYCOM:
-            direction = d.inertia.subtree_com[w, target] - pos
+        pos = tracked(d, w, b, mode, m.light.pos0[w, l], m.light.poscom0[w, l])
+    elif target >= 0 and mode != CamLight.FIXED:
+        direction = aim(d, w, target, mode) - pos
     put(d.pose.light_xpos, w, l, pos)
     put(d.pose.light_xdir, w, l, normalize(direction))

@@ -11,6 +11,7 @@ c (subtree_com of its root). About that point
 import warp as wp
 
 from kinema.convex.bundle import vec10
+from kinema.convex.children import with_children
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
@@ -23,11 +24,8 @@ from kinema.mujoco_enums import MINVAL, Joint
 @wp.func
 def subtree_moment(m: Model, d: Data, w: int, b: int):
     """Sum of mass times position over the subtree of one body, kept where subtree_com goes."""
-    sum = m.body.mass[w, b] * d.pose.xipos[w, b]
-    first = m.body.childadr[b]
-    for k in range(first, first + m.body.childnum[b]):
-        sum += d.inertia.subtree_com[w, m.body.child[k]]
-    put(d.inertia.subtree_com, w, b, sum)
+    own = m.body.mass[w, b] * d.pose.xipos[w, b]
+    put(d.inertia.subtree_com, w, b, with_children(m, d.inertia.subtree_com, w, b, own))
 
 
 @wp.func

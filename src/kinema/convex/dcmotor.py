@@ -92,22 +92,23 @@ def next_current(current: float, rate: float, te: float, h: float) -> float:
 
 
 @wp.func
+def motor_motion(m: Model, d: Data, w: int, i: int):
+    """Length and velocity of a motor's transmission, and its parameters of dynamics and gain."""
+    out = m.actuator.outadr[i]
+    return d.act.length[w, out], d.act.velocity[w, out], m.actuator.dynprm[w, i], m.actuator.gainprm[w, i]
+
+
+@wp.func
 def dcmotor_actuator(m: Model, d: Data, w: int, i: int):
     """Rates of the states, and the electrical force, of DC motors."""
     if m.actuator.family[i] == FAMILY_DCMOTOR:
-        out = m.actuator.outadr[i]
-        length = d.act.length[w, out]
-        velocity = d.act.velocity[w, out]
-        dynprm = m.actuator.dynprm[w, i]
-        gainprm = m.actuator.gainprm[w, i]
+        length, velocity, dynprm, gainprm = motor_motion(m, d, w, i)
+        te, constant, resistance = dynprm[0], gainprm[1], gainprm[0]
+        slots = state_slots(dynprm, gainprm)
+        first = m.actuator.actadr[i]
         h = m.opt.timestep[w]
         adr = m.actuator.ctrladr[i]
         spec = m.actuator.ctrlspec[i]
-        first = m.actuator.actadr[i]
-        slots = state_slots(dynprm, gainprm)
-        te = dynprm[0]
-        constant = gainprm[1]
-        resistance = gainprm[0]
 
         if slots[SLEW] >= 0 and m.actuator.ctrlnum[i] > 0:
             previous = d.state.act[w, first + slots[SLEW]]
@@ -164,7 +165,7 @@ def dcmotor_actuator(m: Model, d: Data, w: int, i: int):
         elif biastype == Bias.DCMOTOR and te <= 0.0:
             bias = -gain * constant * velocity
         if not is_disabled(m.opt.disableactuator, m.actuator.group[i]):
-            d.act.force[w, out] = gain * u + bias
+            d.act.force[w, m.actuator.outadr[i]] = gain * u + bias
 
 
 @wp.func
@@ -221,18 +222,12 @@ def advance_dcmotor(m: Model, d: Data, w: int, i: int):
 def dcmotor_slope(m: Model, d: Data, w: int, i: int):
     """d force / d velocity of DC motors, into d.act.slope: electrical terms where no limit holds them, and friction."""
     if m.actuator.family[i] == FAMILY_DCMOTOR:
-        out = m.actuator.outadr[i]
-        length = d.act.length[w, out]
-        velocity = d.act.velocity[w, out]
-        dynprm = m.actuator.dynprm[w, i]
-        gainprm = m.actuator.gainprm[w, i]
+        length, velocity, dynprm, gainprm = motor_motion(m, d, w, i)
+        te, constant, resistance = dynprm[0], gainprm[1], gainprm[0]
+        slots = state_slots(dynprm, gainprm)
+        first = m.actuator.actadr[i]
         h = m.opt.timestep[w]
         spec = m.actuator.ctrlspec[i]
-        first = m.actuator.actadr[i]
-        slots = state_slots(dynprm, gainprm)
-        constant = gainprm[1]
-        te = dynprm[0]
-        resistance = gainprm[0]
         if slots[TEMPERATURE] >= 0:
             resistance = hot_resistance(d.state.act[w, first + slots[TEMPERATURE]], dynprm, gainprm)
         resistance = wp.max(MINVAL, resistance)

@@ -5,6 +5,7 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.kinematics import qpos_quat
 from kinema.convex.model import Model
+from kinema.convex.passive import spring_offset
 from kinema.convex.tendon import stretch
 from kinema.math.quaternion import sub_quat
 from kinema.mujoco_enums import Disable, Joint
@@ -28,12 +29,7 @@ def joint_spring_energy(m: Model, d: Data, w: int, j: int) -> float:
         rest = m.jnt.plasticadr[j]
         if kind == Joint.FREE or kind == Joint.BALL:
             if kind == Joint.FREE:
-                x = wp.vec3(
-                    d.state.qpos[w, a] - m.jnt.qpos_spring[w, a],
-                    d.state.qpos[w, a + 1] - m.jnt.qpos_spring[w, a + 1],
-                    d.state.qpos[w, a + 2] - m.jnt.qpos_spring[w, a + 2],
-                )
-                sum += spring_energy(k0, poly, wp.length(x))
+                sum += spring_energy(k0, poly, wp.length(spring_offset(m, d, w, a)))
                 a += 3
             quat = qpos_quat(m.jnt.qpos_spring, w, a)
             if rest >= 0 and kind == Joint.BALL:

@@ -121,9 +121,25 @@ def solve_rows(
 
 
 @wp.func
+def factor_like_mass(
+    m: Model, source: wp.array2d(dtype=float), shift: wp.array2d(dtype=float), shifted: bool,
+    mat: wp.array2d(dtype=float), diaginv: wp.array2d(dtype=float), w: int,
+):  # fmt: skip
+    """`factor_rows` of a matrix that is kept as M is."""
+    factor_rows(
+        source, shift, shifted, mat, diaginv, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w
+    )  # fmt: skip
+
+
+@wp.func
+def solve_like_mass(
+    m: Model, x: wp.array2d(dtype=float), mat: wp.array2d(dtype=float), diaginv: wp.array2d(dtype=float), w: int
+):
+    """`solve_rows` of a matrix that is kept as M is."""
+    solve_rows(x, mat, diaginv, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w)
+
+
+@wp.func
 def factor_mass(m: Model, d: Data, w: int):
     """qLD, qLDiagInv from M (mj_factorM)."""
-    factor_rows(
-        d.inertia.M, d.inertia.qLDiagInv, False, d.inertia.qLD, d.inertia.qLDiagInv,
-        m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
-    )  # fmt: skip
+    factor_like_mass(m, d.inertia.M, d.inertia.qLDiagInv, False, d.inertia.qLD, d.inertia.qLDiagInv, w)

@@ -62,6 +62,14 @@ def box_wrench(box: wp.vec3, vel: wp.spatial_vector, density: float, viscosity: 
 
 
 @wp.func
+def by_length(axes: wp.vec3):
+    """The axes of an ellipsoid, the longest first."""
+    largest = wp.max(axes[0], wp.max(axes[1], axes[2]))
+    smallest = wp.min(axes[0], wp.min(axes[1], axes[2]))
+    return largest, axes[0] + axes[1] + axes[2] - largest - smallest, smallest
+
+
+@wp.func
 def ellipsoid_wrench(
     axes: wp.vec3, coef: vec12, vel: wp.spatial_vector, density: float, viscosity: float
 ) -> wp.spatial_vector:
@@ -69,9 +77,7 @@ def ellipsoid_wrench(
     w = angular(vel)
     v = linear(vel)
     blunt, slender, spin = coef[1], coef[2], coef[3]
-    largest = wp.max(axes[0], wp.max(axes[1], axes[2]))
-    smallest = wp.min(axes[0], wp.min(axes[1], axes[2]))
-    middle = axes[0] + axes[1] + axes[2] - largest - smallest
+    largest, middle, smallest = by_length(axes)
     volume = 4.0 / 3.0 * wp.PI * axes[0] * axes[1] * axes[2]
     speed = wp.length(v)
 

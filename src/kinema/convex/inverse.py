@@ -10,7 +10,7 @@ back into the acceleration of continuous time: M a = (M - h qDeriv) qacc.
 import warp as wp
 
 from kinema.convex.data import Data
-from kinema.convex.factor import solve_rows
+from kinema.convex.factor import solve_like_mass
 from kinema.convex.integrate.implicit import free_body_matrix, implicit_matrix, implicitfast_row
 from kinema.convex.model import Model
 from kinema.convex.passive import damping_slope, joint_damping
@@ -20,24 +20,17 @@ from kinema.mujoco_enums import Disable, Joint
 
 
 @wp.func
-def mul_symmetric(
-    y: wp.array2d(dtype=float),
-    mat: wp.array2d(dtype=float),
-    x: wp.array2d(dtype=float),
-    rownnz: wp.array(dtype=int),
-    rowadr: wp.array(dtype=int),
-    colind: wp.array(dtype=int),
-    nv: int,
-    w: int,
+def mul_like_mass(
+    m: Model, y: wp.array2d(dtype=float), mat: wp.array2d(dtype=float), x: wp.array2d(dtype=float), w: int
 ):
     """y = mat x for a symmetric matrix kept as the rows of M."""
-    for i in range(nv):
+    for i in range(m.size.nv):
         y[w, i] = float(0.0)
-    for i in range(nv):
-        last = rowadr[i] + rownnz[i] - 1
+    for i in range(m.size.nv):
+        last = m.dof.M_rowadr[i] + m.dof.M_rownnz[i] - 1
         sum = mat[w, last] * x[w, i]
-        for a in range(rowadr[i], last):
-            c = colind[a]
+        for a in range(m.dof.M_rowadr[i], last):
+            c = m.dof.M_colind[a]
             sum += mat[w, a] * x[w, c]
             y[w, c] = y[w, c] + mat[w, a] * x[w, i]
         y[w, i] = y[w, i] + sum
@@ -56,9 +49,7 @@ def undo_euler(m: Model, d: Data, w: int):
     for i in range(m.size.nv):
         d.scratch.qacc_step[w, i] = d.frc.qacc[w, i]
     if (m.opt.disableflags & (Disable.EULERDAMP | Disable.DAMPER)) == 0:
-        mul_symmetric(
-            d.scratch.qacc_step, d.inertia.M, d.frc.qacc, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w
-        )
+        mul_like_mass(m, d.scratch.qacc_step, d.inertia.M, d.frc.qacc, w)
         for i in range(m.size.nv):
             b = joint_damping(m, w, i)
             slope = damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
@@ -83,9 +74,7 @@ def undo_implicitfast(m: Model, d: Data, w: int):
     """qacc_step: the acceleration before `implicitfast`."""
     for i in range(m.size.nv):
         implicitfast_row(m, d, w, i)
-    mul_symmetric(
-        d.scratch.qacc_step, d.inertia.qH, d.frc.qacc, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w
-    )
+    mul_like_mass(m, d.scratch.qacc_step, d.inertia.qH, d.frc.qacc, w)
     for j in range(m.size.njnt):
         if m.jnt.type[j] == Joint.FREE:
             if m.body.alone[m.jnt.bodyid[j]] != 0:
@@ -102,10 +91,7 @@ def undo_implicitfast(m: Model, d: Data, w: int):
 @wp.func
 def divide_by_mass(m: Model, d: Data, w: int):
     """qacc_step = M^-1 qacc_step."""
-    solve_rows(
-        d.scratch.qacc_step, d.inertia.qLD, d.inertia.qLDiagInv,
-        m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
-    )  # fmt: skip
+    solve_like_mass(m, d.scratch.qacc_step, d.inertia.qLD, d.inertia.qLDiagInv, w)
 
 
 @wp.func_native(source("row_forces.cpp"))
@@ -143,10 +129,7 @@ def no_constraint(m: Model, d: Data, w: int):
 @wp.func
 def inverse_force(m: Model, d: Data, w: int):
     """qfrc_inverse."""
-    mul_symmetric(
-        d.frc.qfrc_inverse, d.inertia.M, d.scratch.qacc_step,
-        m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
-    )  # fmt: skip
+    mul_like_mass(m, d.frc.qfrc_inverse, d.inertia.M, d.scratch.qacc_step, w)
     for i in range(m.size.nv):
         d.frc.qfrc_inverse[w, i] = (
             d.frc.qfrc_inverse[w, i]

@@ -12,6 +12,7 @@ import warp as wp
 
 from kinema.convex.bias import world_acceleration
 from kinema.convex.bundle import vec5
+from kinema.convex.children import with_children
 from kinema.convex.com import wrench_about
 from kinema.convex.data import Data
 from kinema.convex.model import Model
@@ -45,10 +46,7 @@ def joint_loads(m: Model, d: Data, w: int, b: int):
         vel = d.vel.cvel[w, b]
         needed = inertia_mul(cinert, d.vel.cacc[w, b]) + cross_force(vel, inertia_mul(cinert, vel))
         sum = needed - d.vel.cfrc_ext[w, b]
-    first = m.body.childadr[b]
-    for k in range(first, first + m.body.childnum[b]):
-        sum += d.vel.cfrc_int[w, m.body.child[k]]
-    put(d.vel.cfrc_int, w, b, sum)
+    put(d.vel.cfrc_int, w, b, with_children(m, d.vel.cfrc_int, w, b, sum))
 
 
 @wp.func

@@ -9,6 +9,7 @@ Row i holds the ancestors of dof i from the root on, dof i itself last. `simple`
 
 import warp as wp
 
+from kinema.convex.children import with_children
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.math.spatial import inertia_mul
@@ -26,30 +27,25 @@ def targets(trntype: int, trnid: wp.vec2i, tendon: bool, target: int) -> bool:
 
 
 @wp.func
-def actuator_armature(
-    trntype: wp.array(dtype=int),
-    trnid: wp.array(dtype=wp.vec2i),
-    outadr: wp.array(dtype=int),
-    armature: wp.array2d(dtype=float),
-    gear: wp.array2d(dtype=wp.spatial_vector),
-    w: int,
-    tendon: bool,
-    target: int,
-    actuator: int,
-) -> float:
-    """Rotor inertia seen through the gear; actuator = -1: none, >= 0: the only one, < -1: several."""
-    first = actuator
-    last = actuator + 1
-    if actuator < -1:
-        first = 0
-        last = trntype.shape[0]
+def actuators_on(m: Model, actuator: int) -> wp.vec2i:
+    """The range of actuators to look through for a joint or tendon: -1 none, >= 0 the only one, < -1 all."""
+    span = wp.vec2i(actuator, actuator + 1)
     if actuator == -1:
-        last = first
+        span = wp.vec2i(0, 0)
+    elif actuator < -1:
+        span = wp.vec2i(0, m.actuator.trntype.shape[0])
+    return span
+
+
+@wp.func
+def actuator_armature(m: Model, w: int, tendon: bool, target: int, actuator: int) -> float:
+    """Rotor inertia that actuators add to a joint or tendon, seen through the gear."""
+    span = actuators_on(m, actuator)
     sum = float(0.0)
-    for k in range(first, last):
-        if targets(trntype[k], trnid[k], tendon, target):
-            ratio = gear[w, outadr[k]][0]
-            sum += armature[w, k] * ratio * ratio
+    for k in range(span[0], span[1]):
+        if targets(m.actuator.trntype[k], m.actuator.trnid[k], tendon, target):
+            ratio = m.actuator.gear[w, m.actuator.outadr[k]][0]
+            sum += m.actuator.armature[w, k] * ratio * ratio
     return sum
 
 
@@ -84,9 +80,7 @@ def composite_inertia(m: Model, d: Data, w: int, b: int):
     """crb of one body; the world has none."""
     sum = d.inertia.cinert[w, b]
     if b > 0:
-        first = m.body.childadr[b]
-        for k in range(first, first + m.body.childnum[b]):
-            sum += d.inertia.crb[w, m.body.child[k]]
+        sum = with_children(m, d.inertia.crb, w, b, sum)
     put(d.inertia.crb, w, b, sum)
 
 
@@ -100,10 +94,7 @@ def mass_row(m: Model, d: Data, w: int, i: int):
     j = m.dof.jntid[i]
     armature = m.dof.armature[w, i]
     if m.jnt.actuatorid[j] != -1:
-        armature += actuator_armature(
-            m.actuator.trntype, m.actuator.trnid, m.actuator.outadr, m.actuator.armature, m.actuator.gear,
-            w, False, j, m.jnt.actuatorid[j]
-        )  # fmt: skip
+        armature += actuator_armature(m, w, False, j, m.jnt.actuatorid[j])
     d.inertia.M[w, last] = armature + wp.dot(d.inertia.cdof[w, i], force)
 
 
@@ -113,10 +104,7 @@ def tendon_armature(m: Model, d: Data, w: int):
     for t in range(m.size.ntendon):
         armature = m.tendon.armature[w, t]
         if m.tendon.actuatorid[t] != -1:
-            armature += actuator_armature(
-                m.actuator.trntype, m.actuator.trnid, m.actuator.outadr, m.actuator.armature, m.actuator.gear,
-                w, True, t, m.tendon.actuatorid[t]
-            )  # fmt: skip
+            armature += actuator_armature(m, w, True, t, m.tendon.actuatorid[t])
         if armature != 0.0:
             first = m.tendon.ten_J_rowadr[t]
             end = first + m.tendon.ten_J_rownnz[t]

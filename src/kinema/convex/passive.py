@@ -14,7 +14,7 @@ from kinema.convex.com import project_wrench, wrench_about
 from kinema.convex.data import Data
 from kinema.convex.jacobian import last_dof
 from kinema.convex.kinematics import qpos_quat
-from kinema.convex.mass import targets
+from kinema.convex.mass import actuators_on, targets
 from kinema.convex.model import Model
 from kinema.math.quaternion import sub_quat
 from kinema.mujoco_enums import Disable, Joint
@@ -41,32 +41,25 @@ def damping_slope(linear: float, poly: wp.vec2, v: float) -> float:
 
 
 @wp.func
-def actuator_damping(
-    trntype: wp.array(dtype=int),
-    trnid: wp.array(dtype=wp.vec2i),
-    outadr: wp.array(dtype=int),
-    damping: wp.array2d(dtype=float),
-    dampingpoly: wp.array2d(dtype=wp.vec2),
-    gear: wp.array2d(dtype=wp.spatial_vector),
-    w: int,
-    tendon: bool,
-    target: int,
-    actuator: int,
-) -> wp.vec3:
-    """(b0, b1, b2) that actuators add to a joint or tendon; actuator = -1: none, >= 0: the only one, < -1: several."""
-    first = actuator
-    last = actuator + 1
-    if actuator < -1:
-        first = 0
-        last = trntype.shape[0]
-    if actuator == -1:
-        last = first
+def spring_offset(m: Model, d: Data, w: int, a: int) -> wp.vec3:
+    """How far a free joint, whose coordinates begin at a, is from where its spring rests."""
+    return wp.vec3(
+        d.state.qpos[w, a] - m.jnt.qpos_spring[w, a],
+        d.state.qpos[w, a + 1] - m.jnt.qpos_spring[w, a + 1],
+        d.state.qpos[w, a + 2] - m.jnt.qpos_spring[w, a + 2],
+    )
+
+
+@wp.func
+def actuator_damping(m: Model, w: int, tendon: bool, target: int, actuator: int) -> wp.vec3:
+    """(b0, b1, b2) that actuators add to a joint or tendon, seen through the gear."""
+    span = actuators_on(m, actuator)
     sum = wp.vec3(0.0)
-    for k in range(first, last):
-        if targets(trntype[k], trnid[k], tendon, target):
-            ratio = gear[w, outadr[k]][0]
-            poly = dampingpoly[w, k]
-            sum += ratio * ratio * wp.vec3(damping[w, k], poly[0], poly[1])
+    for k in range(span[0], span[1]):
+        if targets(m.actuator.trntype[k], m.actuator.trnid[k], tendon, target):
+            ratio = m.actuator.gear[w, m.actuator.outadr[k]][0]
+            poly = m.actuator.dampingpoly[w, k]
+            sum += ratio * ratio * wp.vec3(m.actuator.damping[w, k], poly[0], poly[1])
     return sum
 
 
@@ -77,10 +70,7 @@ def joint_damping(m: Model, w: int, i: int) -> wp.vec3:
     sum = wp.vec3(m.dof.damping[w, i], poly[0], poly[1])
     j = m.dof.jntid[i]
     if m.jnt.actuatorid[j] != -1:
-        sum += actuator_damping(
-            m.actuator.trntype, m.actuator.trnid, m.actuator.outadr, m.actuator.damping, m.actuator.dampingpoly,
-            m.actuator.gear, w, False, j, m.jnt.actuatorid[j],
-        )  # fmt: skip
+        sum += actuator_damping(m, w, False, j, m.jnt.actuatorid[j])
     return sum
 
 
@@ -100,11 +90,7 @@ def joint_spring(m: Model, d: Data, w: int, j: int):
             rest = m.jnt.plasticadr[j]
             if kind == Joint.FREE or kind == Joint.BALL:
                 if kind == Joint.FREE:
-                    x = wp.vec3(
-                        d.state.qpos[w, a] - m.jnt.qpos_spring[w, a],
-                        d.state.qpos[w, a + 1] - m.jnt.qpos_spring[w, a + 1],
-                        d.state.qpos[w, a + 2] - m.jnt.qpos_spring[w, a + 2],
-                    )
+                    x = spring_offset(m, d, w, a)
                     k = stiffness_at(k0, poly, wp.length(x))
                     for c in range(3):
                         d.frc.qfrc_spring[w, i + c] = -k * x[c]

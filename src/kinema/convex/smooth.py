@@ -4,7 +4,7 @@ import warp as wp
 
 from kinema.convex.com import wrench_about
 from kinema.convex.data import Data
-from kinema.convex.factor import solve_rows
+from kinema.convex.factor import solve_like_mass
 from kinema.convex.model import Model
 from kinema.math.spatial import angular, linear
 
@@ -36,10 +36,7 @@ def smooth_acceleration(m: Model, d: Data, w: int):
     """qacc_smooth = M^-1 qfrc_smooth."""
     for i in range(m.size.nv):
         d.frc.qacc_smooth[w, i] = d.frc.qfrc_smooth[w, i]
-    solve_rows(
-        d.frc.qacc_smooth, d.inertia.qLD, d.inertia.qLDiagInv,
-        m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
-    )  # fmt: skip
+    solve_like_mass(m, d.frc.qacc_smooth, d.inertia.qLD, d.inertia.qLDiagInv, w)
 
 
 @wp.func

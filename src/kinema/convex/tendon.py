@@ -208,10 +208,7 @@ def tendon_damping(m: Model, w: int, i: int) -> wp.vec3:
     poly = m.tendon.dampingpoly[w, i]
     sum = wp.vec3(m.tendon.damping[w, i], poly[0], poly[1])
     if m.tendon.actuatorid[i] != -1:
-        sum += actuator_damping(
-            m.actuator.trntype, m.actuator.trnid, m.actuator.outadr, m.actuator.damping, m.actuator.dampingpoly,
-            m.actuator.gear, w, True, i, m.tendon.actuatorid[i],
-        )  # fmt: skip
+        sum += actuator_damping(m, w, True, i, m.tendon.actuatorid[i])
     return sum
 
 
@@ -288,10 +285,7 @@ def total_armature(m: Model, w: int, i: int) -> float:
     """Armature of tendon i, that of actuators on it included."""
     armature = m.tendon.armature[w, i]
     if m.tendon.actuatorid[i] != -1:
-        armature += actuator_armature(
-            m.actuator.trntype, m.actuator.trnid, m.actuator.outadr, m.actuator.armature, m.actuator.gear, w, True, i,
-            m.tendon.actuatorid[i],
-        )  # fmt: skip
+        armature += actuator_armature(m, w, True, i, m.tendon.actuatorid[i])
     return armature
 
 

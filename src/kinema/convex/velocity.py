@@ -9,6 +9,7 @@ joint are fixed in space, so their rate is zero.
 
 import warp as wp
 
+from kinema.convex.children import with_children
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
@@ -73,11 +74,7 @@ def subtree_momentum(m: Model, d: Data, w: int, b: int):
     mat = d.pose.ximat[w, b]
     spin = wp.transpose(mat) * angular(v)
     put(d.vel.subtree_angmom, w, b, mat * wp.cw_mul(m.body.inertia[w, b], spin))
-    sum = m.body.mass[w, b] * linear(v)
-    first = m.body.childadr[b]
-    for k in range(first, first + m.body.childnum[b]):
-        sum += d.vel.subtree_linvel[w, m.body.child[k]]
-    put(d.vel.subtree_linvel, w, b, sum)
+    put(d.vel.subtree_linvel, w, b, with_children(m, d.vel.subtree_linvel, w, b, m.body.mass[w, b] * linear(v)))
 
 
 @wp.func

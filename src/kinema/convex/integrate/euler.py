@@ -8,7 +8,7 @@ Without damping, or with eulerdamp disabled, a is simply qacc.
 import warp as wp
 
 from kinema.convex.data import Data
-from kinema.convex.factor import factor_rows, solve_rows
+from kinema.convex.factor import factor_like_mass, solve_like_mass
 from kinema.convex.model import Model
 from kinema.convex.passive import damping_slope, joint_damping
 from kinema.mujoco_enums import Disable
@@ -31,14 +31,8 @@ def euler(m: Model, d: Data, w: int):
             b = joint_damping(m, w, i)
             d.inertia.qHDiagInv[w, i] = h * damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
             d.scratch.qacc_step[w, i] = d.frc.qfrc_smooth[w, i] + d.frc.qfrc_constraint[w, i]
-        factor_rows(
-            d.inertia.M, d.inertia.qHDiagInv, True, d.inertia.qH, d.inertia.qHDiagInv,
-            m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
-        )  # fmt: skip
-        solve_rows(
-            d.scratch.qacc_step, d.inertia.qH, d.inertia.qHDiagInv,
-            m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
-        )  # fmt: skip
+        factor_like_mass(m, d.inertia.M, d.inertia.qHDiagInv, True, d.inertia.qH, d.inertia.qHDiagInv, w)
+        solve_like_mass(m, d.scratch.qacc_step, d.inertia.qH, d.inertia.qHDiagInv, w)
     else:
         for i in range(m.size.nv):
             d.scratch.qacc_step[w, i] = d.frc.qacc[w, i]

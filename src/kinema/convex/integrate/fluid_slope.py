@@ -11,7 +11,7 @@ import warp as wp
 
 from kinema.convex.bundle import vec12
 from kinema.convex.data import Data
-from kinema.convex.fluid import inertia_box, semiaxes
+from kinema.convex.fluid import by_length, inertia_box, semiaxes
 from kinema.convex.model import Model
 from kinema.convex.velocity import local_velocity
 from kinema.math.spatial import angular, linear
@@ -54,9 +54,7 @@ def ellipsoid_slope(
     w = angular(vel)
     v = linear(vel)
     blunt, slender, spin = coef[1], coef[2], coef[3]
-    largest = wp.max(axes[0], wp.max(axes[1], axes[2]))
-    smallest = wp.min(axes[0], wp.min(axes[1], axes[2]))
-    middle = axes[0] + axes[1] + axes[2] - largest - smallest
+    largest, middle, smallest = by_length(axes)
     speed = wp.length(v)
     identity = wp.identity(3, dtype=float)
 

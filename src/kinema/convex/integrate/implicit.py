@@ -10,7 +10,7 @@ implicitfast  the symmetric part without the bias: the factor of factor.py. A fr
 import warp as wp
 
 from kinema.convex.data import Data
-from kinema.convex.factor import factor_rows, solve_rows
+from kinema.convex.factor import factor_like_mass, solve_like_mass
 from kinema.convex.integrate.derivatives import bias_slope, dof_slope
 from kinema.convex.model import Model
 from kinema.math.solve6 import solve6
@@ -129,14 +129,8 @@ def implicitfast_row(m: Model, d: Data, w: int, i: int):
 @wp.func
 def implicitfast(m: Model, d: Data, w: int):
     """qacc_step."""
-    factor_rows(
-        d.inertia.qH, d.inertia.qHDiagInv, False, d.inertia.qH, d.inertia.qHDiagInv,
-        m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
-    )  # fmt: skip
-    solve_rows(
-        d.scratch.qacc_step, d.inertia.qH, d.inertia.qHDiagInv,
-        m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w,
-    )  # fmt: skip
+    factor_like_mass(m, d.inertia.qH, d.inertia.qHDiagInv, False, d.inertia.qH, d.inertia.qHDiagInv, w)
+    solve_like_mass(m, d.scratch.qacc_step, d.inertia.qH, d.inertia.qHDiagInv, w)
 
 
 @wp.func

@@ -12,7 +12,7 @@ from kinema.convex.data import Data
 from kinema.convex.jacobian import point_motion
 from kinema.convex.loads import contact_force
 from kinema.convex.model import Model
-from kinema.convex.sensors.frames import put3
+from kinema.convex.sensors.frames import part3, put3
 from kinema.convex.sensors.zone import inside
 from kinema.math.spatial import angular
 from kinema.mujoco_enums import MINVAL, ContactData, ContactReduce, Obj, Sensor
@@ -160,25 +160,17 @@ def contact_sensor(m: Model, d: Data, w: int, i: int):
                     centre = d.con.pos[w, best]
                 else:
                     sign = 1.0
-                if (spec & FORCE) != 0:
-                    put3(d.sensor.sensordata, w, at, force)
-                    at += 3
-                if (spec & TORQUE) != 0:
-                    put3(d.sensor.sensordata, w, at, torque)
-                    at += 3
+                at = part3(d.sensor.sensordata, w, at, spec & FORCE, force)
+                at = part3(d.sensor.sensordata, w, at, spec & TORQUE, torque)
                 if (spec & DIST) != 0:
                     if best >= 0:
                         d.sensor.sensordata[w, at] = d.con.dist[w, best]
                     at += 1
-                if (spec & POS) != 0:
-                    put3(d.sensor.sensordata, w, at, centre)
-                    at += 3
-                if (spec & NORMAL) != 0:
-                    put3(d.sensor.sensordata, w, at, sign * wp.vec3(frame[0, 0], frame[0, 1], frame[0, 2]))
-                    at += 3
-                if (spec & TANGENT) != 0:
-                    put3(d.sensor.sensordata, w, at, sign * wp.vec3(frame[1, 0], frame[1, 1], frame[1, 2]))
-                    at += 3
+                at = part3(d.sensor.sensordata, w, at, spec & POS, centre)
+                normal = sign * wp.vec3(frame[0, 0], frame[0, 1], frame[0, 2])
+                at = part3(d.sensor.sensordata, w, at, spec & NORMAL, normal)
+                tangent = sign * wp.vec3(frame[1, 0], frame[1, 1], frame[1, 2])
+                at = part3(d.sensor.sensordata, w, at, spec & TANGENT, tangent)
                 if (spec & (LINVEL | ANGVEL)) != 0 and best >= 0:
                     linvel = wp.vec3(0.0)
                     angvel = wp.vec3(0.0)

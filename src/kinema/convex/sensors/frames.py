@@ -65,3 +65,21 @@ def put3(sensordata: wp.array2d(dtype=float), w: int, adr: int, v: wp.vec3):
     sensordata[w, adr] = v[0]
     sensordata[w, adr + 1] = v[1]
     sensordata[w, adr + 2] = v[2]
+
+
+@wp.func
+def part3(sensordata: wp.array2d(dtype=float), w: int, adr: int, asked: int, v: wp.vec3) -> int:
+    """Write a part of a reading, three numbers, where it is asked for; returns where the next part goes."""
+    if asked != 0:
+        put3(sensordata, w, adr, v)
+        return adr + 3
+    return adr
+
+
+@wp.func
+def part1(sensordata: wp.array2d(dtype=float), w: int, adr: int, asked: int, x: float) -> int:
+    """The same of one number."""
+    if asked != 0:
+        sensordata[w, adr] = x
+        return adr + 1
+    return adr

@@ -10,7 +10,7 @@ import warp as wp
 from kinema.collide.ray import RayFilter, ray_world
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.convex.sensors.frames import put3
+from kinema.convex.sensors.frames import part1, part3
 from kinema.math.vector import column, normalize
 from kinema.mujoco_enums import Obj, Projection, RayData, Sensor
 
@@ -90,21 +90,9 @@ def range_sensor(m: Model, d: Data, w: int, i: int):
                 point = wp.vec3(0.0)
                 normal = wp.vec3(0.0)
                 direction = wp.vec3(0.0)
-            if (spec & DIST) != 0:
-                d.sensor.sensordata[w, at] = dist
-                at += 1
-            if (spec & DIR) != 0:
-                put3(d.sensor.sensordata, w, at, direction)
-                at += 3
-            if (spec & ORIGIN) != 0:
-                put3(d.sensor.sensordata, w, at, origin)
-                at += 3
-            if (spec & POINT) != 0:
-                put3(d.sensor.sensordata, w, at, point)
-                at += 3
-            if (spec & NORMAL) != 0:
-                put3(d.sensor.sensordata, w, at, normal)
-                at += 3
-            if (spec & DEPTH) != 0:
-                d.sensor.sensordata[w, at] = depth
-                at += 1
+            at = part1(d.sensor.sensordata, w, at, spec & DIST, dist)
+            at = part3(d.sensor.sensordata, w, at, spec & DIR, direction)
+            at = part3(d.sensor.sensordata, w, at, spec & ORIGIN, origin)
+            at = part3(d.sensor.sensordata, w, at, spec & POINT, point)
+            at = part3(d.sensor.sensordata, w, at, spec & NORMAL, normal)
+            at = part1(d.sensor.sensordata, w, at, spec & DEPTH, depth)

@@ -40,15 +40,29 @@ def _solve(columns: int) -> wp.Function:
 
 
 @cache
+def _solve_like_mass(columns: int) -> wp.Function:
+    """The solve, of a matrix that is kept as M is."""
+    mass_solve = _solve(columns)
+
+    @wp.func
+    def solve(
+        m: Model, mat: wp.array2d(dtype=float), shift: wp.array2d(dtype=float), shifted: bool,
+        b: wp.array2d(dtype=float), x: wp.array2d(dtype=float), w: int, lane: int,
+    ):  # fmt: skip
+        mass_solve(
+            mat, shift, shifted, b, x, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w, lane
+        )  # fmt: skip
+
+    return solve
+
+
+@cache
 def _smooth(columns: int) -> wp.Function:
-    solve = _solve(columns)
+    solve = _solve_like_mass(columns)
 
     @wp.func
     def smooth_dense(m: Model, d: Data, w: int, lane: int):
-        solve(
-            d.inertia.M, d.frc.qfrc_smooth, False, d.frc.qfrc_smooth, d.frc.qacc_smooth,
-            m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w, lane,
-        )  # fmt: skip
+        solve(m, d.inertia.M, d.frc.qfrc_smooth, False, d.frc.qfrc_smooth, d.frc.qacc_smooth, w, lane)
 
     return smooth_dense
 
@@ -66,28 +80,22 @@ def euler_terms(m: Model, d: Data, w: int, i: int):
 
 @cache
 def _euler(columns: int) -> wp.Function:
-    solve = _solve(columns)
+    solve = _solve_like_mass(columns)
 
     @wp.func
     def euler_dense(m: Model, d: Data, w: int, lane: int):
-        solve(
-            d.inertia.M, d.inertia.qHDiagInv, True, d.scratch.qacc_step, d.scratch.qacc_step,
-            m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w, lane,
-        )  # fmt: skip
+        solve(m, d.inertia.M, d.inertia.qHDiagInv, True, d.scratch.qacc_step, d.scratch.qacc_step, w, lane)
 
     return euler_dense
 
 
 @cache
 def _implicit(columns: int) -> wp.Function:
-    solve = _solve(columns)
+    solve = _solve_like_mass(columns)
 
     @wp.func
     def implicit_dense(m: Model, d: Data, w: int, lane: int):
-        solve(
-            d.inertia.qH, d.scratch.qacc_step, False, d.scratch.qacc_step, d.scratch.qacc_step,
-            m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w, lane,
-        )  # fmt: skip
+        solve(m, d.inertia.qH, d.scratch.qacc_step, False, d.scratch.qacc_step, d.scratch.qacc_step, w, lane)
 
     return implicit_dense
 
