@@ -169,21 +169,18 @@ class Element:
         return None
 
     def number(self, attribute: str, default: Any = 0.0) -> Any:
-        text = self._words(attribute)
-        if text is None:
-            return default
-        values = self._parse(attribute, text, float)
-        if len(values) != 1:
-            raise self.error(f"{attribute!r} needs one number, not {len(values)}", attribute)
-        return values[0]
+        return self._single(attribute, default, float, "number")
 
     def integer(self, attribute: str, default: Any = 0) -> Any:
+        return self._single(attribute, default, int, "integer")
+
+    def _single(self, attribute: str, default: Any, kind: type, name: str) -> Any:
         text = self._words(attribute)
         if text is None:
             return default
-        values = self._parse(attribute, text, int)
+        values = self._parse(attribute, text, kind)
         if len(values) != 1:
-            raise self.error(f"{attribute!r} needs one integer, not {len(values)}", attribute)
+            raise self.error(f"{attribute!r} needs one {name}, not {len(values)}", attribute)
         return values[0]
 
     def vector(

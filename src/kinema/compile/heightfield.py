@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinema.errors import CompileError, ResourceError
+from kinema.geometry.binary import read_sizes
 from kinema.geometry.mesh import Float32, Float64
 from kinema.resources import Resource, decode
 
@@ -33,11 +34,7 @@ class CompiledHField:
 def read_custom(resource: Resource) -> Float32:
     """(nrow, ncol) elevations of MuJoCo's binary format: int32 nrow, ncol; float data[nrow ncol]."""
     data, name = resource.data, resource.name
-    if not data:
-        raise ResourceError(f"could not read hfield file {name!r}: it is empty")
-    if len(data) < 8:
-        raise ResourceError(f"hfield missing header {name!r}: {len(data)} bytes, at least 8 needed")
-    nrow, ncol = (int(n) for n in np.frombuffer(data, "<i4", 2))
+    nrow, ncol = read_sizes(resource, "hfield", 2)
     if nrow < 1 or ncol < 1:
         raise ResourceError(f"non-positive hfield dimensions in file {name!r}: {nrow} x {ncol}")
     if len(data) != 8 + 4 * nrow * ncol:

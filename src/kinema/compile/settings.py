@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from kinema.compile.element import AUTO, FALSE_TRUE_AUTO, Element, read_element
 from kinema.mjcf.source import Node
+from kinema.mujoco_enums import Conflict, LengthRangeMode, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,12 @@ def read_settings(root: Node) -> Settings:
     return settings
 
 
+NUMBERS = ("boundmass", "boundinertia", "settotalmass")
+FLAGS = (
+    "autolimits", "balanceinertia", "strippath", "fitaabb", "discardvisual", "fusestatic", "saveinertial", "alignfree",
+)  # fmt: skip
+
+
 def _apply(old: Settings, e: Element) -> Settings:
     coordinate = e.keyword("coordinate", {"local": "local", "global": "global"}, "local")
     if coordinate == "global":
@@ -70,40 +78,27 @@ def _apply(old: Settings, e: Element) -> Settings:
     for child in e.children("lengthrange"):
         lengthrange = _lengthrange(lengthrange, child)
     return replace(
-        old,
-        autolimits=e.flag("autolimits", old.autolimits),
-        boundmass=e.number("boundmass", old.boundmass),
-        boundinertia=e.number("boundinertia", old.boundinertia),
-        settotalmass=e.number("settotalmass", old.settotalmass),
-        balanceinertia=e.flag("balanceinertia", old.balanceinertia),
-        strippath=e.flag("strippath", old.strippath),
+        _numbers_and_flags(old, e, NUMBERS, FLAGS),
         degree=e.keyword("angle", {"radian": False, "degree": True}, old.degree),
-        fitaabb=e.flag("fitaabb", old.fitaabb),
         eulerseq=seq,
         meshdir=e.text("meshdir", old.meshdir if directory is None else directory),
         texturedir=e.text("texturedir", old.texturedir if directory is None else directory),
-        discardvisual=e.flag("discardvisual", old.discardvisual),
-        fusestatic=e.flag("fusestatic", old.fusestatic),
         inertiafromgeom=e.keyword("inertiafromgeom", FALSE_TRUE_AUTO, old.inertiafromgeom),
         inertiagrouprange=(int(low), int(high)),
-        saveinertial=e.flag("saveinertial", old.saveinertial),
-        alignfree=e.flag("alignfree", old.alignfree),
-        conflict=e.keyword("conflict", {word: word for word in ("warning", "merge", "error")}, old.conflict),
+        conflict=e.keyword("conflict", {word: word for word in words(Conflict)}, old.conflict),
         lengthrange=lengthrange,
     )
 
 
 def _lengthrange(old: LengthRange, e: Element) -> LengthRange:
-    modes = {word: word for word in ("none", "muscle", "muscleuser", "all")}
-    return LengthRange(
-        mode=e.keyword("mode", modes, old.mode),
-        useexisting=e.flag("useexisting", old.useexisting),
-        uselimit=e.flag("uselimit", old.uselimit),
-        accel=e.number("accel", old.accel),
-        maxforce=e.number("maxforce", old.maxforce),
-        timeconst=e.number("timeconst", old.timeconst),
-        timestep=e.number("timestep", old.timestep),
-        inttotal=e.number("inttotal", old.inttotal),
-        interval=e.number("interval", old.interval),
-        tolrange=e.number("tolrange", old.tolrange),
-    )
+    modes = {word: word for word in words(LengthRangeMode)}
+    numbers = ("accel", "maxforce", "timeconst", "timestep", "inttotal", "interval", "tolrange")
+    found = _numbers_and_flags(old, e, numbers, ("useexisting", "uselimit"))
+    return replace(found, mode=e.keyword("mode", modes, old.mode))
+
+
+def _numbers_and_flags(old: Any, e: Element, numbers: tuple[str, ...], flags: tuple[str, ...]) -> Any:
+    """Settings with what an element says of these attributes."""
+    given = {name: e.number(name, getattr(old, name)) for name in numbers}
+    given |= {name: e.flag(name, getattr(old, name)) for name in flags}
+    return replace(old, **given)

@@ -226,8 +226,6 @@ def dcmotor_slope(m: Model, d: Data, w: int, i: int):
         te, constant, resistance = dynprm[0], gainprm[1], gainprm[0]
         slots = state_slots(dynprm, gainprm)
         first = m.actuator.actadr[i]
-        h = m.opt.timestep[w]
-        spec = m.actuator.ctrlspec[i]
         if slots[TEMPERATURE] >= 0:
             resistance = hot_resistance(d.state.act[w, first + slots[TEMPERATURE]], dynprm, gainprm)
         resistance = wp.max(MINVAL, resistance)
@@ -235,6 +233,7 @@ def dcmotor_slope(m: Model, d: Data, w: int, i: int):
         voltage = float(0.0)
         by_velocity = float(0.0)  # of the voltage, through the controller
         if m.actuator.ctrlnum[i] > 0:
+            spec = m.actuator.ctrlspec[i]
             inputs = servo_inputs(d.act.control, w, m.actuator.ctrladr[i], spec)
             integral = float(0.0)
             if slots[INTEGRAL] >= 0:
@@ -245,6 +244,7 @@ def dcmotor_slope(m: Model, d: Data, w: int, i: int):
                 if gainprm[7] <= 0.0 or wp.abs(wanted) < gainprm[7]:
                     by_velocity = constant - gainprm[6] * wp.max(MINVAL, gainprm[0]) / constant
 
+        h = m.opt.timestep[w]
         electrical = constant / resistance * (voltage - constant * velocity)
         slope = float(0.0)
         if te > 0.0:

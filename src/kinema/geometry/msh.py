@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from kinema.errors import ResourceError
+from kinema.geometry.binary import read_sizes
 from kinema.geometry.mesh import MeshData
 from kinema.resources import Resource
 
@@ -19,11 +20,7 @@ from kinema.resources import Resource
 def decode(resource: Resource) -> MeshData:
     """The mesh of an MSH file."""
     data, name = resource.data, resource.name
-    if not data:
-        raise ResourceError(f"MSH file {name!r} is empty")
-    if len(data) < 16:
-        raise ResourceError(f"missing header in MSH file {name!r}: {len(data)} bytes, at least 16 needed")
-    nvert, nnormal, ntexcoord, nface = (int(n) for n in np.frombuffer(data, "<i4", 4))
+    nvert, nnormal, ntexcoord, nface = read_sizes(resource, "MSH", 4)
     if nvert < 4 or nface < 0 or nnormal not in (0, nvert) or ntexcoord not in (0, nvert):
         raise ResourceError(
             f"invalid sizes in MSH file {name!r}: {nvert} vertices (at least 4), {nnormal} normals and {ntexcoord} "

@@ -7,12 +7,12 @@ for each bone: char body[40]; float bindpos[3], bindquat[4]; int32 n, vertid[n];
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from kinema.errors import ResourceError
+from kinema.geometry.binary import read_sizes
 from kinema.geometry.mesh import Float32, Int32
 from kinema.resources import Resource
 
@@ -41,11 +41,7 @@ class SkinData:
 def decode(resource: Resource) -> SkinData:
     """The skin of an SKN file."""
     data, name = resource.data, resource.name
-    if not data:
-        raise ResourceError(f"SKN file {name!r} is empty")
-    if len(data) < 16:
-        raise ResourceError(f"missing header in SKN file {name!r}: {len(data)} bytes, at least 16 needed")
-    nvert, ntexcoord, nface, nbone = struct.unpack_from("<4i", data)
+    nvert, ntexcoord, nface, nbone = read_sizes(resource, "SKN", 4)
     if min(nvert, ntexcoord, nface, nbone) < 0:
         raise ResourceError(f"negative size in header of SKN file {name!r}: {(nvert, ntexcoord, nface, nbone)}")
     if len(data) < 16 + 12 * nvert + 8 * ntexcoord + 12 * nface + 72 * nbone:
