@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import lzma
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -59,15 +60,10 @@ class ModelFile:
         case = find_case(self.load())
         if self.states is not None:
             part = self.states.with_suffix(f".{os.getpid()}.npz")
-            write_states(part, self.load(), case)
+            size = mujoco.mj_stateSize(self.load(), FULL_STATE)
+            np.savez(part, forward=np.reshape(case.forward, (-1, size)), rollout=np.reshape(case.rollout, (-1, size)))
             os.replace(part, self.states)
         return case
-
-
-def write_states(file, m: mujoco.MjModel, case: Case) -> None:
-    """Keep the states of a model in an .npz file."""
-    size = mujoco.mj_stateSize(m, FULL_STATE)
-    np.savez(file, forward=np.reshape(case.forward, (-1, size)), rollout=np.reshape(case.rollout, (-1, size)))
 
 
 def keeping_states(models: list[ModelFile], folder: Path) -> list[ModelFile]:
@@ -80,8 +76,8 @@ def keeping_states(models: list[ModelFile], folder: Path) -> list[ModelFile]:
 
 @cache
 def _load(path: str) -> mujoco.MjModel:
-    if path.endswith(".mjb"):
-        return mujoco.MjModel.from_binary_path(path)
+    if path.endswith(".mjb.xz"):
+        return mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": lzma.decompress(Path(path).read_bytes())})
     return mujoco.MjModel.from_xml_path(path)
 
 

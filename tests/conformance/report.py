@@ -12,7 +12,13 @@ HERE = Path(__file__).resolve().parent
 HEAD = """# Conformance with MuJoCo
 
 Written by the tests in `tests/conformance`, one section per stage. MuJoCo is the judge: each section lists the models
-of the corpus that do not conform, and why.
+of the corpus that do not conform, and why, and the last one says of every number which device it is from. The tests
+write the first two sections; the survey of contacts and constraints, which takes longer, is run by hand:
+
+    python -m tests.conformance.survey --scores scores.pickle --states states --jobs 2
+    python -m tests.conformance.pack corpus.tar --states states      # for a machine with a GPU
+    python -m tests.conformance.survey --device cuda:0 --corpus corpus.tar --scores gpu.pickle --jobs 16
+    python -m tests.conformance.survey --scores scores.pickle --merge gpu.pickle --write-page
 """
 
 

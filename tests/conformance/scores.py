@@ -80,6 +80,10 @@ def rollout_conforms(score: Score) -> bool:
     return is_known(score) and scored and not any(map(is_rollout, (*score.wrong, *score.converged)))
 
 
+BASELINES = {"contact_forward": forward_conforms, "contact_rollout": rollout_conforms}
+"""Lists of models that have conformed, and what that means."""
+
+
 def cause(score: Score) -> str:
     """What the first miss of a score is put down to."""
     for name, starts in CAUSES.items():

@@ -70,8 +70,8 @@ def find_case(m: mujoco.MjModel) -> Case:
         pool.sort(key=lambda d: -_richness(m, d))
         chosen.look([*pool, *fresh], lambda d: _doubts(m, d))
         if m.nv:
-            started.look([*_faster(m, pool), *fresh], lambda d: -_steps(m, d))
-        if chosen.worst == 0 and (not m.nv or started.best == -max(HORIZONS) and started.worst <= -10):
+            started.look([*_faster(m, pool), *fresh], lambda d: max(HORIZONS) - _steps(m, d))
+        if chosen.worst == 0 and (not m.nv or started.worst < max(HORIZONS) - 1 and started.best == 0):
             break
     return Case([_vector(m, d) for d in chosen.states], [_vector(m, d) for d in started.states])
 
@@ -83,14 +83,14 @@ class Choice:
         self.found: list[tuple[float, mujoco.MjData]] = []
 
     def look(self, states: list[mujoco.MjData], cost: Callable[[mujoco.MjData], float]) -> None:
-        """Look at more states, until there are enough that cost as little as can be, or for as long as it is worth."""
+        """Look at more states, until there are enough that cost nothing, or for as long as it is worth."""
         begun = time.process_time()
         for d in states:
             if time.process_time() - begun > PATIENCE:
                 break
             self.found.append((cost(d), d))
             self.found.sort(key=lambda each: each[0])
-            if len(self.found) >= STATES and self.worst in (0, -max(HORIZONS)):
+            if len(self.found) >= STATES and self.worst == 0:
                 break
         del self.found[STATES:]
 

@@ -2,7 +2,7 @@
 
     python -m tests.conformance.survey --scores scores.pickle --jobs 2                       the CPU, a kernel a stage
     python -m tests.conformance.survey --scores scores.pickle --fused --only sample          the CPU's real engine
-    python -m tests.conformance.survey --scores gpu.pickle --device cuda:0 --jobs 16 --corpus corpus.tar.xz
+    python -m tests.conformance.survey --scores gpu.pickle --device cuda:0 --jobs 16 --corpus corpus.tar
     python -m tests.conformance.survey --scores scores.pickle --merge gpu.pickle --write-page
 
 Scores are kept in the file as they come, so that a run can be stopped and taken up again; models that are known keep
@@ -24,6 +24,7 @@ from . import scores as scoring
 from .dynamics import Score
 from .models import ModelFile, corpus, in_scope, keeping_states, packed
 from .page import summary, write_page
+from .report import Baseline
 from .workers import Broken, quiet, share_out
 
 SAMPLE = (
@@ -75,6 +76,12 @@ def survey(
     print("\n".join(summary(label, mine)), flush=True)
 
 
+def extend_baselines(scores: dict[str, Score]) -> None:
+    """Models that conform on the CPU must go on doing so."""
+    for stage, conforms in scoring.BASELINES.items():
+        Baseline(stage).extend([name for name, score in scores.items() if conforms(score)])
+
+
 def _said(score: Score) -> str:
     parts = [f"WRONG {score.wrong}" if score.wrong else "conforms"]
     parts += [f"converged only {sorted(score.converged)}"] if score.converged else []
@@ -94,10 +101,12 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit-seconds", type=float)
     parser.add_argument("--merge", type=Path, nargs="*", default=[], help="files of scores from other machines")
-    parser.add_argument("--write-page", action="store_true", help="write docs/conformance.md; compares nothing")
+    parser.add_argument("--write-page", action="store_true", help="write the page, extend baselines; compares nothing")
     args = parser.parse_args()
     if args.write_page:
-        write_page(scoring.merge(map(scoring.load, (*args.merge, args.scores))))
+        scores = scoring.merge(map(scoring.load, (*args.merge, args.scores)))
+        write_page(scores)
+        extend_baselines(scores.get(scoring.STAGED, {}))
         return
     with tempfile.TemporaryDirectory() as folder:
         if args.corpus and args.corpus.is_file():

@@ -12,7 +12,7 @@ from .dynamics import compare
 from .models import corpus, in_scope
 from .page import summary
 from .report import Baseline, print_table
-from .scores import STAGED, forward_conforms, is_rollout, rollout_conforms
+from .scores import BASELINES, STAGED, forward_conforms, is_rollout
 from .survey import SAMPLE, work
 
 
@@ -28,7 +28,7 @@ def test_contact_dynamics_conform(capsys):
         for name, score in scores.items():
             for field, why in score.unscored.items():
                 print(f"  not scored: {name}: {field}: {why}")
-    for stage, conforms in (("contact_forward", forward_conforms), ("contact_rollout", rollout_conforms)):
+    for stage, conforms in BASELINES.items():
         lost = Baseline(stage).lost([name for name, score in scores.items() if conforms(score)], scores)
         assert not lost, f"models that conformed before ({stage}): {lost}"
     scored = sum(len(score.compared) for score in scores.values())

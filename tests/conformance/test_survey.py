@@ -50,7 +50,7 @@ def test_a_packed_corpus_scores_the_same(tmp_path, monkeypatch, capsys):
     for name, source in {"a": GRAZING, "b": GRAZING, "c": GRAZING.replace(".099", ".098")}.items():
         (tmp_path / f"{name}.xml").write_text(source)
     models = [ModelFile(f"{name}.xml", tmp_path / f"{name}.xml") for name in "abc"]
-    archive = tmp_path / "corpus.tar.xz"
+    archive = tmp_path / "corpus.tar"
     index = pack(archive, models, mib=1, jobs=1)
     assert [row["name"] for row in index["models"]] == ["a.xml", "c.xml"] and "b.xml" in index["missing"]
     assert len({row["recipe"] for row in index["models"]}) == 1
