@@ -15,11 +15,13 @@ SOURCE = pathlib.Path(__file__).parents[1] / "src" / "kinema"
 # Each row may import from the rows above it and, inside one package, from itself. Two packages of one row do not mix.
 ORDER = [
     {"errors", "mujoco_enums", "arrays"},
+    {"closed"},
     {"archive"},
     {"draws"},
     {"resources", "mjcf.lenient", "mjcf.source", "mjcf.schema"},
     {"mjcf"},
     {"model"},
+    {"engine"},
     {"geometry", "math"},
     {"compile"},
     {"collide"},

@@ -147,6 +147,21 @@ def need(module: str, extra: str, purpose: str) -> ModuleType:
         raise MissingExtra(f"{purpose} need the package {package!r}: pip install 'kinema[{extra}]'") from None
 
 
+class Hint:
+    """Text of an error about an unknown name, whose suggestion is only looked for when it is read.
+
+    Programs ask whether objects have attributes far more often than they are told why not.
+    """
+
+    def __init__(self, text: str, name: str, known: Iterable[str]):
+        self.text, self.name, self.known = text, name, known
+
+    def __str__(self) -> str:
+        return f"{self.text}{did_you_mean(self.name, self.known)}"
+
+    __repr__ = __str__
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The tail of an error message that suggests the nearest known name, or an empty string."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)

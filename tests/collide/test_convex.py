@@ -87,6 +87,16 @@ def test_meshes_of_a_robot():
     assert agreed >= 0.97 * judged
 
 
+@pytest.mark.parametrize("option", ['ccd_tolerance="1e-3"', 'ccd_iterations="8"'])
+def test_where_the_search_ends(option):
+    """A coarser tolerance, or fewer iterations: another answer than the default's, and MuJoCo's."""
+    m = two_geoms(GEOM["cube"], GEOM["ellipsoid"], asset=ASSET, option=option)
+    rng = np.random.default_rng(14)
+    score = compare(m, random_poses(m, rng, 60), rng, tol=1e-4)
+    assert score.touching > 15
+    assert score.fraction >= 0.95, score.failures
+
+
 def test_without_multiccd_there_is_one_contact():
     m = two_geoms(GEOM["cube"], GEOM["box"], asset=ASSET, option="")
     m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_MULTICCD

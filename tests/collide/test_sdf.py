@@ -31,13 +31,14 @@ def distance(kind: int, p: wp.vec3d, q: wp.array(dtype=float)) -> wp.float64:
     return d - wp.float64(q[2]) + zero
 
 
-def model(other: str, field: str) -> mujoco.MjModel:
+def model(other: str, field: str, option: str = "") -> mujoco.MjModel:
     def body(geom: str) -> str:
         return f"<body><freejoint/>{geom}</body>"
 
     sdf = f'<geom type="sdf" mesh="m"><plugin instance="{field}"/></geom>'
     first = sdf if other == "sdf" else f"<geom {GEOM[other]}/>"
     return mujoco.MjModel.from_xml_string(f"""<mujoco>
+      <option {option}/>
       <extension>
         <plugin plugin="mujoco.sdf.torus"><instance name="torus"/></plugin>
         <plugin plugin="mujoco.sdf.bowl"><instance name="bowl"/></plugin>
@@ -59,6 +60,12 @@ def test_descent(other, field):
     m = model(other, field)
     reach = 0.3 if field == "torus" else 0.6
     match_contacts(m, 25, reach, at_least=100, fields=fields(m, field))
+
+
+@pytest.mark.parametrize("option", ['sdf_iterations="6"', 'sdf_initpoints="25"'])
+def test_length_and_number_of_descents(option):
+    m = model("sphere", "torus", option)
+    match_contacts(m, 25, 0.3, at_least=50, fields=fields(m, "torus"))
 
 
 def test_models_without_functions_are_refused():

@@ -113,7 +113,7 @@ class World:
 
     def _sums(self) -> tuple[np.ndarray, np.ndarray]:
         D, aref = (self.engine.array(f"efc_{name}").numpy()[self.world][: self.nefc] for name in ("D", "aref"))
-        return row_sums(engine_jacobian(self.m, self.engine, self.world), D.astype(float), aref.astype(float))
+        return row_sums(engine_jacobian(self.engine, self.world), D.astype(float), aref.astype(float))
 
     def odd_pairs(self) -> str:
         """Pairs of geoms that touch more often in one of the two, by kind and number."""
@@ -125,17 +125,9 @@ class World:
         return "; ".join(said)
 
 
-def engine_jacobian(m: mujoco.MjModel, engine: Engine, world: int = 0) -> np.ndarray:
-    """efc_J of the engine; columns outside the trees of a row are zero."""
-    n = int(engine.read("nefc")[world])
-    raw = engine.array("efc_J").numpy()[world][:n]
-    trees = engine.array("efc_trees").numpy()[world][:n]
-    full = np.zeros((n, m.nv))
-    for r in range(n):
-        for t in range(m.ntree) if trees[r][0] < 0 else [t for t in trees[r] if t >= 0]:
-            at = slice(m.tree_dofadr[t], m.tree_dofadr[t] + m.tree_dofnum[t])
-            full[r, at] = raw[r, at]
-    return full
+def engine_jacobian(engine: Engine, world: int = 0) -> np.ndarray:
+    """efc_J of a world of the engine; columns outside the trees of a row are zero."""
+    return engine.in_use("efc_J")[world, : int(engine.read("nefc")[world])].astype(float)
 
 
 def make_engine(m: mujoco.MjModel, device: str = "cpu", *, fused: bool = False) -> Engine:

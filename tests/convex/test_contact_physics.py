@@ -237,7 +237,7 @@ def test_spin_and_roll_rows_by_finite_differences():
     m = mixed("elliptic", box=6)
     engine = start(m)
     engine.forward()
-    jacobian = engine_jacobian(m, engine)
+    jacobian = engine_jacobian(engine)
     dims, rows = engine.read("contact_dim")[0], engine.array("contact_address").numpy()[0]
     pick = [c for c in range(engine.read("ncon")[0]) if dims[c] == 6]
     assert pick

@@ -3,6 +3,7 @@
 import ast
 import re
 
+import numpy as np
 import pytest
 
 from kinema import Simulation
@@ -83,13 +84,11 @@ DOCUMENTS = {
         "<worldbody><body><freejoint/></body></worldbody>"
     ),
     "… is not supported yet": model('<worldbody><flexcomp name="a" count="2 2 1" spacing="1 1 1"/></worldbody>'),
-    'option integrator="discrete" is not supported: use implicitfast, or Euler, implicit, RK4': model(
-        '<option integrator="discrete"/>'
-    ),
     "plugin … not found…": model('<extension><plugin plugin="mujoco.pidd"/></extension>'),
     "cannot open …: the scheme … may reach the network and is not allowed; …": model(
         '<asset><mesh file="https://example.org/a.obj"/></asset>'
     ),
+    "… is not simulated: …": model('<option><flag sleep="enable"/></option>'),
     "no decoder found for … … (…); readable are: …": model(
         '<asset><mesh file="data:text/plain,abc" name="a"/></asset>'
     ),
@@ -99,13 +98,16 @@ DOCUMENTS = {
 CALLS = {
     "no … named …": lambda sim: sim.joint("elbo"),
     "a … has no field …": lambda sim: sim.joint("elbow").qps,
-    "… is computed: it cannot be assigned": lambda sim: setattr(sim.joint("elbow"), "xanchor", 1),
+    "… is computed…: it cannot be assigned…": lambda sim: setattr(sim.joint("elbow"), "xanchor", 1),
     "…: an array of shape … does not fit … or …": lambda sim: setattr(sim.d, "ctrl", [1, 2, 3]),
     "…: an array of shape … does not fit …: to let worlds differ, call sim.expand(…) first": lambda sim: setattr(
         sim.body("fore"), "mass", [[1.0], [2.0], [3.0]]
     ),
     "m.… cannot be written while running…": lambda sim: setattr(sim.m, "nq", 1),
-    "assignment destination is read-only": lambda sim: sim.d.qpos.__setitem__(0, 1),
+    "assignment destination is read-only": lambda sim: np.copyto(sim.d.qpos, 1),
+    "m.….… is fixed when the simulation is made…": lambda sim: setattr(sim.m.opt, "solver", 1),
+    "a Simulation has no attribute …": lambda sim: setattr(sim, "crtl", 1),
+    "…=…: expected a whole number, … or more": lambda sim: sim.step(-1),
     "… is no parameter that may differ per world…": lambda sim: sim.expand("nq"),
     "mask of shape …: expected one boolean a world, (…,)": lambda sim: sim.reset([True, False]),
     "nothing is being recorded: call record() first": lambda sim: sim.stop_recording(),

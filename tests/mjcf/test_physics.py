@@ -302,7 +302,7 @@ def test_errors_teach(physics):
         physics.contexts  # noqa: B018
     with pytest.raises(AttributeError, match="no mjData"):
         physics.data.ptr  # noqa: B018
-    with pytest.raises(BuildError, match="at least one world"):
+    with pytest.raises(BuildError, match="expected a whole number, 1 or more"):
         mjcf.Physics.from_xml_string("<mujoco/>", worlds=0)
 
 

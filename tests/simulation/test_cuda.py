@@ -5,8 +5,8 @@ import pytest
 import warp as wp
 
 from kinema.collide.parameters import mix_pairs
+from kinema.convex.last_good import keep_state
 from kinema.simulation import Simulation
-from kinema.simulation.failure import keep_state
 from tests.simulation.models import ARM
 
 

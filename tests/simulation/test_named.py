@@ -28,6 +28,8 @@ def stepped(model):
     d = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, d, 0)
     mujoco.mj_forward(model, d)
+    mujoco.mj_rnePostConstraint(model, d)
+    mujoco.mj_subtreeVel(model, d)
     sim = Simulation(LIMBS, worlds=WORLDS, device="cpu", threads=1)
     sim.reset(keyframe="up")
     sim.forward()
@@ -119,4 +121,4 @@ def test_mistakes_are_explained(stepped):
     with pytest.raises(BuildError, match=r"qpos: an array of shape \(2,\) does not fit \(3, 1\)"):
         sim.joint("knee").qpos = [1, 2]
     with pytest.raises(ValueError, match="read-only"):
-        sim.joint("knee").qpos[0] = 1
+        np.copyto(sim.joint("knee").qpos, 1)

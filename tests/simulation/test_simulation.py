@@ -51,11 +51,11 @@ def test_state_can_be_saved_and_put_back(sim):
     np.testing.assert_array_equal(sim.d.qpos, later)
 
 
-def test_assignment_writes_and_copies_cannot_be_written(sim):
+def test_assignment_writes(sim):
     sim.d.qvel = [1.0, 2.0]
     np.testing.assert_array_equal(sim.d.qvel, [[1, 2]] * 4)
-    with pytest.raises(ValueError, match="read-only"):
-        sim.d.qvel[0, 0] = 3.0
+    sim.d.qvel[0, 0] = 3.0
+    np.testing.assert_array_equal(sim.d.qvel, [[3, 2], *[[1, 2]] * 3])
 
 
 def test_reset_of_some_worlds_to_a_keyframe(sim):
@@ -125,7 +125,7 @@ def test_mistakes_are_explained(sim):
         sim.expand("geom_rbound")
     with pytest.raises(KinemaError, match="keyframe 5"):
         sim.reset(keyframe=5)
-    with pytest.raises(BuildError, match="at least one world"):
+    with pytest.raises(BuildError, match="worlds=0: expected a whole number, 1 or more"):
         Simulation(sim.model, worlds=0)
 
 

@@ -20,6 +20,7 @@ import warp as wp
 from kinema.adapter import conventions
 from kinema.adapter.core_changes import apply_changes, snapshot
 from kinema.adapter.view import Source, view
+from kinema.closed import Closed
 from kinema.compile.constants import derived_constants
 from kinema.compile.rows import RUNNING, frequency, register_mujoco_attributes
 from kinema.compile.world_rows import LiveRows, WholeRows, has_no_worlds, live_block
@@ -57,7 +58,7 @@ COMPUTED = ("mujoco:qfrc_actuator",)
 """What can be requested of states and is filled in."""
 
 
-class SolverConvex:
+class SolverConvex(Closed):
     """Runs a model with MuJoCo's physics.
 
     Args:
@@ -77,6 +78,7 @@ class SolverConvex:
     ):  # fmt: skip
         self.model = model
         self.device = model.device
+        _check_simulated(model)
         unknown = sorted(set(model.get_requested_state_attributes()) - set(COMPUTED))
         if unknown:
             raise BuildError(f"the convex solver does not compute {', '.join(unknown)}; it does {', '.join(COMPUTED)}")
@@ -153,6 +155,22 @@ class SolverConvex:
             for k in np.flatnonzero(status):
                 found[int(batch.worlds.worlds[k])] = [text for bit, text in MEANING.items() if status[k] & bit]
         return dict(sorted(found.items()))
+
+
+SOFT = (
+    ("particle", "particles"), ("spring", "springs"), ("tri", "triangles of cloth"), ("edge", "bending edges"),
+    ("tet", "tetrahedra of soft bodies"), ("muscle", "muscles"),
+)  # fmt: skip
+"""Kinds of a model that rigid bodies' physics does not move, and what to call them."""
+
+
+def _check_simulated(model: Model) -> None:
+    """Raise where a model has what the solver would leave hanging in the air."""
+    found = [f"{count} {name}" for kind, name in SOFT if (count := getattr(model, f"{kind}_count", 0))]
+    if found:
+        raise BuildError(f"the model has {', '.join(found)}, which this solver does not simulate: remove them")
+    if model.requires_grad:
+        raise BuildError("requires_grad=True: this solver does not differentiate; finalize the model without it")
 
 
 def _choice(name: str, value: str, known: dict[str, int]) -> int:
@@ -252,7 +270,7 @@ class Batch:
 
     def _set(self, name: str, values: np.ndarray) -> None:
         """Give a parameter its value in each world, shared where it is the same in all."""
-        if name not in self.engine.layout.expanded:
+        if name not in self.engine.expanded:
             if np.ptp(values, axis=0).max(initial=0.0) == 0.0:
                 self.engine.set_parameter(name, values[0])
                 return
@@ -288,7 +306,7 @@ class Batch:
             self.source.host = hosts[0]
             self._build()
             return
-        for name in sorted(self.engine.layout.parameters):
+        for name in sorted(self.engine.parameters):
             before = getattr(self.source.host, name, None)
             if before is None or np.size(before) == 0 or all(np.array_equal(getattr(h, name), before) for h in hosts):
                 continue

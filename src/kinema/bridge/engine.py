@@ -1,6 +1,7 @@
 """An engine whose worlds another program runs: Kinema's arrays on this side, that program's on the other.
 
-It is used as the convex engine is: the same arrays under the same names, [world, ...], float32. Around every run
+It stands beside the convex engine (`kinema.engine`): the same arrays under the same names, [world, ...], float32.
+Around every run
 
     before    numbers of the state that were written since the last run are sent; untouched ones keep the other side's
               precision
@@ -16,25 +17,18 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from kinema.convex.bundle import Field, fields_of
-from kinema.convex.capacity import Capacity
-from kinema.convex.contact_parameters import declare
-from kinema.convex.data import Data
-from kinema.convex.engine import Engine
-from kinema.convex.extension import NONE
-from kinema.convex.layout import ALIASES, Layout
-from kinema.convex.model import Model
-from kinema.convex.reset import initial_state
+from kinema.convex.named import NamedArrays, mirrored
 from kinema.convex.status import BAD_STATE
+from kinema.engine import Capacity
 from kinema.errors import BuildError
-from kinema.model.mujoco_fields import data_fields, model_fields
+from kinema.model.mujoco_fields import data_fields
 
 INPUTS = ("time", "qpos", "qvel", "act", "history", "plastic", "qacc_warmstart", "ctrl", "qfrc_applied", "xfrc_applied",
           "eq_active", "mocap_pos", "mocap_quat", "userdata", "qacc")  # fmt: skip
 """What is sent: the state, and the acceleration that inverse dynamics starts from."""
 
 
-class BridgeEngine(Engine):
+class BridgeEngine(NamedArrays):
     """The part that both programs have in common; what a subclass must say is at the end.
 
     Args:
@@ -47,13 +41,10 @@ class BridgeEngine(Engine):
     def __init__(self, source: Any, nworld: int = 1, *, device=None, threads: int = 1):
         if source.nplugin:
             raise BuildError("the model has plugins, which are Kinema's own: run it with the convex solver")
-        self.source, self.nworld, self.device = source, nworld, wp.get_device(device)
+        device = wp.get_device(device)
         self.threads = max(1, min(threads, nworld))
-        self.extension = NONE
-        self._putters = {}
-        self.layout = Layout(source, nworld, self.device, {})
-        self._make()
-        self._declare()
+        self._make(source, nworld, device)
+        super().__init__(source, nworld, device, mirrored(source, nworld, device, self._has))
         self._sent: dict[str, np.ndarray] = {}
         self._stale: set[str] = set()
         self._asked: set[str] = set()
@@ -62,26 +53,9 @@ class BridgeEngine(Engine):
         self._run_done()
         self.reset()
 
-    def _declare(self) -> None:
-        """Allocate the arrays of this side, those that the convex engine also has and the other side can fill."""
-        for struct in (Data, Model):
-            for var in struct.vars.values():
-                for field in fields_of(var.type).values():
-                    if self._is_offered(field):
-                        self.layout.array(field)
-        declare(self.layout)
-
-    def _is_offered(self, field: Field) -> bool:
-        if not all(isinstance(s, int) or hasattr(self.source, s) for s in field.size):
-            return False  # of a list whose length is the convex engine's affair
-        if field.kind == "data":
-            return field.name == "status" or (field.name in data_fields() and self._has(field.name))
-        return field.kind != "shared" and ALIASES.get(field.name, field.name) in model_fields()
-
     # ------------------------------------------------------------------------------------------ arrays
 
-    def array(self, name: str) -> wp.array:
-        """The device array of a field of mjModel's or mjData's, [world, ...], up to date."""
+    def _current(self, name: str) -> wp.array:
         array = self.layout.arrays[name]
         if name in self._stale:
             self._receive(name)
@@ -90,28 +64,29 @@ class BridgeEngine(Engine):
 
     def set_parameter(self, name: str, value: Any) -> None:
         """Write a parameter of the model: for all worlds alike, or world by world once it is expanded."""
+        self._check_expandable(name)
         super().set_parameter(name, value)
         self._changed.add(name)
 
     def _refill(self, name: str) -> None:
-        twins = (name, *(twin for twin, of in ALIASES.items() if of == name))
-        for twin in twins:
-            self.layout.expanded[twin] = self.layout.expanded[name]
-            del self.layout.arrays[twin]
-        self._declare()
+        super()._refill(name)
         self._changed.add(name)
 
     def _check_expandable(self, name: str) -> None:
-        """The other side lets everything differ."""
+        if name == "geom_size":
+            raise BuildError("geom_size is fixed: MuJoCo keeps bounds that follow from it")
 
-    def _mix(self, name: str) -> bool:
-        return False  # the other side mixes parameters of geoms itself
+    def is_current(self) -> bool:
+        """The other side decides what it computes as it runs."""
+        return True
 
-    def _check_sizes(self, size: np.ndarray) -> None:
-        raise BuildError("geom_size is fixed: MuJoCo keeps bounds that follow from it")
+    def memory(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Nobody knows: the arrays are another program's."""
+        raise BuildError("memory is told of Kinema's own arrays: it needs solver='convex'")
 
-    def _resize(self, name: str) -> None:
-        """Nothing follows: sizes are fixed."""
+    def last_good(self) -> None:
+        """The other side holds the states."""
+        return None
 
     def set_option(self, name: str, value: int) -> None:
         """Change a switch of mjOption."""
@@ -119,8 +94,8 @@ class BridgeEngine(Engine):
 
     def reset(self, worlds=None) -> None:
         """Put the given worlds (all by default) at the model's initial state, and revive those that were frozen."""
-        values = initial_state(self.source, 0.0)
-        self.put({name: value for name, value in values.items() if name in self.layout.arrays}, worlds)
+        values = self.initial_state()
+        self.put({name: value for name, value in values.items() if name in self.names}, worlds)
         self._forget(range(self.nworld) if worlds is None else np.arange(self.nworld)[self._chosen(worlds)])
 
     def put(self, values, worlds=None, *, keep: str | None = None) -> None:
@@ -154,9 +129,13 @@ class BridgeEngine(Engine):
         """Compute poses and velocities of bodies at the present state, and nothing else."""
         self._run("motion", 1)
 
+    def poses(self) -> None:
+        """Compute where everything is that can be seen, and nothing else."""
+        self._run("poses", 1)
+
     def _run(self, what: str, count: int) -> None:
-        for name in sorted(self._changed - set(ALIASES)):
-            self._put_parameter(name, self.read(name), name in self.layout.expanded)
+        for name in sorted(self._changed & set(self.parameters)):
+            self._put_parameter(name, self.read(name), name in self.expanded)
         self._changed.clear()
         for name in INPUTS:
             if name in self.layout.arrays and name not in self._stale:
@@ -193,7 +172,7 @@ class BridgeEngine(Engine):
 
     # ------------------------------------------------------------------------------------------ the other side
 
-    def _make(self) -> None:
+    def _make(self, source: Any, nworld: int, device: wp.Device) -> None:
         """Make the other side's model and data."""
         raise NotImplementedError
 
@@ -214,7 +193,7 @@ class BridgeEngine(Engine):
         raise NotImplementedError
 
     def _compute(self, what: str, count: int, well: np.ndarray) -> np.ndarray:
-        """Run "step", "forward", "inverse" or "motion" in the worlds that are well; returns bits of their status."""
+        """Run "step", "forward", "inverse", "motion" or "poses" where worlds are well; gives bits of their status."""
         raise NotImplementedError
 
     def _forget(self, worlds) -> None:

@@ -10,23 +10,30 @@ import numpy as np
 
 from kinema.bridge.engine import BridgeEngine
 from kinema.bridge.mjmodel import need_mujoco, to_mjmodel
-from kinema.convex.capacity import Capacity
 from kinema.convex.status import BAD_CONTROL, BAD_STATE, CONTACT_OVERFLOW, ROW_OVERFLOW
+from kinema.engine import Capacity
 from kinema.model.mujoco_fields import model_fields
 
 PARTS = 4  # ranges of worlds a thread, so that a thread that is held up does not hold up the others
+ON_REQUEST = {
+    **dict.fromkeys(("cacc", "cfrc_int", "cfrc_ext"), ("flg_rnepost", ("mj_rnePostConstraint",))),
+    **dict.fromkeys(("subtree_linvel", "subtree_angmom"), ("flg_subtreevel", ("mj_subtreeVel",))),
+    "energy": ("flg_energyvel", ("mj_energyPos", "mj_energyVel")),
+}  # fmt: skip
+"""What MuJoCo computes only for sensors, or when asked: the flag that tells whether it has, and who does."""
+
 OWNER = {"option": "opt", "statistic": "stat"}
 
 
 class MuJoCoEngine(BridgeEngine):
     """Worlds run by the mujoco package. A world that goes bad is left as it is, as the convex engine does."""
 
-    def _make(self) -> None:
+    def _make(self, source: Any, nworld: int, device: Any) -> None:
         mujoco = self._mujoco = need_mujoco()
-        model = copy.copy(to_mjmodel(self.source))
+        model = copy.copy(to_mjmodel(source))
         model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
         self.models = [model]  # one, or one a world where parameters differ
-        self.data = [mujoco.MjData(model) for _ in range(self.nworld)]
+        self.data = [mujoco.MjData(model) for _ in range(nworld)]
         self._pool: ThreadPoolExecutor | None = None
         bad, warning = int(BAD_STATE), mujoco.mjtWarning
         self._marks = {
@@ -39,7 +46,14 @@ class MuJoCoEngine(BridgeEngine):
         return hasattr(self.data[0], name)
 
     def _get(self, name: str) -> np.ndarray:
+        flag, functions = ON_REQUEST.get(name, ("", ()))
+        for world, d in enumerate(self.data):
+            for function in functions if functions and not getattr(d, flag) else ():
+                getattr(self._mujoco, function)(self._model(world), d)
         return np.array([getattr(d, name) for d in self.data])
+
+    def _model(self, world: int) -> Any:
+        return self.models[world if len(self.models) > 1 else 0]
 
     def _put(self, name: str, worlds: np.ndarray, values: np.ndarray) -> None:
         for world, row in zip(worlds.tolist(), values, strict=True):
@@ -60,7 +74,7 @@ class MuJoCoEngine(BridgeEngine):
 
         def work(part: np.ndarray) -> None:
             for world in part.tolist():
-                run(self.models[world if len(self.models) > 1 else 0], self.data[world], count)
+                run(self._model(world), self.data[world], count)
 
         if self.threads == 1 or len(worlds) < 2:
             work(np.array(worlds, dtype=int))
@@ -95,6 +109,11 @@ class MuJoCoEngine(BridgeEngine):
 
     def _motion_world(self, m: Any, d: Any, count: int) -> None:
         for stage in (self._mujoco.mj_kinematics, self._mujoco.mj_comPos, self._mujoco.mj_comVel):
+            stage(m, d)
+
+    def _poses_world(self, m: Any, d: Any, count: int) -> None:
+        mujoco = self._mujoco
+        for stage in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_camlight, mujoco.mj_tendon):
             stage(m, d)
 
     @property

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import warp as wp
 
 from kinema.bridge.engine import BridgeEngine
 from kinema.bridge.mjmodel import to_mjmodel
-from kinema.convex.capacity import Capacity
-from kinema.convex.collision import capacity
+from kinema.convex.named import room
 from kinema.convex.status import BAD_STATE
+from kinema.engine import Capacity
 from kinema.errors import BuildError, need
 from kinema.math.vector import MAXVAL
 from kinema.model.mujoco_fields import model_fields
 
-MOTION = ("kinematics", "com_pos", "com_vel")
+PARTS = {
+    "motion": ("kinematics", "com_pos", "com_vel"), "poses": ("kinematics", "com_pos", "camlight", "tendon"),
+}  # fmt: skip
 LEAST_CONTACTS, LEAST_ROWS = 16, 64
 
 
 class MuJoCoWarpEngine(BridgeEngine):
     """Worlds run by the mujoco-warp package."""
 
-    def _make(self) -> None:
+    def _make(self, source: Any, nworld: int, device: wp.Device) -> None:
         self._mjw = need("mujoco_warp", "mujoco", "Runs by MuJoCo Warp")
-        mjm = to_mjmodel(self.source)
-        room = capacity(self.source)
-        self._room = max(room["nconmax"], LEAST_CONTACTS), max(room["nefcmax"], LEAST_ROWS)
-        with wp.ScopedDevice(self.device):
+        mjm = to_mjmodel(source)
+        contacts, rows = room(source)
+        self._room = max(contacts, LEAST_CONTACTS), max(rows, LEAST_ROWS)
+        with wp.ScopedDevice(device):
             self.model = self._mjw.put_model(mjm)
-            self.data = self._mjw.make_data(mjm, nworld=self.nworld, nconmax=self._room[0], njmax=self._room[1])
+            self.data = self._mjw.make_data(mjm, nworld=nworld, nconmax=self._room[0], njmax=self._room[1])
 
     def _has(self, name: str) -> bool:
         return isinstance(getattr(self.data, name, None), wp.array)
@@ -53,7 +57,7 @@ class MuJoCoWarpEngine(BridgeEngine):
     def _compute(self, what: str, count: int, well: np.ndarray) -> np.ndarray:
         with wp.ScopedDevice(self.device):
             for _ in range(count):
-                for stage in MOTION if what == "motion" else (what,):
+                for stage in PARTS.get(what, (what,)):
                     getattr(self._mjw, stage)(self.model, self.data)
         state = np.concatenate([self.data.qpos.numpy(), self.data.qvel.numpy()], axis=1)
         lost = ~(np.abs(state) <= MAXVAL).all(axis=1)

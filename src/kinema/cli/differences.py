@@ -166,7 +166,7 @@ class Beside:
     def _names(self) -> list[str]:
         contact = [f"contact_{name}" for name in ("geom", "dist", "pos", "frame", *CONTACT_PARAMETERS)]
         names = [*SMOOTH, *COUNTS, *contact, "qacc", "qfrc_constraint", "sensordata"]
-        return [name for name in names if name in self.sim.engine.layout.arrays]
+        return [name for name in names if name in self.sim.engine.names]
 
     def _where(self, world: int, field: str):
         return lambda at: place_of(self.sim.model, field, at) + self._world(world)

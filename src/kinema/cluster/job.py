@@ -140,8 +140,8 @@ class Batch:
         if name.startswith("_"):
             raise AttributeError(name)
         engine = self._sim.engine
-        if name not in engine.layout.arrays:
-            raise UnknownKey(f"worlds have no array {name!r}{did_you_mean(name, engine.layout.arrays)}")
+        if name not in engine.names:
+            raise UnknownKey(f"worlds have no array {name!r}{did_you_mean(name, engine.names)}")
         if name not in STATE and not self._complete:
             raise UnknownKey(f"{name!r} is no part of the state: give rollout(refresh=True) to have it computed")
         values = engine.read(name)[: len(self.world)].view()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kinema.errors import did_you_mean
+from kinema.errors import Hint, did_you_mean
 from kinema.model.mujoco_fields import model_arrays, model_sizes
 
 KINDS: Mapping[str, str] = {
@@ -52,7 +52,7 @@ class HostModel:
             return self.arrays[name]
         if name in self.sizes:
             return self.sizes[name]
-        raise AttributeError(f"mjModel has no field {name!r}{did_you_mean(name, [*self.arrays, *self.sizes])}")
+        raise AttributeError(Hint(f"mjModel has no field {name!r}", name, [*self.arrays, *self.sizes]))
 
     def names(self, kind: str) -> list[str]:
         """Names of all objects of a kind (``"body"``, ``"joint"``, ...) in id order, empty where unnamed."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import warp as wp
@@ -23,28 +22,13 @@ from kinema.collide.filter import geom_pairs
 from kinema.convex.bundle import fields_of
 from kinema.convex.data import Data, State
 from kinema.convex.status import CONTACT_OVERFLOW, PAIR_OVERFLOW, ROW_OVERFLOW
+from kinema.engine import Capacity
 from kinema.errors import BuildError, SimulationError, did_you_mean
 
 OVERFLOW = int(CONTACT_OVERFLOW) | int(ROW_OVERFLOW) | int(PAIR_OVERFLOW)
 POLICIES = ("grow", "warn", "raise")
 SPARE = 1.5  # room made, over what was wanted
 ATTEMPTS = 20
-
-
-@dataclass(frozen=True)
-class Capacity:
-    """Lengths of the lists of every world, and the most any world has wanted so far.
-
-    Attributes:
-        contacts, rows, pairs: Lengths; pairs is that of the broad phase's list, 0 where there is no broad phase.
-        most_contacts, most_rows: The largest numbers any world has wanted.
-    """
-
-    contacts: int
-    rows: int
-    pairs: int
-    most_contacts: int
-    most_rows: int
 
 
 @wp.kernel(enable_backward=False)

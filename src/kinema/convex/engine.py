@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import warp as wp
 
-from kinema.convex import geom_sizes
+from kinema.convex import geom_sizes, support
 from kinema.convex import step as recipe
-from kinema.convex.capacity import Capacity, Guard
+from kinema.convex.capacity import Guard
 from kinema.convex.collision import Collider, capacity
-from kinema.convex.contact_parameters import MIXED, check_expandable, declare, mix
+from kinema.convex.contact_parameters import MIXED, check_expandable, mix
 from kinema.convex.data import Data
 from kinema.convex.extension import Extension, extension_of
-from kinema.convex.layout import ALIASES, Layout
+from kinema.convex.last_good import LastGood
+from kinema.convex.layout import Layout
+from kinema.convex.lists import in_use, lists
+from kinema.convex.memory import measure
 from kinema.convex.model import Model
+from kinema.convex.named import NamedArrays
+from kinema.convex.origin import origin
+from kinema.convex.requests import Requests
+from kinema.convex.requests import recipes as on_request
 from kinema.convex.reset import StatePutter, initial_state
 from kinema.convex.stage import (
     COHORT,
@@ -32,12 +39,7 @@ from kinema.convex.stage import (
     plan,
     world_kernel,
 )
-from kinema.errors import BuildError
-from kinema.model.mujoco_fields import data_fields, model_fields
-
-FIXED = ("geom_rbound",)
-"""Parameters that may not be changed: they follow from others."""
-
+from kinema.engine import Capacity
 
 RANGES = 4  # ranges of worlds a thread, so that a thread that is held up does not hold up the others
 
@@ -62,7 +64,7 @@ class Launch:
     host: Callable[[Model, Data], None] | None = None
 
 
-class Engine:
+class Engine(NamedArrays):
     """Runs MuJoCo's pipeline for `nworld` worlds of one model.
 
     Args:
@@ -79,15 +81,12 @@ class Engine:
         self, source, nworld: int = 1, *, device=None, threads: int = 1, nconmax: int | None = None,
         on_overflow: str = "grow", extension: Extension | None = None,
     ):  # fmt: skip
-        if getattr(source, "nflex", 0):
-            raise BuildError("the model has flexes: deformable bodies are not simulated by this solver")
-        self.source = source
-        self.nworld = nworld
-        self.device = wp.get_device(device)
+        support.check(source)
+        device = wp.get_device(device)
         self.threads = max(1, min(threads, nworld))
-        self.extension = extension_of(source, self.device, nworld) if extension is None else extension
+        self.extension = extension_of(source, device, nworld) if extension is None else extension
         room = {**capacity(source, nconmax), **recipe.scratch_sizes(source), **self.extension.sizes}
-        self.layout = Layout(source, nworld, self.device, room, self.extension.arrays)
+        super().__init__(source, nworld, device, Layout(source, nworld, device, room, self.extension.arrays))
         self.collider = Collider(self.layout, self.extension.fields)
         self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
         self.d = self.layout.fill(Data)
@@ -99,57 +98,18 @@ class Engine:
         self._putters: dict[str, StatePutter] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._side: wp.Stream | None = None
+        self.kept: LastGood | None = None
+        self.requests = Requests(self)
         self.guard = Guard(self, on_overflow)
         self.reset()
 
-    # ------------------------------------------------------------------------------------------ state
-
-    def array(self, name: str) -> wp.array:
-        """The device array of a field of mjModel's or mjData's, [world, ...]."""
-        return self.layout.arrays[name]
-
-    def read(self, name: str) -> np.ndarray:
-        """A field as a host array with a leading world axis, shaped as MuJoCo shapes it."""
-        values = self.array(name).numpy()
-        return values.reshape(self._shape(name) or values.shape)
-
-    def write(self, name: str, value, worlds=None) -> None:
-        """Write a field; the value is broadcast over worlds. Only the given worlds, when given (mask or indices)."""
-        array = self.array(name)
-        old = array.numpy()
-        shape = self._shape(name) or old.shape
-        value = np.asarray(value, dtype=old.dtype)
-        if worlds is None:
-            new = np.broadcast_to(value, shape)
-        else:
-            new = old.reshape(shape).copy()
-            new[worlds] = value
-        array.assign(np.ascontiguousarray(new).reshape(old.shape))
-
-    def expand(self, name: str) -> None:
-        """Let a parameter of the model differ per world; every world starts with the model's values."""
-        if name in self.layout.expanded:
-            return
-        self._check_expandable(name)
-        shape = self._shape(name) or self.array(name).shape
-        self.layout.expanded[name] = np.broadcast_to(self.read(name), shape)
-        self._refill(name)
+    # ------------------------------------------------------------------------------------------ parameters
 
     def set_parameter(self, name: str, value) -> None:
         """Write a parameter of the model: for all worlds alike, or world by world once it is expanded."""
-        array = self.array(name)
         if name == geom_sizes.SIZE:
-            self._check_sizes(np.broadcast_to(np.asarray(value, np.float32), (*array.shape, 3)))
-        stored = getattr(array, "stored", None)
-        if stored is None:
-            self.write(name, value)
-        else:
-            old = stored.numpy()
-            shape = (self._shape(name) or array.shape)[1:]
-            stored.assign(np.broadcast_to(np.asarray(value, old.dtype), shape).reshape(old.shape))
-        for twin, of in ALIASES.items():
-            if of == name:
-                self.set_parameter(twin, value)
+            self._check_sizes(np.broadcast_to(np.asarray(value, np.float32), self.shape(name)))
+        super().set_parameter(name, value)
         if self._mix(name):
             self._remake()
         self._resize(name)
@@ -178,17 +138,9 @@ class Engine:
         self._commands.clear()  # recorded launches and graphs hold the old value
         self._graphs.clear()
 
-    def is_parameter(self, name: str) -> bool:
-        """Is this a number of the model that may be changed, and may differ per world?"""
-        return name in self.layout.parameters and name not in FIXED
-
     def _refill(self, name: str) -> None:
         """Make the array of a parameter anew, and everything that holds it."""
-        for twin in (name, *(twin for twin, of in ALIASES.items() if of == name)):
-            if twin != name:
-                self.layout.expanded[twin] = self.layout.expanded[name]
-            del self.layout.arrays[twin]
-        declare(self.layout)
+        super()._refill(name)
         self._mix(name)
         self._remake()
         self._resize(name)
@@ -212,17 +164,56 @@ class Engine:
         """Room for contacts and constraint rows of a world, and the most that any world has wanted."""
         return self.guard.capacity
 
-    def _shape(self, name: str) -> tuple[int, ...] | None:
-        name = ALIASES.get(name, name)
-        field = data_fields().get(name) or model_fields().get(name)
-        if field is None or field.group == "size":
-            return None
-        return (self.nworld, *(self.layout.size(s) if isinstance(s, str) else s for s in field.shape))
+    def initial_state(self) -> dict[str, np.ndarray]:
+        """One world's state as the model defines it (mj_resetData)."""
+        return initial_state(self.source, self.extension.state)
+
+    def array(self, name: str) -> wp.array:
+        """The device array of a field, [world, ...]; what is computed on request is from now on computed always."""
+        self.requests.keep(name)
+        return self.layout.arrays[name]
+
+    def _current(self, name: str) -> wp.array:
+        self.requests.compute(name)
+        return self.layout.arrays[name]
+
+    def origin(self, name: str) -> tuple[str, list[str]]:
+        """The function that writes a computed array, and the inputs it follows from."""
+        stages = [*self.recipes["step"], *sum(on_request(self.source).values(), [])]
+        by, inputs = origin(stages, name, self.inputs)
+        if not by:
+            by, inputs = origin(recipe.inverse_dynamics(self.source, self.collider.stages), name, self.inputs)
+        return by, inputs
+
+    def in_use(self, name: str) -> np.ndarray:
+        """A field as a host array; of contacts and constraint rows those that count (lists.py)."""
+        return in_use(self, name) if name in lists() else self.read(name)
+
+    @property
+    def plugins(self) -> Sequence[str]:
+        """Names of the instances of plugins that run."""
+        return self.extension.names
+
+    def is_current(self) -> bool:
+        """Whether the stages are those the model's numbers ask for now."""
+        wanted = recipe.step(self.source, self.collider.stages, self.extension, cuda=self.device.is_cuda)
+        return [replace(stage) for stage in wanted] == [replace(stage) for stage in self.recipes["step"]]
+
+    def memory(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Bytes by group: those that worlds share, and those of each world."""
+        return measure(self)
+
+    def last_good(self) -> LastGood:
+        """Something that keeps the last good state of every world."""
+        self.kept = self.kept or LastGood(self)
+        return self.kept
+
+    # ------------------------------------------------------------------------------------------ state
 
     def reset(self, worlds=None) -> None:
         """Put the given worlds (all by default) at the model's initial state, and revive those that were frozen."""
         known = "initial" in self._putters
-        self.put({} if known else initial_state(self.source, self.extension.state), worlds, keep="initial")
+        self.put({} if known else self.initial_state(), worlds, keep="initial")
 
     def put(self, values: Mapping[str, np.ndarray], worlds=None, *, keep: str | None = None) -> None:
         """Write one world's values into the given worlds (all by default: mask, indices, or an array on the device).
@@ -249,22 +240,31 @@ class Engine:
     def forward(self) -> None:
         """Compute everything that follows from the state; nothing is advanced."""
         self.guard.run(lambda: self._run("step", 1, advancing=False))
+        self.requests.run_done()
 
     def step(self, nstep: int = 1) -> None:
         """Advance every world by nstep time steps."""
         self.guard.run(lambda: self._run("step", nstep * self.substeps, advancing=True))
+        self.requests.run_done()
 
     def inverse(self) -> None:
         """Compute qfrc_inverse from qpos, qvel and qacc."""
         if "inverse" not in self.recipes:
             self.recipes["inverse"] = tuple(recipe.inverse_dynamics(self.source, self.collider.stages, self.extension))
         self.guard.run(lambda: self._run("inverse", 1, advancing=True))
+        self.requests.run_done()
 
     def motion(self) -> None:
         """Compute poses and velocities of bodies at the present state, and nothing else."""
         if "motion" not in self.recipes:
             self.recipes["motion"] = tuple(recipe.motion())
         self._run("motion", 1, advancing=True)
+
+    def poses(self) -> None:
+        """Compute where everything is that can be seen, and nothing that a later step would notice."""
+        if "poses" not in self.recipes:
+            self.recipes["poses"] = tuple(recipe.poses(self.source))
+        self._run("poses", 1, advancing=True)
 
     def _run(self, name: str, count: int, advancing: bool) -> None:
         """Run a recipe count times; a Runge-Kutta step counts four times."""

@@ -120,6 +120,7 @@ class Layout:
         given: Values of arrays that come from outside the model: those of plugins.
         expanded: Values of the parameters that differ per world, [world, ...].
         parameters: Names of the arrays that are parameters.
+        declared: What each array was declared as.
     """
 
     source: object
@@ -130,6 +131,7 @@ class Layout:
     arrays: dict[str, wp.array] = field(default_factory=dict)
     expanded: dict[str, np.ndarray] = field(default_factory=dict)
     parameters: set[str] = field(default_factory=set)
+    declared: dict[str, Field] = field(default_factory=dict)
 
     def fill(self, struct, build: Mapping[str, object] | None = None):
         """An instance of a bundle, or of a struct of bundles, with every array in place."""
@@ -181,7 +183,13 @@ class Layout:
         if what.name not in self.arrays:
             make = {"index": self._index, "param": self._param, "data": self._data, "shared": self._shared}[what.kind]
             self.arrays[what.name] = make(what)
+            self.declared[what.name] = what
         return self.arrays[what.name]
+
+    def remake(self, name: str) -> None:
+        """Make an array anew, as what it depends on says now."""
+        del self.arrays[name]
+        self.array(self.declared[name])
 
     def _index(self, what: Field) -> wp.array:
         values = self.host(what.name).astype(np.int32).reshape(*self.extents(what), *row_of(what.dtype))

@@ -44,6 +44,9 @@ def blame(status: wp.array(dtype=int), w: int, instance: int):
         old = seen
 
 
+LOST = int(BAD_STATE) | int(BAD_PLUGIN)
+"""Marks of a world that can no longer be trusted."""
+
 MEANING = {
     1: "contact list is full",
     2: "constraint rows are full",

@@ -36,7 +36,6 @@ from kinema.convex.solve import dual
 from kinema.convex.solve.dense import euler_stages, fits, implicit_stages, smooth_stages
 from kinema.convex.solve.primal import conjugate_gradient, newton
 from kinema.convex.stage import Stage
-from kinema.errors import BuildError
 from kinema.mujoco_enums import Disable, Enable, Integrator, Sensor, Solver
 
 
@@ -130,8 +129,6 @@ def derivatives(m) -> list[Stage]:
 def integrator(m, dense: bool = False) -> list[Stage]:
     """The acceleration to step with, from that of continuous time; a Runge-Kutta step moves the state as well."""
     kind = m.opt.integrator
-    if kind == Integrator.DISCRETE:
-        raise BuildError("option integrator=\"discrete\" is not supported: use implicitfast, or Euler, implicit, RK4")
     choose = {
         Integrator.EULER: euler_stages(m.nv) if dense else [Stage(euler.euler)],
         Integrator.RK4: [Stage(rk4.rk4)],
@@ -207,6 +204,17 @@ def inverse_dynamics(m, collision: list[Stage], extension: Extension = NONE) -> 
 def motion() -> list[Stage]:
     """Poses and velocities of bodies, for whoever shows the state after a step."""
     return [*kinematics.stages(), *com.stages(), Stage(velocity.com_vel, sweep="down")]
+
+
+def poses(m) -> list[Stage]:
+    """Where everything is that can be seen, for whoever draws the state."""
+    return [
+        *kinematics.stages(),
+        *com.stages(),
+        Stage(camera.camera_pose, over="ncam"),
+        Stage(camera.light_pose, over="nlight"),
+        *tendon.stages(m),
+    ]
 
 
 def substeps(m) -> int:

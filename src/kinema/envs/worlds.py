@@ -52,8 +52,8 @@ class Worlds:
         if name.startswith("_"):
             raise AttributeError(name)
         engine = self.sim.engine
-        if name not in engine.layout.arrays:
-            known = [known for known in engine.layout.arrays if "_" not in known[:1]]
+        if name not in engine.names:
+            known = [known for known in engine.names if "_" not in known[:1]]
             raise UnknownKey(f"worlds have no array {name!r}{did_you_mean(name, known)}")
         if not self._shared:
             return engine.read(name)
@@ -69,8 +69,8 @@ class Worlds:
         else:
             with self.xp.inference_mode(False):  # it may be written outside the mode it is first asked for in
                 shared = wp.to_torch(array)
-        shape = self.sim.engine._shape(name)
-        if shape is None or tuple(shared.shape) == shape:
+        shape = self.sim.engine.shape(name)
+        if tuple(shared.shape) == shape:
             return shared
         return shared.view(shape) if self.backend == "torch" else shared.reshape(shape, copy=False)  # never a copy
 

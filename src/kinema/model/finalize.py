@@ -149,8 +149,8 @@ def _place_world_starts(model: Model, base: Template, layout: Layout, skip: set[
         if kind in WORLD_STARTS:
             namespace, _, name = WORLD_STARTS[kind].rpartition(":")
             starts: wp.array = wp.array(model.kind_starts(kind), dtype=wp.int32, device=model.device)
-            setattr(space_of(model, namespace or None), name, starts)
-    space_of(model, "mujoco").equality_constraint_count = model.kinds[EQUALITY]
+            object.__setattr__(space_of(model, namespace or None), name, starts)
+    object.__setattr__(space_of(model, "mujoco"), "equality_constraint_count", model.kinds[EQUALITY])
 
 
 def _sort_filters(model: Model, host: dict[str, np.ndarray]) -> None:

@@ -7,12 +7,13 @@ worlds; what is rarely used (labels, expanded contact pairs, BVHs) is computed o
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import warp as wp
 
+from ..closed import Closed
 from ..errors import BuildError, UnknownKey, did_you_mean
 from . import bvh
 from .classes import WorldClass, group_worlds
@@ -48,7 +49,7 @@ Assignment: TypeAlias = AttributeAssignment
 Frequency: TypeAlias = AttributeFrequency
 
 
-class Model:
+class Model(Closed):
     """What is simulated.
 
     Besides the arrays of the field table: counts (`body_count`, …), `world_count`, `gravity` per world, `fields` (the
@@ -125,12 +126,22 @@ class Model:
 
         def __setattr__(self, name: str, value: Any) -> None: ...
 
+    def _takes(self, name: str) -> bool:
+        return name in self.MEMBERS or name in self._lazy or self._is_field(name)
+
+    def _is_field(self, name: str) -> bool:
+        field = self.fields.get(name) or FIELDS.get(name)
+        return field is not None and field.namespace is None
+
+    def _known(self) -> Iterable[str]:
+        return {*super()._known(), *self.MEMBERS, *(key for key in self.fields if ":" not in key)}
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         if name in self._lazy:
             value = self._lazy.pop(name)()
-            setattr(self, name, value)
+            object.__setattr__(self, name, value)
             return value
         if name in ALIASES:
             return self._old_name(name)

@@ -7,12 +7,13 @@ rows are read or appended directly, or at finalize.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from ..closed import Closed
 from ..errors import BuildError, UnknownKey, WrongMoment, did_you_mean
 from .columns import Column, ObjectRows, convert
 from .fields import ALIASES, FIELDS, STORED, Field, world_field, world_key
@@ -23,7 +24,7 @@ Prepared = list[tuple[str, np.ndarray]]
 """Keys and checked rows, ready to append to one frequency."""
 
 
-class RowStore:
+class RowStore(Closed):
     """Table, columns, counts and pending segments; the part of a builder that knows no entity by name."""
 
     def __init__(self) -> None:
@@ -102,7 +103,10 @@ class RowStore:
         if not name.startswith("_") and name in FIELDS and "_table" in self.__dict__:
             self.assign(name, value)
         else:
-            object.__setattr__(self, name, value)
+            super().__setattr__(name, value)
+
+    def _known(self) -> Iterable[str]:
+        return {*super()._known(), *COUNT_NAMES, *self._table}
 
     def rows_by(self, kind: str, *keys: str) -> dict[int, list[int]]:
         """Rows of a frequency by the values of some of its columns, kept up to date as rows are added."""

@@ -245,8 +245,9 @@ def _load_model(document: dict[str, Any], array: Callable[[int], np.ndarray], de
         if kind in WORLD_STARTS:
             namespace, _, name = WORLD_STARTS[kind].rpartition(":")
             starts: wp.array = wp.array(model._starts[kind], dtype=wp.int32, device=model.device)
-            setattr(space_of(model, namespace or None), name, starts)
-    model.mujoco.equality_constraint_count = len(model.mujoco.equality_constraint_type)
+            object.__setattr__(space_of(model, namespace or None), name, starts)
+    count = len(model.mujoco.equality_constraint_type)
+    object.__setattr__(model.mujoco, "equality_constraint_count", count)
     model._class_of = array(document["class_of"])
     model._world_xforms = None if document["xforms"] is None else array(document["xforms"])
     for group, columns in zip(model.world_classes, document["hooked"], strict=True):

@@ -7,26 +7,30 @@ fields have one.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, no_type_check
 
 import numpy as np
 import warp as wp
 
-from ..errors import BuildError
+from ..closed import Closed
+from ..errors import BuildError, did_you_mean
 from .fields import Field
 
 if TYPE_CHECKING:
     from .model import Model
 
 
-class AttributeNamespace:
+class AttributeNamespace(Closed):
     """Arrays of one namespace, as attributes."""
 
     def __init__(self, name: str):
         self._name = name
         self._deprecated: dict[str, tuple[Any, str]] = {}
         self._lazy: dict[str, Any] = {}
+
+    def _refusal(self, name: str) -> str:
+        return f"namespace {self._name!r} has no attribute {name!r}{did_you_mean(name, self._known())}"
 
     def add_deprecated_alias(self, name: str, getter: Any, message: str) -> None:
         """Let an old name answer, with a warning."""
@@ -35,7 +39,7 @@ class AttributeNamespace:
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and name in self._lazy:
             value = self._lazy.pop(name)()
-            setattr(self, name, value)
+            object.__setattr__(self, name, value)
             return value
         if not name.startswith("_") and name in self._deprecated:
             getter, message = self._deprecated[name]
@@ -62,7 +66,7 @@ def place(owner: Any, field: Field, value: Any, *, lazy: bool = False) -> None:
     if lazy:
         space._lazy[field.name] = value
     else:
-        setattr(space, field.name, value)
+        object.__setattr__(space, field.name, value)
 
 
 def find(owner: Any, field: Field) -> Any:
@@ -99,8 +103,8 @@ def _raw(array: wp.array, rows: int) -> wp.array:
     return wp.array(ptr=array.ptr, dtype=dtype, shape=(rows, width), device=array.device)
 
 
-class Holder:
-    """Object that holds the arrays of one assignment."""
+class Holder(Closed):
+    """Object that holds the arrays of one assignment; an array that the table does not know cannot be set."""
 
     if TYPE_CHECKING:  # arrays are set by name, as the table says
 
@@ -109,6 +113,12 @@ class Holder:
 
     def __init__(self, fields: dict[str, Field] | None = None):
         self._fields: dict[str, Field] = dict(fields or {})
+
+    def _takes(self, name: str) -> bool:
+        return any(field.name == name and field.namespace is None for field in self._fields.values())
+
+    def _known(self) -> Iterable[str]:
+        return {*super()._known(), *(field.name for field in self._fields.values() if field.namespace is None)}
 
     def arrays(self) -> Iterator[tuple[Field, wp.array]]:
         """Fields and arrays that are allocated."""

@@ -15,16 +15,10 @@ import numpy as np
 
 from kinema.errors import BuildError, WrongKind
 from kinema.mujoco_enums import Cone, Obj
+from kinema.simulation.contact import contact_records
 
 if TYPE_CHECKING:
     from kinema.physics.run import Run
-
-RECORD = (
-    ("dist", ()), ("pos", (3,)), ("frame", (9,)), ("includemargin", ()), ("friction", (5,)), ("solref", (2,)),
-    ("solreffriction", (2,)), ("solimp", (5,)), ("adhesion", ()), ("mu", ()), ("dim", ()), ("geom", (2,)),
-    ("exclude", ()),
-)  # fmt: skip
-INTEGERS = ("dim", "geom", "exclude")
 
 FRAMES = {
     Obj.BODY: ("xipos", "ximat", None), Obj.XBODY: ("xpos", "xmat", None),
@@ -38,15 +32,8 @@ def contacts(run: Run) -> np.recarray:
     """The contacts of the only world, as records with mjContact's names."""
     if run.worlds > 1:
         raise BuildError("data.contact is of one world; with several, read contact arrays by Simulation.d")
-    count = int(run.mirror("ncon").values[0])
-    types = [(name, np.int32 if name in INTEGERS else np.float64, shape) for name, shape in RECORD]
-    types += [("geom1", np.int32), ("geom2", np.int32), ("efc_address", np.int32)]
-    records = np.zeros(count, dtype=types).view(np.recarray)
-    for name, shape in RECORD:
-        records[name] = run.engine.array(f"contact_{name}").numpy()[0, :count].reshape(count, *shape)
-    records["geom1"], records["geom2"] = records["geom"].T
-    records["efc_address"] = run.engine.array("contact_address").numpy()[0, :count]
-    return records
+    count = int(run.mirror("ncon").values[0])  # brings what is due up to date
+    return contact_records(run.engine)[0, :count].copy()
 
 
 def contact_force(run: Run, contact_id: int) -> np.ndarray:

@@ -11,13 +11,10 @@ Nothing is compiled for the device until then.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from kinema.convex import step as recipe
-from kinema.convex.reset import initial_state
 from kinema.errors import UnknownKey, did_you_mean
 from kinema.model.mujoco_fields import DTYPES, data_fields
 from kinema.mujoco_enums import Stage
@@ -68,7 +65,7 @@ class Run:
         self.due: str | None = "all"  # what must be computed before anything computed is read: "all" or "position"
         self.actuated = False  # whether actuators take part in it
         self._fixed: dict | None = None
-        self._put: dict[str, np.ndarray] = initial_state(model, self.engine.extension.state)  # in double precision
+        self._put: dict[str, np.ndarray] = self.engine.initial_state()  # in double precision
 
     def _build(self) -> None:
         """Make an engine of the model as it is now, at its initial state."""
@@ -88,13 +85,13 @@ class Run:
 
     def names(self) -> list[str]:
         """mjData's fields that there are."""
-        return [name for name in data_fields() if name in self.engine.layout.arrays]
+        return [name for name in data_fields() if name in self.engine.names]
 
     def mirror(self, name: str) -> Mirror:
         """The host's copy of a field of mjData, up to date."""
         copy = self.mirrors.get(name)
         if copy is None:
-            if name not in self.engine.layout.arrays or name not in data_fields():
+            if name not in self.engine.names or name not in data_fields():
                 what = "is not computed by this engine" if name in data_fields() else "is not a field of mjData"
                 raise UnknownKey(f"{name!r} {what}{did_you_mean(name, self.names())}")
             shape = self._read(name).shape
@@ -161,7 +158,7 @@ class Run:
     def reset(self, keyframe: int | None = None) -> None:
         """Put all worlds at the model's initial state or a keyframe."""
         self.send_model()
-        values = initial_state(self.model, self.engine.extension.state)
+        values = self.engine.initial_state()
         if keyframe is not None:
             values |= {name: np.asarray(getattr(self.model, f"key_{name}"))[keyframe] for name in KEYFRAME}
             values["mocap_pos"] = np.asarray(self.model.key_mpos)[keyframe].reshape(-1, 3)
@@ -234,14 +231,8 @@ class Run:
                 self.engine.set_parameter(name, mirror.values)
                 parameters = True
             build |= not known
-        if build or (parameters and self._recipe_changed()):
+        if build or (parameters and not self.engine.is_current()):
             self.rebuild()
-
-    def _recipe_changed(self) -> bool:
-        """Whether the numbers ask for stages that the engine was built without, or no longer for others."""
-        engine = self.engine
-        wanted = recipe.step(self.model, engine.collider.stages, engine.extension, cuda=engine.device.is_cuda)
-        return [replace(stage) for stage in wanted] != [replace(stage) for stage in engine.recipes["step"]]
 
     def get_state(self) -> dict[str, np.ndarray]:
         """All that must be saved to go on, in double precision."""

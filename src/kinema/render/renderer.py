@@ -18,11 +18,7 @@ from functools import cache
 import numpy as np
 import warp as wp
 
-from kinema.convex import camera as camera_stages
-from kinema.convex import com, kinematics, tendon
-from kinema.convex.bundle import fields_of
 from kinema.convex.references import pass_by_reference
-from kinema.convex.stage import Stage, world_kernel
 from kinema.errors import BuildError, did_you_mean
 from kinema.render import place
 from kinema.render import scene as scenes
@@ -235,7 +231,6 @@ class Renderer:
         self._threads = threads or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
         self._pool: ThreadPoolExecutor | None = None
         self._commands: list[list[wp.Launch]] | None = None
-        self._poses = tuple(_pose_stages(model))
 
     def _canvas(self, cameras: int, antialias: bool) -> Canvas:
         shape = (len(self.worlds), cameras, self.height, self.width)
@@ -315,20 +310,11 @@ class Renderer:
 
     def _refresh(self) -> None:
         """Compute poses from the state, and nothing that a later step would notice."""
-        engine = self.sim.engine
-        if hasattr(engine, "m"):
-            inputs = [engine.m, engine.d, 0, 1, 1]
-            wp.launch(world_kernel(self._poses), dim=engine.nworld, inputs=inputs, device=self.device, block_dim=32)
-        else:  # another program runs the worlds
-            engine.forward()
+        self.sim.engine.poses()
 
     def _shown(self) -> Shown:
         """The engine's arrays, which it may have made anew since the last picture."""
-        engine = self.sim.engine
-        for field in fields_of(Shown).values():
-            if field.name in engine.layout.arrays:
-                engine.array(field.name)  # up to date, where another program runs the worlds
-        return engine.layout.fill(Shown)
+        return self.sim.engine.bundle(Shown)
 
     def _launch(self, kernel: wp.Kernel, dim, inputs: list) -> None:
         wp.launch(kernel, dim=dim, inputs=inputs, device=self.device)
@@ -367,17 +353,6 @@ class Renderer:
             for kernel in kernels
         ]  # fmt: skip
         return self._commands
-
-
-def _pose_stages(m) -> list[Stage]:
-    """The part of a step that says where things are."""
-    return [
-        *kinematics.stages(),
-        *com.stages(),
-        Stage(camera_stages.camera_pose, over="ncam"),
-        Stage(camera_stages.light_pose, over="nlight"),
-        *tendon.stages(m),
-    ]
 
 
 def _threads_of(canvas: Canvas, slots: int) -> int:

@@ -43,12 +43,12 @@ def save(sim: Simulation, path: str | os.PathLike, more: Mapping[str, Any] | Non
     header = {
         "worlds": sim.worlds,
         "model": fingerprint(sim),
-        "expanded": [name for name in parameters if name in engine.layout.expanded],
+        "expanded": [name for name in parameters if name in engine.expanded],
         "model_xml": sim.document.xml,
         "model_path": sim.document.path,
         "more": dict(more or {}),
     }
-    arrays = {f"state/{name}": engine.read(name) for name in (*STATE, *MARKS) if name in engine.layout.arrays}
+    arrays = {f"state/{name}": engine.read(name) for name in (*STATE, *MARKS) if name in engine.names}
     arrays |= {f"parameter/{name}": values for name, values in parameters.items()}
     return write_archive(path, KIND, header, arrays)
 
@@ -65,7 +65,7 @@ def load(sim: Simulation, path: str | os.PathLike) -> dict[str, Any]:
     _same_model(path, model, fingerprint(sim))
     states = {name.removeprefix("state/"): v for name, v in arrays.items() if name.startswith("state/")}
     for name, values in states.items():
-        if name not in sim.engine.layout.arrays or sim.engine.read(name).shape != values.shape:
+        if name not in sim.engine.names or sim.engine.shape(name) != values.shape:
             raise BuildError(f"{path}: {name} of shape {values.shape} has no place in this simulation")
     values = {name.removeprefix("parameter/"): v for name, v in arrays.items() if name.startswith("parameter/")}
     put_parameters(sim.engine, values, expanded)
@@ -93,11 +93,11 @@ def document_in(path: str | os.PathLike) -> tuple[str | Path, int]:
 
 def fingerprint(sim: Simulation) -> dict[str, int]:
     """Sizes, options and a checksum of every field of the compiled model that the engine reads."""
-    layout, opt = sim.engine.layout, sim.model.opt
+    engine, opt = sim.engine, sim.model.opt
     found = {name: int(getattr(sim.model, name)) for name in ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom")}
     found |= {f"opt.{name}": int(getattr(opt, name)) for name in SWITCHES}
-    for name in sorted(set(layout.arrays) & set(model_fields())):
-        numbers = np.asarray(layout.host(name))
+    for name in sorted(set(engine.names) & set(model_fields())):
+        numbers = engine.built(name)
         rounded = numbers.astype(np.float32 if numbers.dtype.kind == "f" else np.int64)
         found[name] = zlib.crc32(np.ascontiguousarray(rounded).tobytes())
     return found

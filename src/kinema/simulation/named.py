@@ -23,7 +23,7 @@ from kinema.compile.host_model import KINDS
 from kinema.errors import BuildError, UnknownKey, did_you_mean
 from kinema.model.mujoco_fields import data_fields, model_fields
 from kinema.simulation.source import names_of
-from kinema.simulation.state import STATE
+from kinema.simulation.values import Values, put
 
 if TYPE_CHECKING:
     from kinema.simulation.simulation import Simulation
@@ -46,9 +46,6 @@ PREFIXES = {
 
 SINGLE = ("na", "nu", "nout")
 """Axes of RUNS on which a run of one row is that row."""
-
-ASSIGNED = ("qacc",)
-"""What may be assigned beside the state: the acceleration that inverse dynamics starts from."""
 
 
 def runs(model: Any, symbol: str) -> list[range]:
@@ -114,23 +111,25 @@ class Elements:
         names = [names_of(self._sim.model, self._kind)[i] for i in self._ids]
         return names[0] if self._single else names
 
+    def _has(self, name: str) -> bool:
+        """Whether a field of MuJoCo's is there, and is of this kind."""
+        engine, field = self._sim.engine, data_fields().get(name)
+        if field is not None:
+            return bool(field.shape) and field.shape[0] in self._rows and name in engine.names
+        field = model_fields().get(name)
+        if field is None or field.group != "array" or not field.shape or field.shape[0] not in self._rows:
+            return False
+        return name in engine.parameters or hasattr(self._sim.model, name)
+
     def _fields(self) -> Iterator[str]:
         """MuJoCo's names of the fields there are for this kind."""
-        engine = self._sim.engine
-        for name, field in data_fields().items():
-            if field.shape and field.shape[0] in self._rows and name in engine.layout.arrays:
-                yield name
-        for name, field in model_fields().items():
-            known = name in engine.layout.parameters or hasattr(self._sim.model, name)
-            if field.group == "array" and field.shape and field.shape[0] in self._rows and known:
-                yield name
+        return filter(self._has, (*data_fields(), *model_fields()))
 
     def _find(self, name: str) -> str:
         """MuJoCo's name of a field that may be named without its prefix."""
-        fields = dict.fromkeys(self._fields())
         prefixes = PREFIXES.get(self._kind, (f"{self._kind}_",))
         for full in (name, *(prefix + name for prefix in prefixes)):
-            if full in fields:
+            if self._has(full):
                 return full
         raise UnknownKey(f"a {self._kind} has no field {name!r}{did_you_mean(name, dir(self))}")
 
@@ -157,23 +156,30 @@ class Elements:
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("_"):
             raise AttributeError(name)
+        def write(path: tuple, value: Any) -> None:
+            now = np.array(self._now(full))
+            put(now, path, value)
+            setattr(self, full, now)
+
         full = self._find(name)
-        values = np.asarray(getattr(self._sim.d if full in data_fields() else self._sim.m, full))
-        worlds = full in data_fields() or full in self._sim.engine.layout.expanded
-        at = self._at(full)
+        return Values.of(self._now(full), write)
+
+    def _now(self, full: str) -> np.ndarray:
+        """Its rows of a field, as they are."""
+        sim, at = self._sim, self._at(full)
+        values = np.asarray(getattr(sim.d if full in data_fields() else sim.m, full))
+        worlds = full in data_fields() or full in sim.engine.expanded
         found = values[:, at] if worlds else values[at]
         if self._single and self._is_vector(full) and len(at) == 1:
             found = found[:, 0] if worlds else found[0]
-        found.flags.writeable = False  # writing into a copy would be lost
         return found
 
     def __setattr__(self, name: str, value: Any) -> None:
         sim, full = self._sim, self._find(name)
         parameter = sim.engine.is_parameter(full)
-        if not parameter and full not in (*STATE, *ASSIGNED):
-            why = "is computed" if full in data_fields() else "is fixed when the simulation is made"
-            raise UnknownKey(f"{full} {why}: it cannot be assigned")
-        worlds = not parameter or full in sim.engine.layout.expanded
+        if not parameter and full not in data_fields():
+            raise UnknownKey(f"{full} is fixed when the simulation is made: it cannot be assigned")
+        worlds = not parameter or full in sim.engine.expanded
         values = np.array(getattr(sim.m if parameter else sim.d, full))
         at = self._at(full)
         part = values[:, at] if worlds else values[at]

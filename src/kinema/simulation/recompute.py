@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinema.convex.layout import ALIASES
 from kinema.model.mujoco_fields import model_fields
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def recompute(sim: Simulation) -> None:
     from kinema.compile.constants.inertial import INERTIAL, inertial_constants
 
     engine = sim.engine
-    differ = sorted(set(engine.layout.expanded) - INDEPENDENT - set(DERIVED) - set(ALIASES))
+    differ = sorted(set(engine.expanded) & set(engine.parameters) - INDEPENDENT - set(DERIVED))
     kinds, of = _kinds(sim, differ)
     known = derived_constants(_Numbers(sim, kinds[0]))
     found = {name: np.asarray(known[name])[None] for name in DERIVED}
@@ -54,7 +53,7 @@ def recompute(sim: Simulation) -> None:
     for name, values in found.items():
         if not engine.is_parameter(name) or values.size == 0:
             continue
-        if name not in engine.layout.expanded:
+        if name not in engine.expanded:
             if len(values) == 1 or np.ptp(values, axis=0).max() == 0:
                 engine.set_parameter(name, values[0])
                 continue
@@ -89,7 +88,7 @@ class _Numbers:
     def _value(self, name: str, owner) -> Any:
         source = getattr(owner, name)
         engine = self._sim.engine
-        if name not in engine.layout.parameters:
+        if name not in engine.parameters:
             return source
         values = engine.read(name)[self._world]
         exact = np.asarray(source, dtype=float)

@@ -60,7 +60,7 @@ def as_recording(
 ) -> Recording:  # fmt: skip
     """Frames of a simulation's worlds, with all that is needed to run them again."""
     parameters = changed_parameters(sim.engine)
-    expanded = tuple(name for name in parameters if name in sim.engine.layout.expanded)
+    expanded = tuple(name for name in parameters if name in sim.engine.expanded)
     parameters = {name: values[worlds] if name in expanded else values for name, values in parameters.items()}
     return Recording(
         **{name: np.stack(rows) for name, rows in frames.items()},
@@ -100,7 +100,7 @@ def rerun(sim: Simulation, recording: Recording, steps: int | None = None) -> Re
 
 def check_fits(sim: Simulation, recording: Recording) -> None:
     """Raise unless a recording is of this model, and of as many worlds or of one."""
-    wanted = {name: sim.engine.read(name).shape[1:] for name in FIELDS}
+    wanted = {name: sim.engine.shape(name)[1:] for name in FIELDS}
     for name, shape in wanted.items():
         have = getattr(recording, name).shape[2:]
         if have != shape:

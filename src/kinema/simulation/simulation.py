@@ -6,6 +6,7 @@
     sim.d.qpos            (64, nq)       what was computed, a leading axis of worlds, otherwise as mjData shapes it
     sim.m.body_mass       (nbody,)       the model; (64, nbody) once expanded
     sim.d.ctrl = action                  assignment writes
+    sim.m.body_mass[1] = 2.0             so does writing an element: values.py
     sim.joint("knee").qpos               elements by name: named.py
 
 A world whose state stops being finite is frozen and flagged, and the others go on; `reset` revives it.
@@ -13,6 +14,7 @@ A world whose state stops being finite is frozen and flagged, and the others go 
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,14 +23,15 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from kinema.closed import Closed
 from kinema.compile.host_model import KINDS
-from kinema.convex.engine import Engine
 from kinema.convex.status import BAD_PLUGIN, MEANING, PLUGIN_SHIFT
+from kinema.engine import Engine
 from kinema.errors import BuildError, MissingExtra, PluginError, SimulationError, UnknownKey, WrongMoment, did_you_mean
 from kinema.recording import Recording
 from kinema.simulation import checkpoint
-from kinema.simulation.failure import LastGood, last_failure
-from kinema.simulation.memory import Memory, extrapolate, measure
+from kinema.simulation.failure import last_failure
+from kinema.simulation.memory import Memory, extrapolate
 from kinema.simulation.named import accessor, ids_of
 from kinema.simulation.parameters import changed_parameters, put_parameters
 from kinema.simulation.recompute import recompute
@@ -38,7 +41,7 @@ from kinema.simulation.state import KEY_NAMES, KEYFRAME, STATE
 from kinema.simulation.views import DataView, ModelView
 
 
-class Simulation:
+class Simulation(Closed):
     """Many worlds of one model.
 
     Args:
@@ -58,8 +61,9 @@ class Simulation:
         self, source, worlds: int = 1, device=None, threads: int | None = None, *, on_overflow: str = "grow",
         capture_failures: bool = True, solver: str = "convex",
     ):  # fmt: skip
-        if worlds < 1:
-            raise BuildError(f"worlds={worlds}: a simulation needs at least one world")
+        worlds = whole("worlds", worlds, least=1)
+        if threads is not None:
+            threads = whole("threads", threads, least=1)
         self.model = load(source)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
         threads = cores if threads is None else threads
@@ -67,7 +71,7 @@ class Simulation:
         self.engine = _engine(solver, self.model, worlds, device, threads, on_overflow)
         self.document = document_of(source)
         self.recorder: Recorder | None = None
-        self.last_good = LastGood(self.engine) if capture_failures and solver == "convex" else None
+        self.last_good = self.engine.last_good() if capture_failures else None
         self.m = ModelView(self)
         self.d = DataView(self)
 
@@ -88,6 +92,9 @@ class Simulation:
 
     def step(self, nstep: int = 1) -> None:
         """Advance every world by nstep time steps."""
+        nstep = whole("nstep", nstep)
+        if nstep == 0:
+            return
         if self.recorder is None:
             self._advance(nstep)
         else:
@@ -112,9 +119,9 @@ class Simulation:
             keyframe: Index or name of a keyframe of the model.
         """
         worlds = self._worlds(mask)
+        key = None if keyframe is None else self._keyframe(keyframe)
         self.engine.reset(worlds)
-        if keyframe is not None:
-            key = self._keyframe(keyframe)
+        if key is not None:
             fields = {name: getattr(self.model, f"key_{KEY_NAMES.get(name, name)}") for name in KEYFRAME}
             values = {name: np.asarray(rows)[key] for name, rows in fields.items()}
             values["mocap_pos"] = np.reshape(values["mocap_pos"], (-1, 3))
@@ -131,8 +138,10 @@ class Simulation:
         for name in values:
             if name not in STATE:
                 raise UnknownKey(f"{name!r} is not part of the state{did_you_mean(name, STATE)}: {', '.join(STATE)}")
-        for name, value in values.items():
-            self._write(name, value, self._worlds(worlds))
+        chosen = self._worlds(worlds)
+        fitting = {name: self._fit(name, value, chosen) for name, value in values.items()}
+        for name, value in fitting.items():
+            self.engine.write(name, value, chosen)
 
     def get_state(self) -> dict[str, np.ndarray]:
         """All that must be saved, by name; `set_state(**saved)` puts it back."""
@@ -140,9 +149,8 @@ class Simulation:
 
     def array(self, name: str) -> wp.array:
         """The array of a field on the device, indexed [world, ...], for kernels and for zero-copy exchange."""
-        arrays = self.engine.layout.arrays
-        if name not in arrays:
-            raise UnknownKey(f"no array named {name!r}{did_you_mean(name, arrays)}")
+        if name not in self.engine.names:
+            raise UnknownKey(f"no array named {name!r}{did_you_mean(name, self.engine.names)}")
         return self.engine.array(name)
 
     def torch(self, name: str):
@@ -171,7 +179,7 @@ class Simulation:
         if bit != BAD_PLUGIN:
             return MEANING[bit]
         instance = status >> PLUGIN_SHIFT
-        return f"plugin {self.engine.extension.names[instance]} (instance {instance}) gave a number that is not finite"
+        return f"plugin {self.engine.plugins[instance]} (instance {instance}) gave a number that is not finite"
 
     def check(self) -> None:
         """Raise SimulationError, or PluginError where a plugin is to blame, if something went wrong in any world."""
@@ -194,10 +202,11 @@ class Simulation:
 
     def copy_of_world(self, world: int) -> Simulation:
         """A simulation of one world with the parameters that world has, at the initial state."""
-        if not 0 <= world < self.worlds:
+        world = whole("world", world)
+        if world >= self.worlds:
             raise BuildError(f"world {world}: the simulation has {self.worlds}")
         one = Simulation(self.model, 1, self.engine.device, 1, **self.options, capture_failures=False)
-        expanded = set(self.engine.layout.expanded)
+        expanded = set(self.engine.expanded)
         values = changed_parameters(self.engine)
         put_parameters(one.engine, {n: v[world] if n in expanded else v for n, v in values.items()}, ())
         return one
@@ -235,9 +244,7 @@ class Simulation:
 
     def memory(self) -> Memory:
         """Bytes of all arrays on the device, by what they hold."""
-        if self.options["solver"] != "convex":
-            raise BuildError("memory is told of Kinema's own arrays: it needs solver='convex'")
-        return measure(self)
+        return Memory(self.worlds, *self.engine.memory())
 
     @classmethod
     def estimate(cls, source, worlds: int, device=None, **options) -> Memory:
@@ -291,8 +298,9 @@ class Simulation:
         """Let parameters of the model differ per world; then write them: `sim.m.body_mass = values`."""
         for name in names:
             if not self.engine.is_parameter(name):
-                known = [known for known in self.engine.layout.parameters if self.engine.is_parameter(known)]
+                known = [known for known in self.engine.parameters if self.engine.is_parameter(known)]
                 raise UnknownKey(f"{name!r} is no parameter that may differ per world{did_you_mean(name, known)}")
+        for name in names:
             self.engine.expand(name)
 
     def plugin_parameter(self, plugin: str, name: str) -> np.ndarray:
@@ -328,15 +336,28 @@ class Simulation:
     # ------------------------------------------------------------------------------------------ inside
 
     def _worlds(self, mask):
-        if mask is None or isinstance(mask, wp.array):
+        """The chosen worlds as the engine takes them, once it is known that they are there."""
+        if mask is None:
+            return None
+        if isinstance(mask, wp.array):
+            if mask.shape != (self.worlds,):
+                raise BuildError(f"mask of shape {mask.shape}: expected one number a world, ({self.worlds},)")
             return mask
-        mask = np.asarray(mask)
-        if mask.dtype == bool and mask.shape != (self.worlds,):
-            raise BuildError(f"mask of shape {mask.shape}: expected one boolean a world, ({self.worlds},)")
-        return mask
+        chosen = np.arange(self.worlds)[mask] if isinstance(mask, slice) else np.asarray(mask)
+        if chosen.size == 0 and chosen.dtype != bool:
+            return chosen.astype(int)
+        if chosen.dtype == bool:
+            if chosen.shape != (self.worlds,):
+                raise BuildError(f"mask of shape {chosen.shape}: expected one boolean a world, ({self.worlds},)")
+        elif not np.issubdtype(chosen.dtype, np.integer):
+            raise BuildError(f"worlds={mask!r}: expected booleans, one a world, or indices")
+        elif chosen.min() < -self.worlds or chosen.max() >= self.worlds:
+            raise BuildError(f"worlds={mask!r}: the simulation has worlds 0 to {self.worlds - 1}")
+        return chosen
 
-    def _write(self, name: str, value, worlds=None) -> None:
-        shape = self.engine.read(name).shape
+    def _fit(self, name: str, value, worlds=None) -> np.ndarray:
+        """A value as the field takes it; an error if it does not fit the worlds it is for."""
+        shape = self.engine.shape(name)
         count = shape[:1] if worlds is None else np.empty(shape[0])[worlds].shape
         value = np.asarray(value)
         try:
@@ -345,14 +366,37 @@ class Simulation:
             raise BuildError(
                 f"{name}: an array of shape {value.shape} does not fit {(*count, *shape[1:])} or {shape[1:]}"
             ) from None
-        self.engine.write(name, value, worlds)
+        if value.dtype.kind not in "biuf":
+            raise BuildError(f"{name}: expected numbers, got an array of {value.dtype}")
+        return value
+
+    def _write(self, name: str, value, worlds=None) -> None:
+        self.engine.write(name, self._fit(name, value, worlds), worlds)
+
+    def _refusal(self, name: str) -> str:
+        """The message for an unknown attribute: fields of mjData and mjModel are often looked for here."""
+        for part in ("d", "m", "m.opt"):
+            view = self.m.opt if part == "m.opt" else getattr(self, part)
+            near = difflib.get_close_matches(name, view._names(), n=1, cutoff=0.75)
+            if near:
+                return f"a Simulation has no attribute {name!r}; did you mean sim.{part}.{near[0]}?"
+        return super()._refusal(name)
 
     def _keyframe(self, keyframe: int | str) -> int:
         if isinstance(keyframe, str):
             return ids_of(self.model, "key", keyframe)[0][0]
+        if isinstance(keyframe, bool | np.bool_) or not isinstance(keyframe, int | np.integer):
+            raise BuildError(f"keyframe={keyframe!r}: expected a name or an index")
         if not 0 <= keyframe < self.model.nkey:
             raise UnknownKey(f"keyframe {keyframe}: the model has {self.model.nkey}")
-        return keyframe
+        return int(keyframe)
+
+
+def whole(name: str, value: Any, least: int = 0) -> int:
+    """A whole number that is large enough; numbers with a fraction, truth values and text are none."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < least:
+        raise BuildError(f"{name}={value!r}: expected a whole number, {least} or more")
+    return int(value)
 
 
 SOLVERS = {"convex": None, "mujoco": "c", "mujoco-warp": "warp"}
@@ -363,7 +407,9 @@ def _engine(solver: str, model: Any, worlds: int, device: Any, threads: int, on_
     if solver not in SOLVERS:
         raise BuildError(f"solver={solver!r}{did_you_mean(str(solver), SOLVERS)}: known are {', '.join(SOLVERS)}")
     if solver == "convex":
-        return Engine(model, worlds, device=device, threads=threads, on_overflow=on_overflow)
+        from kinema.convex.engine import Engine as ConvexEngine
+
+        return ConvexEngine(model, worlds, device=device, threads=threads, on_overflow=on_overflow)
     from kinema.bridge.solver import bridge_engine  # an extra, imported on use
 
     return bridge_engine(SOLVERS[solver], model, worlds, device=device, threads=threads)

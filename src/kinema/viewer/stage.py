@@ -72,7 +72,7 @@ class Stage:
     @property
     def has_contacts(self) -> bool:
         """Whether the simulation tells of its contacts; those that other programs run do not."""
-        return "contact_pos" in self.sim.engine.layout.arrays
+        return "contact_pos" in self.sim.engine.names
 
     def build(self) -> None:
         """Make all nodes anew, for the worlds the options ask for."""

@@ -1,0 +1,210 @@
+"""The arrays of a class of worlds, read and written by MuJoCo's names, whoever computes what is in them.
+
+Shapes on the host are MuJoCo's with an axis of worlds in front. They follow from the tables and the sizes of the model:
+no number is copied to learn them. On the CPU the arrays are the host's memory, and are read and written in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from kinema.convex.bundle import Field, fields_of
+from kinema.convex.collision import capacity
+from kinema.convex.contact_parameters import declare
+from kinema.convex.data import Data, State
+from kinema.convex.layout import ALIASES, Layout
+from kinema.convex.model import Model
+from kinema.convex.reset import initial_state
+from kinema.model.mujoco_fields import data_fields, model_fields
+
+FIXED = ("geom_rbound",)
+"""Parameters that may not be changed: they follow from others."""
+
+INPUTS = frozenset(field.name for field in fields_of(State).values()) - {"status"} | {"qacc"}
+"""What programs give: the state, and the acceleration that inverse dynamics starts from."""
+
+
+class NamedArrays:
+    """Arrays by name.
+
+    Args:
+        source: Any object with mjModel's attributes.
+        nworld: Number of worlds.
+        device: Warp device.
+        layout: What allocates them.
+    """
+
+    def __init__(self, source: Any, nworld: int, device: wp.Device, layout: Layout):
+        self.source, self.nworld, self.device, self.layout = source, nworld, device, layout
+
+    # ------------------------------------------------------------------------------------------ names
+
+    @property
+    def names(self) -> Collection[str]:
+        """Every array there is."""
+        return self.layout.arrays.keys()
+
+    @property
+    def inputs(self) -> Collection[str]:
+        """Arrays that a program may write; those of mjData that are not here are computed."""
+        return INPUTS & self.layout.arrays.keys()
+
+    @property
+    def parameters(self) -> Collection[str]:
+        """Numbers of the model that are held on the device."""
+        return self.layout.parameters - ALIASES.keys()
+
+    @property
+    def expanded(self) -> Collection[str]:
+        """Parameters that differ per world."""
+        return self.layout.expanded.keys()
+
+    def is_parameter(self, name: str) -> bool:
+        """Is this a number of the model that may be changed, and may differ per world?"""
+        return name in self.layout.parameters and name not in FIXED
+
+    @property
+    def plugins(self) -> Sequence[str]:
+        """Names of the instances of plugins that run."""
+        return ()
+
+    def initial_state(self) -> dict[str, np.ndarray]:
+        """One world's state as the model defines it (mj_resetData)."""
+        return initial_state(self.source, 0.0)
+
+    def origin(self, name: str) -> tuple[str, list[str]]:
+        """What writes a computed array, and the inputs it follows from: another program knows."""
+        return "", sorted(self.inputs)
+
+    def built(self, name: str) -> np.ndarray:
+        """A field of the model as it was compiled, one world's."""
+        return np.asarray(self.layout.host(name))
+
+    # ------------------------------------------------------------------------------------------ numbers
+
+    def array(self, name: str) -> wp.array:
+        """The device array of a field of mjModel's or mjData's, [world, ...], up to date and kept so."""
+        return self._current(name)
+
+    def _current(self, name: str) -> wp.array:
+        """The array of a field, up to date."""
+        return self.layout.arrays[name]
+
+    def bundle(self, struct: Any) -> Any:
+        """An instance of a struct of arrays declared by their names, each up to date."""
+        for field in fields_of(struct).values():
+            if field.name in self.layout.arrays:
+                self.array(field.name)
+        return self.layout.fill(struct)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Shape of a field on the host: (nworld, ...), as MuJoCo shapes it; lists in their whole length."""
+        known = ALIASES.get(name, name)
+        field = data_fields().get(known) or model_fields().get(known)
+        if field is not None and field.group != "size" and not _varies(field.shape):
+            return (self.nworld, *(self.layout.size(s) if isinstance(s, str) else s for s in field.shape))
+        return _host_shape(self.layout.arrays[name])
+
+    def read(self, name: str) -> np.ndarray:
+        """A field as a host array with a leading world axis, shaped as MuJoCo shapes it."""
+        array, shape = self._current(name), self.shape(name)
+        stored = getattr(array, "stored", None)
+        if stored is None:
+            return array.numpy().reshape(shape)
+        return np.broadcast_to(stored.numpy().reshape(shape[1:]), shape)  # one row, which all worlds share
+
+    def in_use(self, name: str) -> np.ndarray:
+        """A field as a host array; there are no lists here whose length varies."""
+        return self.read(name)
+
+    def write(self, name: str, value: Any, worlds: Any = None) -> None:
+        """Write a field; the value is broadcast over worlds. Only the given worlds, when given (mask or indices)."""
+        array = self.array(name)
+        shape, whole = self.shape(name), _host_shape(array)
+        if self.device.is_cpu and array.is_contiguous:
+            array.numpy().reshape(shape)[slice(None) if worlds is None else worlds] = value
+            return
+        if worlds is None:
+            new = np.broadcast_to(np.asarray(value, _dtype(array)), shape)
+        else:
+            new = array.numpy().reshape(shape)
+            new[worlds] = value
+        array.assign(np.ascontiguousarray(new).reshape(whole))
+
+    def expand(self, name: str) -> None:
+        """Let a parameter of the model differ per world; every world starts with the present values."""
+        if name in self.layout.expanded:
+            return
+        self._check_expandable(name)
+        self.layout.expanded[name] = np.broadcast_to(self.read(name), self.shape(name)).copy()
+        self._refill(name)
+
+    def set_parameter(self, name: str, value: Any) -> None:
+        """Write a parameter of the model: for all worlds alike, or world by world once it is expanded."""
+        for twin in (name, *_twins(name)):
+            stored = getattr(self.layout.arrays[twin], "stored", None)
+            if stored is None:
+                self.write(twin, value)
+            else:
+                one = np.broadcast_to(np.asarray(value, _dtype(stored)), self.shape(twin)[1:])
+                stored.assign(np.ascontiguousarray(one).reshape(_host_shape(stored)))
+
+    def _check_expandable(self, name: str) -> None:
+        """Raise where a parameter cannot differ per world."""
+
+    def _refill(self, name: str) -> None:
+        """Make the array of a parameter anew."""
+        for twin in (name, *_twins(name)):
+            self.layout.expanded[twin] = self.layout.expanded[name]
+            self.layout.remake(twin)
+
+
+def mirrored(source: Any, nworld: int, device: wp.Device, offers: Callable[[str], bool]) -> Layout:
+    """Arrays for an engine that another program computes: the model's numbers, and what it offers of mjData.
+
+    Lists whose lengths are the convex engine's affair are left out.
+    """
+    layout = Layout(source, nworld, device, {})
+
+    def is_offered(field: Field) -> bool:
+        if not all(isinstance(s, int) or hasattr(source, s) for s in field.size):
+            return False
+        if field.kind == "data":
+            return field.name == "status" or (field.name in data_fields() and offers(field.name))
+        return field.kind != "shared" and ALIASES.get(field.name, field.name) in model_fields()
+
+    for struct in (Data, Model):
+        for var in struct.vars.values():
+            for field in filter(is_offered, fields_of(var.type).values()):
+                layout.array(field)
+    declare(layout)
+    return layout
+
+
+def room(source: Any) -> tuple[int, int]:
+    """Contacts and constraint rows that a world of this model is likely to need."""
+    sizes = capacity(source)
+    return sizes["nconmax"], sizes["nefcmax"]
+
+
+def _twins(name: str) -> list[str]:
+    """Arrays that hold a field once more."""
+    return [twin for twin, of in ALIASES.items() if of == name]
+
+
+def _varies(shape: tuple[str | int, ...]) -> bool:
+    """Whether an extent is the run's, not the model's."""
+    return any(isinstance(s, str) and s in data_fields() for s in shape)
+
+
+def _host_shape(array: wp.array) -> tuple[int, ...]:
+    """Shape of an array's copy on the host: vectors and matrices become axes."""
+    return (*array.shape, *getattr(array.dtype, "_shape_", ()))
+
+
+def _dtype(array: wp.array) -> Any:
+    return wp.dtype_to_numpy(getattr(array.dtype, "_wp_scalar_type_", array.dtype))

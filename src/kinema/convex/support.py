@@ -1,0 +1,77 @@
+"""Which options of MJCF the engine honours, and which it refuses: each is in exactly one of the two tables.
+
+    HONOURED    what <option> or <flag> sets, and where a test shows that a model obeys it as in MuJoCo
+    REFUSED     what would be read and ignored: a model that asks for it is not run, and the error names it
+
+A test walks the schema, so that an option which MuJoCo gets tomorrow must be put into one of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinema.compile.option import DISABLE, ENABLE, KEYWORDS
+from kinema.errors import BuildError
+
+HERE = "tests/convex/test_options.py"
+
+HONOURED: dict[str, str] = {
+    **dict.fromkeys(
+        ("timestep", "impratio", "gravity", "wind", "magnetic", "density", "viscosity", "o_margin", "o_solref",
+         "o_solimp", "o_friction", "iterations", "tolerance", "noslip_iterations", "noslip_tolerance", "ls_iterations",
+         "ls_tolerance", "actuatorgroupdisable"), HERE,
+    ),
+    "sleep_tolerance": "nothing reads it unless trees sleep, which is refused",
+    "ccd_tolerance": "tests/collide/test_convex.py", "ccd_iterations": "tests/collide/test_convex.py",
+    "sdf_iterations": "tests/collide/test_sdf.py", "sdf_initpoints": "tests/collide/test_sdf.py",
+    "integrator=Euler": HERE, "integrator=RK4": HERE, "integrator=implicit": HERE, "integrator=implicitfast": HERE,
+    "cone=pyramidal": HERE, "cone=elliptic": HERE, "jacobian=dense": HERE, "jacobian=sparse": HERE,
+    "jacobian=auto": HERE, "solver=PGS": HERE, "solver=CG": HERE, "solver=Newton": HERE,
+    **{f"flag {name}": HERE for name in (
+        "constraint", "equality", "frictionloss", "limit", "contact", "spring", "damper", "gravity", "clampctrl",
+        "warmstart", "filterparent", "actuation", "refsafe", "sensor", "midphase", "eulerdamp", "override", "island",
+    )},
+    "flag nativeccd": "tests/collide/test_legacy.py", "flag multiccd": "tests/collide/test_convex.py",
+    "flag energy": HERE, "flag invdiscrete": "tests/convex/test_inverse.py",
+    "flag autoreset": "a world that goes bad is frozen and flagged, whatever it says: tests/simulation/test_failure.py",
+    "flag fwdinv": "only MuJoCo's diagnostic solver_fwdinv follows from it, which is not offered",
+}  # fmt: skip
+"""Options the engine obeys, and the tests that show it; or why nothing is there to obey."""
+
+REFUSED: dict[str, str] = {
+    "flag sleep": "trees never fall asleep here: remove the flag, which simulates them awake",
+    "flag speculative": "fast bodies get no contacts ahead of impact: remove the flag and take smaller time steps",
+    "flag diagexact": "impedances follow from MuJoCo's approximate diagonal: remove the flag",
+    "flag ipc": "it belongs to the discrete integrator, which is not there",
+    "integrator=discrete": "use implicitfast, or Euler, implicit, RK4",
+}
+"""What a model may not ask for, and what to do instead."""
+
+
+def check(source: Any) -> None:
+    """Raise BuildError where a model asks for what the engine does not simulate, by its name in MJCF."""
+    if getattr(source, "nflex", 0):
+        raise BuildError("the model has flexes: deformable bodies are not simulated by this solver")
+    for wish in wishes(source):
+        if wish in REFUSED:
+            raise BuildError(f"{_shown(wish)} is not simulated: {REFUSED[wish]}")
+
+
+def wishes(source: Any) -> list[str]:
+    """What the options of a model ask for, as the tables spell it."""
+    opt = source.opt
+    found = [f"flag {name}" for bit, name in enumerate(ENABLE) if int(opt.enableflags) >> bit & 1]
+    found += [f"flag {name}" for bit, name in enumerate(DISABLE) if int(opt.disableflags) >> bit & 1]
+    for name, (table, _) in KEYWORDS.items():
+        value = int(getattr(opt, name, table[next(iter(table))]))
+        found += [f"{name}={word}" for word, code in table.items() if code == value]
+    return found
+
+
+def _shown(wish: str) -> str:
+    """A wish as a document writes it."""
+    kind, _, rest = wish.partition(" ")
+    if kind == "flag":
+        return f'<flag {rest}="enable"/>'
+    name, _, word = wish.partition("=")
+    return f'option {name}="{word}"'
