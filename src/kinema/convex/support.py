@@ -60,8 +60,8 @@ def check(source: Any) -> None:
 def wishes(source: Any) -> list[str]:
     """What the options of a model ask for, as the tables spell it."""
     opt = source.opt
-    found = [f"flag {name}" for bit, name in enumerate(ENABLE) if int(opt.enableflags) >> bit & 1]
-    found += [f"flag {name}" for bit, name in enumerate(DISABLE) if int(opt.disableflags) >> bit & 1]
+    found = [f"flag {name}" for name, bit in ENABLE.items() if int(opt.enableflags) & bit]
+    found += [f"flag {name}" for name, bit in DISABLE.items() if int(opt.disableflags) & bit]
     for name, (table, _) in KEYWORDS.items():
         value = int(getattr(opt, name, table[next(iter(table))]))
         found += [f"{name}={word}" for word, code in table.items() if code == value]
