@@ -11,6 +11,7 @@ and converged.
 from __future__ import annotations
 
 import copy
+import time
 from collections import Counter
 from dataclasses import dataclass
 
@@ -149,16 +150,21 @@ def start(m: mujoco.MjModel, seed: int, *, speed: float = 0.05, spread: float = 
 
 
 def rich_states(
-    m: mujoco.MjModel, seed: int, *, parts: int = 1, speed: float = 0.05, spread: float = 0.02
-) -> list[mujoco.MjData]:
-    """Of each part of a short run from a random start the state with most constraint rows, rounded to float32."""
+    m: mujoco.MjModel, seed: int, *, parts: int = 1, speed: float = 0.05, spread: float = 0.02,
+    seconds: float = np.inf,
+) -> list[mujoco.MjData]:  # fmt: skip
+    """Of each part of a short run from a random start the state with most constraint rows, rounded to float32.
+
+    The run is cut short when it takes longer than some seconds of work.
+    """
+    begun = time.process_time()
     d = start(m, seed, speed=speed, spread=spread)
     nstep = int(np.clip(20000 / max(m.nv, 1), 30, SEARCH_STEPS))
     best = np.full(parts, -1)
     kept = np.empty((parts, mujoco.mj_stateSize(m, FULL_STATE)))
     for step in range(nstep):
         mujoco.mj_step(m, d)
-        if lost(d):
+        if lost(d) or time.process_time() - begun > seconds:
             break
         part = step * parts // nstep
         if d.nefc + d.ncon > best[part]:
