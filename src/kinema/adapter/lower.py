@@ -115,6 +115,7 @@ class _Lowering:
         host = compile_model(self.root)
         if any(self._set_limits(host)):
             host = compile_model(self.root)
+        host.stated = {}  # its options are for a world without documents, not a wish against theirs
         return Lowered(
             host,
             self.root,

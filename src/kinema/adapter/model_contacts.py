@@ -339,6 +339,7 @@ def _built_by_hand(
     filters = [[place[a], place[b]] for a, b in rows["shape_filter_pairs"].tolist() if a in place and b in place]
     document.filter(np.array(filters, dtype=int).reshape(-1, 2))
     host = compile_model(root)
+    host.stated = {}
     order = np.array([*local, *(SHARED - s for s in shared)], dtype=int)
     bodies = np.array([-1 if name == "world" else int(name[4:]) for name in host.names("body")])
     return host, bodies, order[[made[name] for name in host.names("geom")]] if made else np.zeros(0, int)

@@ -3,14 +3,18 @@
     warning  the parent's value stays, and a warning says so (the default)
     merge    values are combined (the smaller tolerance, the larger count, either flag) or taken from the child
     error    two stated values that differ are an error; so are, under merge, those that cannot be combined
+
+Documents that are added to one world side by side, none the parent of the other, must agree (`refuse_conflicts`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
 
 from kinema.compile.element import Element
 from kinema.compile.option import DISABLE, ENABLE
+from kinema.errors import BuildError
 from kinema.mjcf.source import Node
 
 MINIMUM = ("timestep", "tolerance", "ls_tolerance", "noslip_tolerance", "ccd_tolerance", "sleep_tolerance")
@@ -35,6 +39,36 @@ def settle_conflicts(parent: Node, child: Node, policy: str, e: Element, warn: C
             parent.add(Node(section, adopted, file=child.file, line=child.line))
     _flags(parent, child, policy, e, warn)
     _visual(parent, child, policy, e, warn)
+
+
+def stated_options(root: Node) -> dict[str, str]:
+    """Options a document states, as written: ``"timestep"``, ``"flag gravity"``, and ``"statistic extent"``."""
+    found = _stated(root, "option")
+    found |= {f"statistic {name}": value for name, value in _stated(root, "statistic").items()}
+    for option in root.find("option"):
+        for flag in option.find("flag"):
+            found |= {f"flag {name}": value for name, value in flag.attributes.items()}
+    return found
+
+
+def refuse_conflicts(ours: Mapping[str, str], theirs: Mapping[str, str]) -> None:
+    """Documents in one world have one set of options: what two of them state must agree, else BuildError."""
+    for name, value in theirs.items():
+        if name in ours and not name.startswith("statistic") and not _same(ours[name], value):
+            raise BuildError(
+                f"option {name} is {value} in this document but {ours[name]} in the one the world already has: "
+                "a world has one; make them agree, or put the documents into worlds of their own"
+            )
+
+
+def warn_unheard(ours: Mapping[str, str], theirs: Mapping[str, str]) -> None:
+    """What only a later document states is not heard; say so."""
+    for name in sorted(name for name in theirs if name not in ours and not name.startswith("statistic")):
+        warnings.warn(
+            f"option {name} is {theirs[name]} in this document and unset in the one the world already has, "
+            "whose value stays; state it there",
+            stacklevel=4,
+        )
 
 
 def _stated(root: Node, section: str) -> dict[str, str]:

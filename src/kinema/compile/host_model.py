@@ -34,6 +34,7 @@ class HostModel:
         opt, stat, vis: mjOption, mjStatistic and mjVisual under their names.
         modelname: Name of the model.
         warnings: What the compiler warned about.
+        stated: Options the document itself states, as written; flags by ``"flag gravity"``.
     """
 
     arrays: dict[str, np.ndarray]
@@ -44,6 +45,7 @@ class HostModel:
     modelname: str = "MuJoCo Model"
     warnings: list[str] = field(default_factory=list)
     _names: Mapping[str, list[str]] = field(default_factory=dict)
+    stated: Mapping[str, str] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kinema.compile.conflict import refuse_conflicts, warn_unheard
 from kinema.compile.constants.kinematics import forward_kinematics
 from kinema.compile.constants.tree import Tree
 from kinema.compile.context import Compilation
@@ -20,7 +21,15 @@ from kinema.compile.element import Element
 from kinema.compile.host_model import KINDS, HostModel
 from kinema.compile.pipeline import compile_tree
 from kinema.compile.price import Limits
-from kinema.compile.rows import CORE, FREQUENCIES, NAMESPACE, add_rows, frequency, register_mujoco_attributes
+from kinema.compile.rows import (
+    CORE,
+    FREQUENCIES,
+    NAMESPACE,
+    add_rows,
+    frequency,
+    register_mujoco_attributes,
+    stated_in_world,
+)
 from kinema.model import (
     AttributeFrequency,
     CustomAttribute,
@@ -76,7 +85,10 @@ def add_mjcf(
     xform: Any = None,
     limits: Limits | None = None,
 ) -> MjcfResult:
-    """Compile a document and add it to a builder.
+    """Compile a document and add it to a builder: to its open world, beside what that holds already.
+
+    Documents of one world share its options, which are those of the first; one that states another value is refused.
+    A keyframe of one document leaves the others where they start.
 
     Args:
         builder: Builder that takes the rows; the `mujoco` attributes are registered if they are not yet.
@@ -89,11 +101,16 @@ def add_mjcf(
         raise ValueError("add_mjcf() places a document where it says; put it in a <frame>, or give add_world an xform")
     register_mujoco_attributes(builder)
     c, host = compile_tree(source, assets=assets, extra=_names_to_read(builder), limits=limits)
+    stated = stated_in_world(builder)
+    if stated is not None:
+        refuse_conflicts(stated, host.stated)
+        warn_unheard(stated, host.stated)
     result = MjcfResult(host)
     _add_bodies(builder, c, result)
     _add_joints(builder, c, result)
     _add_shapes(builder, c, result)
-    builder.gravity = np.asarray(host.opt.gravity, dtype=float)
+    if stated is None:  # options are those of a world's first document
+        builder.gravity = np.asarray(host.opt.gravity, dtype=float)
     rows = _user_rows(builder, c)
     for name, (symbol, _) in CORE.items():
         rows.setdefault(symbol, {})[f"{NAMESPACE}:{name}"] = getattr(result, _PLACES[name])

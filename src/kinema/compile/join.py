@@ -1,8 +1,12 @@
 """Two compiled models in one world, row by row.
 
-The second model's rows follow the first's, its indices moved by the first's sizes; its world becomes a body that is
-welded to the world, so that nothing of the first model is renumbered. Options, visuals and keyframes are the first's.
-What follows from the whole (weights, mean inertia) is computed again.
+The second model's rows follow the first's, its indices moved by the first's sizes. What its world holds is held by a
+body without a name that is fixed to the world, so that nothing of the first model is renumbered; its trees hang on the
+world itself. A keyframe of one model holds the other where it starts. Options and visuals are the first's (documents
+that disagree are refused before: `conflict.py`). What follows from the whole (weights, mean inertia) is computed again.
+
+Each field is moved by what the table says it refers to; only sparse matrices, whose entries are numbered over the whole
+model, and keyframes, which hold numbers of everything, have rules of their own.
 """
 
 from __future__ import annotations
@@ -13,15 +17,22 @@ import numpy as np
 
 from kinema.compile.constants import derived_constants
 from kinema.compile.host_model import KINDS, HostModel
+from kinema.compile.names import name_arrays
 from kinema.compile.rows import FREQUENCIES, frequency, reference_of
+from kinema.compile.sizes import arena_estimate, moment_entries
 from kinema.errors import BuildError
 from kinema.model.mujoco_fields import Field, model_arrays
+from kinema.mujoco_enums import Equality, Obj
 
 ADDRESSES = {
     "M_rowadr": "nC", "D_rowadr": "nD", "B_rowadr": "nB", "ten_J_rowadr": "nJten", "dof_Madr": "nM", "mapM2M": "nM",
     "mapM2D": "nC", "mapD2M": "nD",
 }  # fmt: skip
 """Integers that index arrays of numbers rather than objects."""
+WIDEST = ("nuser", "flg_", "njmax", "nconmax", "npolygonmax", "nmeshdegmax")
+"""Sizes that are the width of something, a bound, or say whether something is there."""
+MEMORY = ("nbuffer", "signature")
+NO_PATHS = b"\0"
 SIGNATURES = ("pair_signature", "exclude_signature")
 MOST_BODIES = 1 << 16
 
@@ -31,43 +42,55 @@ def join(a: HostModel, b: HostModel) -> HostModel:
 
     Args:
         a: The model whose ids stay.
-        b: The model that follows it; without flexes and keyframes.
+        b: The model that follows it; without flexes.
     """
-    if b.nflex or b.nkey:
-        raise BuildError("only the first document of a world may have flexes and keyframes")
-    counted = {str(extent).partition("*")[0] for field in model_arrays() for extent in field.shape[:1]}
-    counted |= {*ADDRESSES.values(), "nJmom", "nmocap"}
-    widths = {name for name in a.sizes if name.startswith("nuser_")}
-    sizes = dict(a.sizes)
-    for name in counted & set(b.sizes):
-        sizes[name] = a.sizes[name] + b.sizes[name]
-    for name in widths | {name for name in a.sizes if name.startswith("flg_")}:
-        sizes[name] = max(int(a.sizes[name]), int(b.sizes[name]))
+    if b.nflex:
+        raise BuildError("only the first document of a world may have flexes")
+    sizes = {name: _size(name, int(a.sizes[name]), int(b.sizes[name])) for name in a.sizes}
     if sizes["nbody"] >= MOST_BODIES:
         raise BuildError(f"{sizes['nbody']} bodies in one world")
     arrays = {field.name: _joined(field, a, b, sizes) for field in model_arrays() if field.name in a.arrays}
-    welded = a.nbody  # the second model's world
-    arrays["body_parentid"][welded] = 0
-    arrays["body_weldid"][a.nbody :] = np.where(np.asarray(b.body_weldid) == 0, 0, np.asarray(b.body_weldid) + a.nbody)
-    _span_world(arrays, sizes)
+    _hang(arrays, a, b)
+    _span_world(arrays, sizes, a, b)
     names = {kind: [*a.names(kind), *b.names(kind)] for kind in KINDS}
+    names["body"][a.nbody] = ""  # the second model's world
+    arrays |= name_arrays(a.modelname, names)
+    sizes["nnames"], sizes["nnames_map"] = len(arrays["names"]), len(arrays["names_map"])
+    sizes["nJmom"] = moment_entries(arrays, sizes["nv"])
+    sizes["npaths"] = len(arrays["paths"])
+    if all(m.narena == arena_estimate(m.sizes) for m in (a, b)):  # what was declared adds up
+        sizes["narena"] = arena_estimate(sizes)
     joined = HostModel(
         arrays, sizes, SimpleNamespace(**vars(a.opt)), SimpleNamespace(**vars(a.stat)), a.vis, a.modelname,
-        [*a.warnings, *b.warnings], names,
+        [*a.warnings, *b.warnings], names, {**b.stated, **a.stated},
     )  # fmt: skip
     found = derived_constants(joined)
-    statistic = vars(found.pop("stat"))
-    joined.stat.meaninertia = statistic["meaninertia"]
+    for name, value in vars(found.pop("stat")).items():
+        if f"statistic {name}" not in a.stated:
+            setattr(joined.stat, name, value)
     arrays.update(found)
     return joined
 
 
-def _span_world(arrays: dict[str, np.ndarray], sizes: dict[str, int]) -> None:
-    """The world's row of B holds all dofs, those of both models."""
+def _size(name: str, mine: int, theirs: int) -> int:
+    """A size of both models together: sizes count things and add up, but for a few that do not."""
+    if name in MEMORY:
+        return mine
+    return max(mine, theirs) if name.startswith(WIDEST) else mine + theirs
+
+
+def _hang(arrays: dict[str, np.ndarray], a: HostModel, b: HostModel) -> None:
+    """Put the second model's trees on the world, and what stood on its world onto a body fixed to it."""
+    arrays["body_parentid"][a.nbody :][np.asarray(b.body_parentid) == 0] = 0
+    arrays["body_weldid"][a.nbody :][np.asarray(b.body_weldid) == 0] = 0
+
+
+def _span_world(arrays: dict[str, np.ndarray], sizes: dict[str, int], a: HostModel, b: HostModel) -> None:
+    """The world's row of B holds all dofs, those of both models; nothing hangs on what was the second world."""
     count = arrays["B_rownnz"]
-    rest = arrays["B_colind"][count[0] :]
-    count[0] = sizes["nv"]
-    arrays["B_colind"] = np.concatenate([np.arange(sizes["nv"], dtype=rest.dtype), rest])
+    count[0], count[a.nbody] = sizes["nv"], 0
+    mine, theirs = np.asarray(a.B_colind)[a.B_rownnz[0] :], np.asarray(b.B_colind)[b.B_rownnz[0] :] + a.nv
+    arrays["B_colind"] = np.concatenate([np.arange(sizes["nv"]), mine, theirs]).astype(count.dtype)
     arrays["B_rowadr"] = (np.cumsum(count) - count).astype(count.dtype)
     sizes["nB"] = len(arrays["B_colind"])
 
@@ -75,8 +98,10 @@ def _span_world(arrays: dict[str, np.ndarray], sizes: dict[str, int]) -> None:
 def _joined(field: Field, a: HostModel, b: HostModel, sizes: dict[str, int]) -> np.ndarray:
     first, second = np.asarray(a.arrays[field.name]), np.asarray(b.arrays[field.name])
     shape = field.extents(sizes)
-    if field.name.startswith("key_"):
-        return _longer_keys(field, first, b, shape)
+    if field.name.startswith("key_") and len(shape) > 1:
+        return _joined_keys(field, a, b)
+    if field.name == "paths" and (_has_no_paths(a) or _has_no_paths(b)):
+        return second if _has_no_paths(a) else first
     if first.shape[1:] != shape[1:] or second.shape[1:] != shape[1:]:  # rows of users' numbers
         first, second = (_widened(x, shape[1:]) for x in (first, second))
     return np.concatenate([first, _moved(field, second, a, b)]).astype(first.dtype)
@@ -86,6 +111,10 @@ def _moved(field: Field, values: np.ndarray, a: HostModel, b: HostModel) -> np.n
     """Rows of the second model with ids as they stand after those of the first."""
     if field.name in SIGNATURES:  # two body ids in one number
         return ((values >> 16) + a.nbody << 16) + (values & 0xFFFF) + a.nbody
+    if field.name == "bvh_nodeid":  # geoms in the trees of bodies, faces in those of meshes
+        return np.where((values >= 0) & _in_bodies(b), values + a.ngeom, values)
+    if field.refers == "npaths" and _has_no_paths(a):
+        return values
     symbol = ADDRESSES.get(field.name) or (field.refers if field.refers in a.sizes else None)
     if symbol:
         return np.where(values >= 0, values + int(a.sizes[symbol]), values)
@@ -94,7 +123,26 @@ def _moved(field: Field, values: np.ndarray, a: HostModel, b: HostModel) -> np.n
         return values
     offsets = {frequency(name): np.int64(a.sizes[name]) for name in FREQUENCIES}
     selector = field.refers[3:]
-    return reference(values[None], offsets, {f"mujoco:{selector}": b.arrays[selector]})[0]
+    kinds = _equality_objects(b) if selector == "eq_objtype" else b.arrays[selector]
+    return reference(values[None], offsets, {f"mujoco:{selector}": kinds})[0]
+
+
+def _equality_objects(m: HostModel) -> np.ndarray:
+    """What equality constraints tie: MuJoCo says so of bodies and sites only, of joints and tendons by the type."""
+    implied = np.select([m.eq_type == Equality.JOINT, m.eq_type == Equality.TENDON], [Obj.JOINT, Obj.TENDON], 0)
+    return np.where(m.eq_objtype == Obj.UNKNOWN, implied, m.eq_objtype)
+
+
+def _in_bodies(m: HostModel) -> np.ndarray:
+    """Which nodes of bounding volumes belong to bodies."""
+    inside = np.zeros(m.nbvh, dtype=bool)
+    for first, number in zip(m.body_bvhadr, m.body_bvhnum, strict=True):
+        inside[first : first + number] = True
+    return inside
+
+
+def _has_no_paths(m: HostModel) -> bool:
+    return bytes(m.paths) in (b"", NO_PATHS)
 
 
 def _widened(values: np.ndarray, width: tuple[int, ...]) -> np.ndarray:
@@ -103,14 +151,23 @@ def _widened(values: np.ndarray, width: tuple[int, ...]) -> np.ndarray:
     return out
 
 
-def _longer_keys(field: Field, values: np.ndarray, b: HostModel, shape: tuple[int, ...]) -> np.ndarray:
-    """The first model's keyframes; the second model is at its reference configuration in them."""
-    if values.shape == shape:
-        return values
-    out = np.zeros((len(values), *shape[1:]), values.dtype)
-    out[:, : values.shape[1]] = values
-    rest = {"key_qpos": b.qpos0, "key_mpos": b.body_pos[b.body_mocapid >= 0].ravel(),
-            "key_mquat": b.body_quat[b.body_mocapid >= 0].ravel()}.get(field.name)  # fmt: skip
-    if rest is not None:
-        out.reshape(len(values), -1)[:, values.reshape(len(values), -1).shape[1] :] = np.ravel(rest)
+def _joined_keys(field: Field, a: HostModel, b: HostModel) -> np.ndarray:
+    """The keyframes of both, each with the other model where it starts."""
+    mine, theirs = (np.asarray(m.arrays[field.name]).reshape(m.nkey, -1 if m.nkey else 0) for m in (a, b))
+    start_a, start_b = (_start(field, m) for m in (a, b))
+    out = np.zeros((a.nkey + b.nkey, len(start_a) + len(start_b)), dtype=np.asarray(a.arrays[field.name]).dtype)
+    out[:, : len(start_a)], out[:, len(start_a) :] = start_a, start_b
+    if a.nkey:
+        out[: a.nkey, : len(start_a)] = mine
+    if b.nkey:
+        out[a.nkey :, len(start_a) :] = theirs
     return out
+
+
+def _start(field: Field, m: HostModel) -> np.ndarray:
+    """What a model's part of a keyframe holds when it is where it starts."""
+    moved = np.argsort(np.where(m.body_mocapid >= 0, m.body_mocapid, m.nbody), kind="stable")[: m.nmocap]
+    known = {"key_qpos": m.qpos0, "key_mpos": m.body_pos[moved], "key_mquat": m.body_quat[moved]}
+    if field.name in known:
+        return np.ravel(known[field.name])
+    return np.zeros(field.extents(m.sizes)[1])

@@ -21,6 +21,7 @@ from kinema.compile.attached_key import spread_attached_keys
 from kinema.compile.body import check_moving_mass, compile_body, fill_bodies
 from kinema.compile.bvh import fill_hierarchies
 from kinema.compile.camera import fill_cameras
+from kinema.compile.conflict import stated_options
 from kinema.compile.constants import derived_constants
 from kinema.compile.contact import compile_contact
 from kinema.compile.context import Compilation
@@ -210,4 +211,7 @@ def finish(c: Compilation) -> HostModel:
     visual.global_ = getattr(visual, "global")
     names = {kind: c.names(kind) for kind in KINDS}
     title = c.root.attributes.get("model", "") or "MuJoCo Model"
-    return HostModel(c.arrays, c.sizes, option, SimpleNamespace(**c.statistic), visual, title, c.warnings, names)
+    return HostModel(
+        c.arrays, c.sizes, option, SimpleNamespace(**c.statistic), visual, title, c.warnings, names,
+        stated_options(c.root),
+    )  # fmt: skip

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from kinema.compile.conflict import refuse_conflicts
 from kinema.compile.host_model import KINDS, HostModel
 from kinema.model import AttributeAssignment, AttributeFrequency, CustomAttribute, CustomFrequency, Model, ModelBuilder
 from kinema.model.mujoco_fields import Field, model_arrays
@@ -235,10 +236,23 @@ def pack(host: HostModel) -> str:
         "stat": _plain(vars(host.stat)),
         "vis": {name: _plain(vars(group)) for name, group in vars(host.vis).items()},
         "modelname": host.modelname,
+        "stated": dict(host.stated),
     }
     head = json.dumps(plain).encode()
     blob = len(head).to_bytes(8, "little") + head + buffer.getvalue()
     return base64.b64encode(zlib.compress(blob, 1)).decode("ascii")
+
+
+def stated_in_world(builder: ModelBuilder) -> dict[str, str] | None:
+    """Options that the documents of the builder's open world state, the first one's first; None where it has none."""
+    attributes = builder.custom_attributes
+    worlds = np.asarray(attributes[f"{NAMESPACE}:document_world"].values[:])
+    packed = attributes[f"{NAMESPACE}:document_packed"].values[:]
+    rows = np.flatnonzero(worlds == builder.current_world)
+    found: dict[str, str] = {}
+    for row in rows:
+        found = {**_unpack(packed[row])[0].get("stated", {}), **found}
+    return found if len(rows) else None
 
 
 @cache
@@ -280,7 +294,8 @@ def host_model(template: Mapping[str, np.ndarray]) -> HostModel:
         names[kind] = list(labels)[: plain["sizes"][symbol]]
     option, statistic = (SimpleNamespace(**_arrays(plain[part])) for part in ("opt", "stat"))
     visual = SimpleNamespace(**{name: SimpleNamespace(**_arrays(group)) for name, group in plain["vis"].items()})
-    return HostModel(arrays, plain["sizes"], option, statistic, visual, plain["modelname"], [], names)
+    stated = plain.get("stated", {})
+    return HostModel(arrays, plain["sizes"], option, statistic, visual, plain["modelname"], [], names, stated)
 
 
 def host_models(template: Mapping[str, np.ndarray]) -> list[HostModel]:
@@ -293,6 +308,7 @@ def host_models(template: Mapping[str, np.ndarray]) -> list[HostModel]:
     for text in texts:
         sizes = _unpack(text)[0]["sizes"]
         found.append(host_model(_document_rows(template, text, first, sizes)))
+        refuse_conflicts(found[0].stated, found[-1].stated)  # builders may have been merged
         first = {symbol: start + int(sizes[symbol]) for symbol, start in first.items()}
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from kinema.compile.context import Compilation
@@ -32,8 +34,12 @@ def complete_sizes(c: Compilation) -> None:
 
 def count_jacobians(c: Compilation) -> None:
     """Sizes of the sparse Jacobians of tendons and actuators; needs the tendons' sparsity."""
-    a = c.arrays
-    c.sizes["nJten"] = len(a["ten_J_colind"])
+    c.sizes["nJten"] = len(c.arrays["ten_J_colind"])
+    c.sizes["nJmom"] = moment_entries(c.arrays, c.size("nv"))
+
+
+def moment_entries(a: dict[str, np.ndarray], nv: int) -> int:
+    """Entries of the sparse matrix of actuator moments."""
     total = 0
     for kind, (first, second) in zip(a["actuator_trntype"], a["actuator_trnid"], strict=True):
         if kind in (Transmission.JOINT, Transmission.JOINTINPARENT):
@@ -46,10 +52,10 @@ def count_jacobians(c: Compilation) -> None:
             reference = a["site_bodyid"][second] if second >= 0 else 0
             total += len(_chain(a, a["site_bodyid"][first]) ^ _chain(a, reference))
         elif kind == Transmission.BODY:
-            total += c.size("nv")
+            total += nv
         elif kind == Transmission.SO3:
-            total += 3 * c.size("nv") if second >= 0 else 3
-    c.sizes["nJmom"] = total
+            total += 3 * nv if second >= 0 else 3
+    return total
 
 
 def _chain(a: dict[str, np.ndarray], body: int) -> set[int]:
@@ -64,20 +70,26 @@ def _chain(a: dict[str, np.ndarray], body: int) -> set[int]:
 
 def arena_bytes(c: Compilation) -> None:
     """Bytes MuJoCo gives its arena: as <size> says, or an estimate from the model, in whole megabytes."""
-    declared, size = c.scratch["declared"], c.size
+    declared = c.scratch["declared"]
     if declared["memory"] >= 0:
         c.sizes["narena"] = declared["memory"]
         return
-    nconmax = 100 if declared["nconmax"] < 0 else declared["nconmax"]
-    njmax = 500 if declared["njmax"] < 0 else declared["njmax"]
-    nv = size("nv")
-    if declared["nstack"] >= 0:
-        total = 8 * declared["nstack"]
+    c.view()  # counts every kind
+    c.sizes["narena"] = arena_estimate({**c.sizes, **declared}, declared["nstack"])
+
+
+def arena_estimate(sizes: Mapping[str, int], nstack: int = -1) -> int:
+    """Bytes of the arena of a model that does not say."""
+    nconmax = 100 if sizes["nconmax"] < 0 else sizes["nconmax"]
+    njmax = 500 if sizes["njmax"] < 0 else sizes["njmax"]
+    nv = sizes["nv"]
+    if nstack >= 0:
+        total = 8 * nstack
     else:
         counted = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "neq", "ntendon", "nwrap")
-        total = 8 * max(1000, 5 * (njmax + size("neq") + nv) ** 2 + 20 * sum(size(name) for name in counted))
+        total = 8 * max(1000, 5 * (njmax + sizes["neq"] + nv) ** 2 + 20 * sum(sizes[name] for name in counted))
     total += nconmax * CONTACT_BYTES + njmax * (8 * 4 + 14 * 8) + nv * 12 + njmax * nv * 24 + njmax * njmax * 12
-    c.sizes["narena"] = -(-total // MEGABYTE) * MEGABYTE
+    return -(-total // MEGABYTE) * MEGABYTE
 
 
 def fill_flex(c: Compilation) -> None:
