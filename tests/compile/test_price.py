@@ -9,6 +9,8 @@ import pytest
 
 from kinema import errors
 from kinema.compile import Limits, compile_model
+from kinema.compile.element import Element
+from kinema.compile.overflow import told_as_compile_errors
 from kinema.errors import CompileError, KinemaError, TooLarge
 from kinema.mjcf import schema
 from kinema.mjcf.source import Node, read_xml
@@ -190,6 +192,30 @@ def test_a_position_past_arithmetic_is_followed_or_placed():
     theirs = mujoco.MjModel.from_xml_string(text)
     with np.errstate(all="ignore"):
         assert compile_model(text).body_pos[1, 0] == theirs.body_pos[1, 0] == 1e308
-    with pytest.raises(CompileError, match="cannot be computed with") as caught:
-        compile_model(document(tree='\n<body euler="inf 0 0"><joint/><geom size="1"/></body>'))
-    assert (caught.value.line, caught.value.path) == (4, "worldbody/body")
+    text = document(tree='<body euler="inf 0 0"><geom size="1e200"/></body>')
+    theirs = mujoco.MjModel.from_xml_string(text)
+    with np.errstate(all="ignore"):
+        ours = compile_model(text)
+    np.testing.assert_array_equal(ours.body_quat, theirs.body_quat)  # no numbers
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [(OverflowError, CompileError), (ZeroDivisionError, CompileError), (np.linalg.LinAlgError, CompileError)]
+    + [(ValueError, CompileError), (MemoryError, TooLarge), (RecursionError, TooLarge)],
+)
+def test_what_bursts_in_the_compiler_is_told_at_the_element_in_hand(raised, told):
+    root = read_xml(document())
+    geom = next(node for node in root.walk() if node.tag == "geom")
+
+    def inner():
+        raise raised("too much")
+
+    def compile_something(element):
+        inner()
+
+    with pytest.raises(told) as caught, told_as_compile_errors(root):
+        compile_something(Element(geom, "geom"))
+    assert (caught.value.line, caught.value.path) == (3, "worldbody/body[b]/geom[g]")
+    with pytest.raises(TooLarge, match="as it was"), told_as_compile_errors(root):
+        raise TooLarge("as it was")

@@ -126,7 +126,7 @@ def _cylinder(r: Record, e: Element, base: Record | None) -> None:
     area = e.number("area", float(base.gainprm[0]))
     diameter = e.number("diameter", -1.0)
     if diameter >= 0:
-        area = np.pi / 4 * diameter**2
+        area = np.pi / 4 * diameter * diameter
     r.gainprm = parameters(area)
     r.dyntype, r.dynprm = Dynamics.FILTER, parameters(e.number("timeconst", float(base.dynprm[0])))
     r.biastype, r.biasprm = Bias.AFFINE, parameters(*e.vector("bias", base.biasprm[:3], length=3))

@@ -66,7 +66,7 @@ def _constants(r: Record, kt: float, ke: float, R: float, nominal: np.ndarray) -
         B = float(r.damping[0])
         ke = voltage / speed
         if B > 0 and R > 0:
-            disc = voltage**2 - 4 * R * B * speed**2
+            disc = voltage * voltage - 4 * R * B * speed * speed
             if disc > 0:
                 ke = (voltage + math.sqrt(disc)) / (2 * speed)
         elif B > 0 and stall > 0:

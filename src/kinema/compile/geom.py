@@ -176,7 +176,7 @@ def _set_bounds(g: CompiledGeom, mesh: Any, hfield: Any) -> None:
     elif kind == Geom.CAPSULE:
         high, g.rbound = [size[0], size[0], size[0] + size[1]], size[0] + size[1]
     elif kind == Geom.CYLINDER:
-        high, g.rbound = [size[0], size[0], size[1]], math.sqrt(size[0] ** 2 + size[1] ** 2)
+        high, g.rbound = [size[0], size[0], size[1]], math.sqrt(size[0] * size[0] + size[1] * size[1])
     else:
         high = list(size)
         g.rbound = max(size) if kind == Geom.ELLIPSOID else math.sqrt(sum(s * s for s in size))

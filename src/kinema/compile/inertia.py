@@ -35,12 +35,12 @@ def shape_volume(kind: int, size: Sequence[float], shell: bool) -> float:
     """Volume of a primitive, or its area if it is a shell; 0 for planes."""
     a, b, c = size
     if kind == Geom.SPHERE:
-        return 4 * math.pi * a * a if shell else 4 * math.pi * a**3 / 3
+        return 4 * math.pi * a * a if shell else 4 * math.pi * a * a * a / 3
     if kind == Geom.CAPSULE:
         height = 2 * b
         if shell:
             return 4 * math.pi * a * a + 2 * math.pi * a * height
-        return math.pi * (a * a * height + 4 * a**3 / 3)
+        return math.pi * (a * a * height + 4 * a * a * a / 3)
     if kind == Geom.CYLINDER:
         height = 2 * b
         return 2 * math.pi * a * (a + height) if shell else math.pi * a * a * height
@@ -70,26 +70,26 @@ def box_inertia(half: Sequence[float], mass: float) -> list[float]:
 
 
 def _sphere(size: Sequence[float], mass: float, shell: bool) -> list[float]:
-    return [2 * mass * size[0] ** 2 / (3 if shell else 5)] * 3
+    return [2 * mass * size[0] * size[0] / (3 if shell else 5)] * 3
 
 
 def _capsule(size: Sequence[float], mass: float, shell: bool) -> list[float]:
     radius, half = size[0], size[1]
     height = 2 * half
     if shell:
-        ball_area, side_area = 4 * math.pi * radius**2, 2 * math.pi * radius * height
+        ball_area, side_area = 4 * math.pi * radius * radius, 2 * math.pi * radius * height
         ball = mass * ball_area / (ball_area + side_area)
         side = mass - ball
-        across = side * (6 * radius**2 + height**2) / 12
-        along = side * radius**2
-        own = 2 * ball * radius**2 / 3
+        across = side * (6 * radius * radius + height * height) / 12
+        along = side * radius * radius
+        own = 2 * ball * radius * radius / 3
         com = radius / 2  # of a hemispherical shell
-        return [across + own + ball * ((half + com) ** 2 - com**2)] * 2 + [along + own]
+        return [across + own + ball * ((half + com) * (half + com) - com * com)] * 2 + [along + own]
     ball = mass * 4 * radius / (4 * radius + 3 * height)
     side = mass - ball
-    across = side * (3 * radius**2 + height**2) / 12
-    along = side * radius**2 / 2
-    own = 2 * ball * radius**2 / 5
+    across = side * (3 * radius * radius + height * height) / 12
+    along = side * radius * radius / 2
+    own = 2 * ball * radius * radius / 5
     return [across + own + ball * height * (3 * radius + 2 * height) / 8] * 2 + [along + own]
 
 
@@ -97,12 +97,12 @@ def _cylinder(size: Sequence[float], mass: float, shell: bool) -> list[float]:
     radius, half = size[0], size[1]
     height = 2 * half
     if not shell:
-        return [mass * (3 * radius**2 + height**2) / 12] * 2 + [mass * radius**2 / 2]
-    disk_area, side_area = math.pi * radius**2, 2 * math.pi * radius * height
+        return [mass * (3 * radius * radius + height * height) / 12] * 2 + [mass * radius * radius / 2]
+    disk_area, side_area = math.pi * radius * radius, 2 * math.pi * radius * height
     disk = mass * disk_area / (2 * disk_area + side_area)
     side = mass - 2 * disk
-    across = side * (6 * radius**2 + height**2) / 12 + 2 * disk * (radius**2 / 4 + half**2)
-    return [across, across, side * radius**2 + disk * radius**2]
+    across = side * (6 * radius * radius + height * height) / 12 + 2 * disk * (radius * radius / 4 + half * half)
+    return [across, across, side * radius * radius + disk * radius * radius]
 
 
 def _ellipsoid(size: Sequence[float], mass: float, shell: bool) -> list[float]:
@@ -128,9 +128,9 @@ def _box(size: Sequence[float], mass: float, shell: bool) -> list[float]:
     for k in range(3):  # the two faces across axis k
         i, j = (k + 1) % 3, (k + 2) % 3
         face = mass * area[k] / (2 * sum(area))
-        total[i] += 2 * face * (length[j] ** 2 / 12 + size[k] ** 2)
-        total[j] += 2 * face * (length[i] ** 2 / 12 + size[k] ** 2)
-        total[k] += 2 * face * (length[i] ** 2 + length[j] ** 2) / 12
+        total[i] += 2 * face * (length[j] * length[j] / 12 + size[k] * size[k])
+        total[j] += 2 * face * (length[i] * length[i] / 12 + size[k] * size[k])
+        total[k] += 2 * face * (length[i] * length[i] + length[j] * length[j]) / 12
     return total
 
 

@@ -99,6 +99,8 @@ def invert(pos: Vector, quat: Vector) -> tuple[list[float], list[float]]:
 
 def axis_angle(axis: Vector, angle: float) -> list[float]:
     """Quaternion of a turn about a unit axis."""
+    if math.isinf(angle):
+        angle = math.nan  # a number without a sine, as in C
     s = math.sin(angle / 2)
     return [math.cos(angle / 2), s * axis[0], s * axis[1], s * axis[2]]
 
