@@ -110,7 +110,9 @@ def test_two_documents_in_one_world():
         np.testing.assert_allclose(getattr(host, name), getattr(theirs, name), rtol=1e-6, atol=1e-9, err_msg=name)
     assert host.stat.meaninertia == pytest.approx(theirs.stat.meaninertia, rel=1e-6)
     ours = {host.names("geom")[g]: host.names("body")[host.geom_bodyid[g]] for g in range(host.ngeom)}
-    assert ours["box"] == "cart" and ours["bob"] == "arm" and ours["rail"] == "world"
+    assert ours["box"] == "cart" and ours["bob"] == "arm"
+    held = host.geom_bodyid[host.id("geom", "rail")]  # on a body of no name, since the world's is taken
+    assert host.body_weldid[held] == host.body_parentid[held] == 0 and ours["rail"] == ""
     signature = int(host.exclude_signature[0])
     assert {host.names("body")[signature >> 16], host.names("body")[signature & 0xFFFF]} == {"cart", "bar"}
     assert host.names("site")[host.sensor_objid[0]] == "top"
