@@ -1,5 +1,7 @@
 """What a stage reads and writes is read from its source."""
 
+import importlib
+import pkgutil
 import re
 from functools import cache
 from typing import Any
@@ -8,6 +10,7 @@ import mujoco
 import pytest
 import warp as wp
 
+import kinema.convex
 from kinema.collide.bundles import Contacts, Touch
 from kinema.collide.detect import Detector
 from kinema.convex import smooth, step
@@ -179,6 +182,18 @@ def test_union_forgets_what_is_own_to_one_only():
     own = Access(frozenset("ab"), frozenset("c"), frozenset("ab"), frozenset("c"))
     other = Access(frozenset("b"), frozenset("c"), frozenset(), frozenset("c"))
     assert (own | other).own_reads == {"a"} and (own | other).own_writes == {"c"}
+
+
+def test_every_function_over_a_world_is_understood():
+    """Also those that no model of a test has: a function that cannot be read would stop its first user on CUDA."""
+    count = 0
+    for info in pkgutil.walk_packages(kinema.convex.__path__, "kinema.convex."):
+        for value in vars(importlib.import_module(info.name)).values():
+            if isinstance(value, wp.Function) and not value.is_builtin():
+                if list(value.input_types.values())[:2] == [Model, Data]:
+                    access(value)
+                    count += 1
+    assert count > 100
 
 
 def test_what_a_step_computes():
