@@ -40,21 +40,21 @@ class _View:
 class DataView(_View):
     """What was computed, under mjData's names, with a leading axis of worlds.
 
-    Contacts (`contact_pos`, ...) and constraint rows (`efc_J`, ...) are as long as the longest list of any world, zero
-    beyond a world's own `ncon` or `nefc`.
+    Contacts (`contact_pos`, ..., as records `contact`) and constraint rows (`efc_J`, ...) are as long as the longest
+    list of any world, zero beyond a world's own `ncon` or `nefc`.
     """
 
     def _names(self) -> list[str]:
         engine = self._sim.engine
         return [name for name in engine.names if not engine.is_parameter(name) and name not in model_fields()]
 
-    @property
-    def contact(self) -> np.recarray:
-        """Contacts as records with mjContact's names, (worlds, longest): contact.py."""
-        return contact_records(self._sim.engine)
+    def __dir__(self) -> list[str]:
+        return sorted([*self._names(), "contact"])
 
-    def __getattr__(self, name: str) -> Values:
+    def __getattr__(self, name: str) -> Any:
         engine = self._sim.engine
+        if name == "contact":
+            return contact_records(engine)
         if name.startswith("__") or name not in engine.names or engine.is_parameter(name):
             raise self._unknown("d", name)
 
@@ -66,6 +66,8 @@ class DataView(_View):
         return Values.of(engine.in_use(name), write)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name == "contact":
+            raise UnknownKey("contact is computed: it cannot be assigned")
         if name not in self._names():
             raise self._unknown("d", name)
         self._assign(name, value)
