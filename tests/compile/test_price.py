@@ -14,6 +14,7 @@ from kinema.compile.overflow import told_as_compile_errors
 from kinema.errors import CompileError, KinemaError, TooLarge
 from kinema.mjcf import schema
 from kinema.mjcf.source import Node, read_xml
+from kinema.mjcf.validate import validate
 
 BODY = '<body name="b"><joint name="j"/><geom name="g" size="1"/></body>'
 
@@ -197,6 +198,38 @@ def test_a_position_past_arithmetic_is_followed_or_placed():
     with np.errstate(all="ignore"):
         ours = compile_model(text)
     np.testing.assert_array_equal(ours.body_quat, theirs.body_quat)  # no numbers
+
+
+def test_numbers_past_single_precision_are_refused_where_mujoco_refuses_them():
+    """1e60 in every attribute: MuJoCo keeps colours, lights, cameras and vertices in single precision."""
+    bone = '<bone body="b" bindpos="0 0 0" bindquat="1 0 0 0" vertid="0 1 2" vertweight="1 1 1"/>'
+    skin = f'<skin vertex="0 0 0 1 0 0 0 1 0" face="0 1 2">{bone}</skin>'
+    builtin = '<mesh name="ball" builtin="sphere" params="1"/></asset>'  # whose vertices MuJoCo does not read
+    assert builtin in ALL
+    root = read_xml(ALL.replace(builtin, f"{skin}</asset>").replace("<map/>", "<map/><rgba/>"))
+    for node, name, count in numeric_attributes(root):
+        before = node.attributes.get(name)
+        node.attributes[name] = " ".join(["1e60"] * count)
+        try:
+            mujoco.MjSpec.from_string(written(root))
+            theirs = False
+        except ValueError as error:
+            theirs = "too large" in str(error)
+        try:
+            validate(root)
+            ours = False
+        except KinemaError as error:
+            ours = "too large" in str(error)
+        assert ours == theirs, (node.path, name)
+        if before is None:
+            del node.attributes[name]
+        else:
+            node.attributes[name] = before
+
+
+def written(node: Node) -> str:
+    attributes = "".join(f' {name}="{value}"' for name, value in node.attributes.items())
+    return f"<{node.tag}{attributes}>{''.join(written(child) for child in node.children)}</{node.tag}>"
 
 
 @pytest.mark.parametrize(

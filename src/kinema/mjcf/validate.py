@@ -11,13 +11,33 @@ Three habits of MuJoCo's reader are kept: an empty number attribute counts as ab
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
 
 from kinema.errors import BadValue, DocumentError, UnknownAttribute, UnknownElement, did_you_mean
 from kinema.mjcf import schema
 from kinema.mjcf.schema import AttributeSpec, Constraint, ElementSpec
 from kinema.mjcf.source import Node
 
+SINGLE_SECTIONS = frozenset(["rgba", "scale", "map", "headlight", "global"])
+SINGLE: Mapping[str, frozenset[str]] = {
+    "camera": frozenset(["focal", "focalpixel", "principal", "principalpixel", "sensorsize"]),
+    "light": frozenset(
+        ["ambient", "attenuation", "bulbradius", "cutoff", "diffuse", "exponent", "intensity", "range", "softness"]
+        + ["specular"]
+    ),
+    "material": frozenset(
+        ["emission", "metallic", "reflectance", "roughness", "shininess", "specular", "texrepeat"]
+    ),
+    "mesh": frozenset(["normal", "texcoord", "vertex"]),
+    "skin": frozenset(["inflate", "texcoord", "vertex"]),
+    "bone": frozenset(["bindpos", "bindquat", "vertweight"]),
+    "hfield": frozenset(["elevation"]),
+}
+"""Numbers that MuJoCo keeps in single precision, by element: all of some sections, ``rgba`` of any, and these."""
+LARGEST_SINGLE = 3.4028235677973366e38
+"""From here on a number is infinite in single precision."""
 INT_RANGE = (-(2**31), 2**31 - 1)
 _LENIENT = ("frame", "replicate")
 _FLOAT = re.compile(
@@ -64,7 +84,7 @@ def check_attributes(node: Node, spec: ElementSpec) -> None:
     for name, text in node.attributes.items():
         attribute = spec.attributes.get(name)
         if attribute is not None:
-            problem = value_problem(attribute, text)
+            problem = value_problem(attribute, text, single=_is_single(spec.name, name))
             if problem:
                 raise _problem(BadValue, node, f"attribute {name!r} of <{node.tag}>: {problem}")
         elif spec.name not in _LENIENT:
@@ -79,14 +99,18 @@ def check_attributes(node: Node, spec: ElementSpec) -> None:
             raise _problem(BadValue, node, f"<{node.tag}>: {problem}")
 
 
-def value_problem(spec: AttributeSpec, text: str) -> str | None:
-    """What is wrong with the text of an attribute, or None."""
+def _is_single(tag: str, name: str) -> bool:
+    return name == "rgba" or tag in SINGLE_SECTIONS or name in SINGLE.get(tag, ())
+
+
+def value_problem(spec: AttributeSpec, text: str, *, single: bool = False) -> str | None:
+    """What is wrong with the text of an attribute, or None; `single`: of one kept in single precision."""
     if spec.type == "keyword":
         if text in spec.keywords:
             return None
         return f"invalid keyword {text!r}, expected one of {list(spec.keywords)}{did_you_mean(text, spec.keywords)}"
     if spec.type in schema.NUMERIC:
-        return _number_problem(spec, text)
+        return _number_problem(spec, text, single)
     if spec.type == "flags":
         for word in text.split():
             if word not in spec.keywords:
@@ -98,7 +122,7 @@ def value_problem(spec: AttributeSpec, text: str) -> str | None:
     return None
 
 
-def _number_problem(spec: AttributeSpec, text: str) -> str | None:
+def _number_problem(spec: AttributeSpec, text: str, single: bool) -> str | None:
     words = text.split()
     if not words:
         return None
@@ -108,8 +132,8 @@ def _number_problem(spec: AttributeSpec, text: str) -> str | None:
             return f"{word!r} is not {kind} (in {text!r})" if len(words) > 1 else f"{word!r} is not {kind}"
         if spec.type == "int" and not INT_RANGE[0] <= int(word) <= INT_RANGE[1]:
             return f"{word!r} is too large for an integer"
-        if spec.type == "float" and _overflows(word):
-            return f"{word!r} is too large for a number"
+        if spec.type == "float" and _overflows(word, single):
+            return f"{word!r} is too large for a number{' in single precision' if single else ''}"
     if len(words) < spec.min:
         return f"needs {_count(spec)}, got {len(words)}: {text!r}"
     if spec.max is not None and len(words) > spec.max:
@@ -117,10 +141,10 @@ def _number_problem(spec: AttributeSpec, text: str) -> str | None:
     return None
 
 
-def _overflows(word: str) -> bool:
+def _overflows(word: str, single: bool) -> bool:
     if "x" in word or "X" in word or word.lstrip("+-")[:1] in "iInN":
         return False
-    return float(word) in (float("inf"), float("-inf"))
+    return abs(float(word)) >= (LARGEST_SINGLE if single else math.inf)
 
 
 def _count(spec: AttributeSpec) -> str:
