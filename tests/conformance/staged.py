@@ -23,7 +23,7 @@ from kinema.convex.engine import Engine
 from kinema.convex.model import Model
 from kinema.convex.schedule import Run, chains, phases, plan
 from kinema.convex.solve import dense
-from kinema.convex.solve.primal import SMALL, newton
+from kinema.convex.solve.primal import LARGE, newton
 from kinema.convex.stage import PARTS, Stage, due
 
 END = 1 << 30
@@ -83,12 +83,12 @@ class StagedEngine(Engine):
     def _common(self, stage: Stage) -> Stage:
         """A stage that does the same for more models."""
         nv = self.source.nv
-        if stage.func is newton(nv):
-            return replace(stage, func=newton(SMALL + 1))
+        if stage.func is newton(nv, self.source.ntree):
+            return replace(stage, func=newton())
         if stage.lanes and dense.fits(nv):
             for make in (dense._smooth, dense._euler, dense._implicit):
                 if stage.func is make(dense.columns(nv)):
-                    return replace(stage, func=make(SMALL))
+                    return replace(stage, func=make(LARGE))
         if stage in self.collider.stages:
             return replace(stage, func=detect(common_build(self.collider.detector.build)))
         return stage

@@ -10,7 +10,7 @@ from kinema.convex import step
 from kinema.convex.collision import detect, detects
 from kinema.convex.extension import extension_of
 from kinema.convex.schedule import phases, plan
-from kinema.convex.stage import Stage
+from kinema.convex.stage import WARP_LANES, Stage
 from kinema.errors import KinemaError
 from tests.conformance.models import corpus
 
@@ -48,11 +48,13 @@ def distinct(m: mujoco.MjModel) -> set[tuple]:
 
 
 def code(kernel: Kernel) -> set[str]:
-    """The functions a kernel is made of; native ones in the size they are made for: of registers, or of any."""
+    """The functions a kernel is made of, and for whom: native ones for one warp, or for any size; stages of teams."""
     found = set()
     for stage in kernel:
         native = stage.func.native_snippet
         size = "" if native is None else " of any size" if "#define KN_COLUMNS 0" in native else " small"
+        if stage.threads > WARP_LANES:
+            size = " of a team" + " in islands" * ("#define KN_SPLIT 1" in (native or ""))
         found |= {part + size for part in stage.func.key.split("_then_")}
     return found
 

@@ -41,11 +41,22 @@ def compiled(text: str, *, cuda: bool) -> str:
             taken.pop()
         elif alive and (name := re.match(r"\s*(\w+)\b(?!\()\s*(.*)$", rest)):
             values.pop(name[1], None)
-            if word == "define" and name[2].isdigit():
-                values[name[1]] = int(name[2])
+            if word == "define" and is_known(name[2], values):
+                values[name[1]] = number(name[2], values)
             elif word == "define":
                 lines.append(name[2])
     return "\n".join(lines)
+
+
+def is_known(text: str, values: dict[str, int]) -> bool:
+    """Is it made of numbers, of names of numbers, and of comparisons?"""
+    words = re.findall(r"\w+", text)
+    made = re.fullmatch(r"[\s\w()<>=]+", text) is not None
+    return made and bool(words) and all(word.isdigit() or word in values for word in words)
+
+
+def number(text: str, values: dict[str, int]) -> int:
+    return int(eval(text, {"__builtins__": {}}, dict(values)))
 
 
 def truth(condition: str, values: dict[str, int]) -> bool:
@@ -115,11 +126,13 @@ def leads_to_array(function: wp.Function, path: str) -> bool:
 
 FUNCTIONS = {
     "newton": primal.newton(27),
-    "newton, any size": primal.newton(40),
+    "newton, any size": primal.newton(),
+    "newton, a team": primal.newton(40, 2),
     "conjugate gradients": primal.conjugate_gradient(),
     "projected Gauss-Seidel": dual.projected_gauss_seidel(),
     "noslip": dual.noslip(),
     "mass solve": dense._solve(28),
+    "mass solve, a team": dense._solve(40),
     "factor": factor.factor_rows,
     "solve": factor.solve_rows,
     "project": mass.project,

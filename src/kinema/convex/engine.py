@@ -29,12 +29,11 @@ from kinema.convex.reset import StatePutter, initial_state
 from kinema.convex.stage import (
     COHORT,
     COHORT_BLOCK,
-    LANE_BLOCK,
     PARTS,
-    WARP_LANES,
     Stage,
     between_hosts,
     cohort_kernel,
+    lane_block,
     lane_kernel,
     plan,
     world_kernel,
@@ -339,8 +338,8 @@ class Engine(NamedArrays):
             elif stage in self.collider.stages:
                 launches += [Launch(*launch, *when) for launch in self.collider.launches()]
             elif stage.lanes:
-                dim, inputs = (self.nworld, WARP_LANES), [self.m, self.d]
-                launches.append(Launch(lane_kernel(run.stages), dim, inputs, LANE_BLOCK, *when))
+                dim, inputs = (self.nworld, stage.threads), [self.m, self.d]
+                launches.append(Launch(lane_kernel(run.stages), dim, inputs, lane_block(run.stages), *when))
             else:
                 dim, inputs = (-(-self.nworld // COHORT), PARTS, COHORT), [self.m, self.d, self.nworld]
                 launches.append(Launch(cohort_kernel(run.stages), dim, inputs, COHORT_BLOCK, *when))

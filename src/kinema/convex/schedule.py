@@ -198,7 +198,7 @@ def plan(stages: Sequence[Stage]) -> list[Run]:
 
 def _join(run: Run, stage: Stage) -> bool:
     last = run.stages[-1]
-    alike = (stage.is_cohort and last.is_cohort) or (stage.lanes and last.lanes)
+    alike = (stage.is_cohort and last.is_cohort) or (stage.lanes and last.lanes and stage.threads == last.threads)
     return alike and not (run.aside or stage.alone or last.alone)
 
 

@@ -38,7 +38,8 @@ COHORT_BLOCK = COHORT * PARTS
 COHORT_BOUNDS = (COHORT_BLOCK, 3)  # blocks a multiprocessor is to hold: leaves registers for the second stream
 pass_by_reference(Model, Data)
 __all__ = [
-    "Stage", "between_hosts", "cohort_kernel", "due", "lane_kernel", "phases", "plan", "runs", "world_kernel",
+    "Stage", "between_hosts", "cohort_kernel", "due", "lane_block", "lane_kernel", "phases", "plan", "runs",
+    "world_kernel",
 ]  # fmt: skip
 
 
@@ -55,6 +56,7 @@ class Stage:
         follows: In a phase: runs over the items of the stage before it, by the same threads. Set by the scheduler.
         aside: On CUDA it is worth a second stream, beside what follows.
         lanes: The function is run by a group of lanes.
+        threads: Threads of the group on CUDA; more than a warp have a block to themselves.
         advances: Part of a step, not of forward dynamics: it checks or moves the state.
         alone: On CUDA not run in one kernel with its neighbours: it brings launches of its own, or needs so many
             registers that they would suffer.
@@ -72,6 +74,7 @@ class Stage:
     follows: bool = False
     aside: bool = False
     lanes: bool = False
+    threads: int = WARP_LANES
     advances: bool = False
     once: bool = False
     alone: bool = False
@@ -223,12 +226,17 @@ def cohort_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
     return run
 
 
+def lane_block(stages: tuple[Stage, ...]) -> int:
+    """Threads of a block of lane groups: several warps, or one team."""
+    return LANE_BLOCK if stages[0].threads == WARP_LANES else stages[0].threads
+
+
 @cache
 def lane_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
     """A group of lanes a world runs every stage."""
 
     blocks = max(stage.blocks for stage in stages)
-    bounds = (LANE_BLOCK, blocks) if blocks else None
+    bounds = (lane_block(stages), blocks) if blocks else None
 
     @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128}, launch_bounds=bounds)
     def run(m: Model, d: Data):
@@ -238,6 +246,9 @@ def lane_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
                 d.state.status[w], d.scratch.substep[w], 1, wp.static(stages[s].advances), wp.static(stages[s].once)
             ):
                 wp.static(stages[s].func)(m, d, w, lane)
-            sync()
+            if wp.static(stages[s].threads == WARP_LANES):
+                sync()
+            else:
+                block_sync()
 
     return run

@@ -34,7 +34,7 @@ from kinema.convex.integrate import derivatives as derivatives_of
 from kinema.convex.layout import body_levels, lone_bodies
 from kinema.convex.solve import dual
 from kinema.convex.solve.dense import euler_stages, fits, implicit_stages, smooth_stages
-from kinema.convex.solve.primal import conjugate_gradient, newton
+from kinema.convex.solve.primal import SMALL, blocks, conjugate_gradient, newton, team
 from kinema.convex.stage import Stage
 from kinema.mujoco_enums import Disable, Enable, Integrator, Sensor, Solver
 
@@ -95,21 +95,22 @@ def acceleration(m, dense: bool = False, extension: Extension = NONE) -> list[St
     unconstrained = smooth_stages(m.nv) if dense else [Stage(smooth.smooth_acceleration)]
     if m.opt.disableflags & Disable.CONSTRAINT:
         return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv"), keep]
-    addresses, rows = assemble.stages(m, in_lanes=dense)
+    addresses, rows = assemble.stages(m, in_lanes=dense and m.nv <= SMALL)
     early = next((k for k, stage in enumerate(addresses) if stage.over == "ncon"), 0)  # contacts come later
     noslip = [Stage(dual.noslip(), lanes=True)] if m.opt.noslip_iterations > 0 else []
     return [
-        *forces, *addresses[:early], *unconstrained, *addresses[early:], *rows, solver(m), *noslip, keep,
+        *forces, *addresses[:early], *unconstrained, *addresses[early:], *rows, solver(m, dense), *noslip, keep,
     ]  # fmt: skip
 
 
-def solver(m) -> Stage:
-    """The constraint solver the model asks for."""
+def solver(m, dense: bool = False) -> Stage:
+    """The constraint solver the model asks for; `dense`: a group of lanes holds a system of its size."""
     if m.opt.solver == Solver.PGS:
         return Stage(dual.projected_gauss_seidel(), lanes=True)
     if m.opt.solver == Solver.CG:
         return Stage(conjugate_gradient(), lanes=True)
-    return Stage(newton(m.nv), lanes=True, alone=True, blocks=4)
+    nv, ntree = (m.nv, m.ntree) if dense else (0, 0)
+    return Stage(newton(nv, ntree), lanes=True, alone=True, threads=team(nv), blocks=blocks(nv))
 
 
 def derivatives(m) -> list[Stage]:

@@ -1,6 +1,6 @@
-"""Solves with the mass matrix as a dense one, for systems of at most 32 dofs on CUDA.
+"""Solves with the mass matrix as a dense one, for systems of at most 128 dofs on CUDA.
 
-A thread that walks the sparse factor of its world alone is slow there; a warp with the matrix in its registers is not.
+A thread that walks the sparse factor of its world alone is slow there; a group with the matrix in its registers is not.
 
     smooth    qacc_smooth = M^-1 qfrc_smooth
     euler     qacc_step   = (M + h B)^-1 (qfrc_smooth + qfrc_constraint)
@@ -14,21 +14,21 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.passive import damping_slope, joint_damping
-from kinema.convex.solve.native import source
-from kinema.convex.solve.primal import SMALL, WARPS
+from kinema.convex.solve.native import WARP, source
+from kinema.convex.solve.primal import LARGE, WARPS, blocks, columns, team
 from kinema.convex.stage import Stage
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Disable
 
 
 def fits(nv: int) -> bool:
-    """Can a warp hold a system of nv dofs?"""
-    return 0 < nv <= SMALL
+    """Can a group of lanes hold a system of nv dofs?"""
+    return 0 < nv <= LARGE
 
 
 @cache
-def _solve(columns: int) -> wp.Function:
-    @wp.func_native(source("mass_solve.cpp", COLUMNS=columns, WARPS=WARPS))
+def _solve(nv: int) -> wp.Function:
+    @wp.func_native(source("mass_solve.cpp", COLUMNS=columns(nv), WARPS=WARPS, TEAM=team(nv)))
     @touches(reads="mat[w] shift[w] b[w] rownnz rowadr colind", writes="x[w]")
     def mass_solve(
         mat: wp.array2d(dtype=float), shift: wp.array2d(dtype=float), shifted: bool, b: wp.array2d(dtype=float),
@@ -100,24 +100,25 @@ def _implicit(columns: int) -> wp.Function:
     return implicit_dense
 
 
-def columns(nv: int) -> int:
-    """nv rounded up, so that models share kernels."""
-    return -(-nv // 4) * 4
+def _group(nv: int) -> dict:
+    """How a stage that solves for nv dofs is run."""
+    bound = blocks(nv) if team(nv) > WARP else 0
+    return {"lanes": True, "alone": True, "aside": True, "threads": team(nv), "blocks": bound}
 
 
 def smooth_stages(nv: int) -> list[Stage]:
     """qacc_smooth without a sparse factor."""
-    return [Stage(_smooth(columns(nv)), lanes=True, alone=True, aside=True)]
+    return [Stage(_smooth(columns(nv)), **_group(nv))]
 
 
 def euler_stages(nv: int) -> list[Stage]:
     """qacc_step of the Euler integrator without a sparse factor."""
     return [
         Stage(euler_terms, over="nv"),
-        Stage(_euler(columns(nv)), lanes=True, alone=True, aside=True),
+        Stage(_euler(columns(nv)), **_group(nv)),
     ]
 
 
 def implicit_stages(nv: int) -> list[Stage]:
     """qacc_step of the implicitfast integrator without a sparse factor, once qH is there."""
-    return [Stage(_implicit(columns(nv)), lanes=True, alone=True, aside=True)]
+    return [Stage(_implicit(columns(nv)), **_group(nv))]

@@ -1,27 +1,40 @@
 // Islands: trees that rows couple, directly or through others, are minimized apart, as MuJoCo does. This shows when
 // iterations are few: every island has its own line search and its own end. Trees without rows move freely.
 //
-// An island is named by its first tree, its root; lists run through its trees and rows in ascending order. On CUDA,
-// where lanes share out the rows, all trees are one island.
+// An island is named by its first tree, its root. On the CPU lists run through its trees and rows in ascending order; a
+// team of threads on CUDA passes over the rows and dofs of others; where a warp shares out the rows, all trees are one
+// island.
 #undef KN_ISLANDS
 #undef KN_ROWS
 #undef KN_TREES
 #undef KN_TREES_BACK
 #undef KN_DOFS
 #undef KN_TOGETHER
-#if KN_LANES == 1
-#define KN_ISLANDS(root) for (int root = 0; root < ntree; ++root) if (first_row[root] >= 0)
+#undef KN_BUSY
+#if KN_LANES == 1 || KN_TEAMED
+#undef KN_HERE
+#if KN_TEAMED
+#define KN_HERE(tree_root) (!KN_SPLIT || (tree_root) == root)
+#define KN_BUSY(root) (busy[root])
+#define KN_ISLANDS(root) for (int root = 0; root < ntree; ++root) if (KN_BUSY(root))
+#define KN_ROWS(i) KN_EACH(i, nefc) if (KN_HERE(row_root[i]))
+#define KN_DOFS(i) KN_EACH(i, nv) if (KN_HERE(root_of[tree_of[i]]))
+int* row_tree = row_root;
+#else
+#define KN_BUSY(root) (first_row[root] >= 0)
+#define KN_ISLANDS(root) for (int root = 0; root < ntree; ++root) if (KN_BUSY(root))
 #define KN_ROWS(i) for (int i = first_row[root]; i >= 0; i = next_row[i])
 #define KN_TOGETHER(t, u) (root_of[t] == root_of[u])
 #define KN_TREES(t) for (int t = root; t >= 0; t = next_tree[t])
 #define KN_TREES_BACK(t) for (int t = last_tree[root]; t >= 0; t = t == root ? -1 : last_tree[t])
 #define KN_DOFS(i) KN_TREES(t_##i) for (int i = tree_adr[t_##i]; i < tree_adr[t_##i] + tree_num[t_##i]; ++i)
-
 int* root_of = KN_ROW(int, d.solver.root);
 int* next_tree = KN_ROW(int, d.solver.next_tree);
 int* last_tree = KN_ROW(int, d.solver.last_tree);
 int* first_row = KN_ROW(int, d.solver.first_row);
 int* next_row = KN_ROW(int, d.solver.next_row);
+int* row_tree = next_row;  // a tree of each row, until the lists are made
+#endif
 const bool split = (m.opt.disableflags & Disable::ISLAND) == 0;
 
 auto find = [&](int t) -> int { while (root_of[t] != t) t = root_of[t]; return t; };
@@ -29,19 +42,37 @@ auto unite = [&](int t, int u) {
     t = find(t); u = find(u);
     if (t < u) root_of[u] = t; else root_of[t] = u;
 };
-for (int t = 0; t < ntree; ++t) { root_of[t] = split ? t : 0; first_row[t] = -1; }
-for (int k = 0; k < nefc; ++k) {
+KN_EACH(t, ntree) root_of[t] = split ? t : 0;
+KN_EACH(k, nefc) {
     int t = trees[2 * k];
-    if (t >= 0) {
-        if (trees[2 * k + 1] >= 0) unite(t, trees[2 * k + 1]);
-    } else {
+    if (t < 0) {  // any tree: the first in which it has columns
         const float* row = J + (size_t)k * nv;
-        for (int u = 0; u < ntree; ++u)
-            for (int i = tree_adr[u]; i < tree_adr[u] + tree_num[u]; ++i)
-                if (row[i] != 0.0f) { if (t < 0) t = u; else unite(t, u); break; }
+        for (int i = 0; i < nv && t < 0; ++i) if (row[i] != 0.0f) t = tree_of[i];
     }
-    next_row[k] = t < 0 ? 0 : t;  // a tree of the row, for now
+    row_tree[k] = t < 0 ? 0 : t;
 }
+KN_SYNC();
+if (lane == 0 && split && ntree > 1)
+    for (int k = 0; k < nefc; ++k) {
+        if (trees[2 * k] >= 0) {
+            if (trees[2 * k + 1] >= 0) unite(trees[2 * k], trees[2 * k + 1]);
+        } else {
+            const float* row = J + (size_t)k * nv;
+            for (int i = 0; i < nv; ++i) if (row[i] != 0.0f) unite(row_tree[k], tree_of[i]);
+        }
+    }
+KN_SYNC();
+#if KN_TEAMED
+KN_EACH(t, ntree) busy[t] = 0;
+KN_EACH(k, nefc) row_tree[k] = find(row_tree[k]);
+KN_SYNC();
+KN_EACH(k, nefc) busy[row_root[k]] = 1;
+const int my_root = lane < ntree ? find(lane) : 0;
+KN_SYNC();
+if (lane < ntree) root_of[lane] = my_root;
+KN_SYNC();
+#else
+for (int t = 0; t < ntree; ++t) first_row[t] = -1;
 for (int k = nefc - 1; k >= 0; --k) {
     const int t = find(next_row[k]);
     next_row[k] = first_row[t];
@@ -57,6 +88,7 @@ for (int t = 0; t < ntree; ++t) {  // last_tree: of a root the last tree of its 
         next_tree[last_tree[t]] = t;
     }
 }
+#endif
 #else
 #define KN_ISLANDS(root)
 #define KN_ROWS(i) KN_EACH(i, nefc)

@@ -18,19 +18,12 @@ float least = 0.0f;  // gradient that counts as none
 // the step along x, 0 where no descent is left at this precision; c1 and c2 are the slope and curvature of the Gauss
 // term, xx is |x|^2; gain is the change of cost
 auto line_search = [&](float c1, float c2, float xx, float& gain) -> float {
-    float slope, curve;
-    evaluate(0.0f, c1, c2, slope, curve);
-    const float gtol = wp::max(ls_tolerance * least * sqrtf(xx), 1e-5f * fabsf(slope));
-    gain = 0.0f;
-    if (!(slope < 0.0f)) return 0.0f;
-    enum { FIRST, SIDE, NEXT, MIDDLE, END1, END2, DONE };
+    enum { START, FIRST, SIDE, NEXT, MIDDLE, END1, END2, DONE };
     struct Point { float alpha, gain, slope, curve; };
     Point p1, p2, q1, q2, mid, c1st, c2nd, best;
-    int stage = FIRST, count = 1, side = 0;
+    int stage = START, count = 0, side = 0;
     bool moved1 = false, moved2 = false;
-    p2.alpha = 0.0f; p2.gain = 0.0f; p2.slope = slope; p2.curve = curve;
-    best = p2;
-    float at = -slope / curve;
+    float at = 0.0f, gtol = 0.0f;
     auto close_to = [&](const Point& p) -> bool { return fabsf(p.slope) < gtol; };
     auto nearer = [](Point& end, const Point& c) -> bool {
         const bool better = (end.slope < 0.0f && c.slope < 0.0f && end.slope < c.slope) ||
@@ -47,6 +40,14 @@ auto line_search = [&](float c1, float c2, float xx, float& gain) -> float {
         p.alpha = at;
         p.gain = evaluate(at, c1, c2, p.slope, p.curve);
         ++count;
+        if (stage == START) {
+            p.gain = 0.0f;
+            best = p2 = p;
+            gtol = wp::max(ls_tolerance * least * sqrtf(xx), 1e-5f * fabsf(p.slope));
+            at = -p.slope / p.curve;
+            stage = p.slope < 0.0f ? FIRST : DONE;
+            continue;
+        }
         if (stage == FIRST || stage == SIDE) {
             p1 = p;
             if (stage == FIRST) side = p.slope < 0.0f ? 1 : -1;

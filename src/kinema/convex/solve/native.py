@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from kinema.mujoco_enums import Constraint, ConstraintState, Disable, native
 
+WARP = 32  # threads of a lane group on CUDA, where a stage does not ask for more
 ENUMS = native(Constraint, ConstraintState, Disable)
 ROWS = """
     d.efc.nefc[w] d.efc.ne[w] d.efc.nf[w] d.efc.J[w] d.efc.R[w] d.efc.frictionloss[w] d.efc.type[w] d.efc.id[w]
@@ -27,8 +28,10 @@ _INCLUDE = re.compile(r'^#include "(\w+\.cpp)"$', re.MULTILINE)
 
 
 def source(name: str, **definitions: int) -> str:
-    """The code in a file, with what it includes, and KN_<NAME> defined for each definition."""
-    head = "".join(f"#undef KN_{key}\n#define KN_{key} {value}\n" for key, value in definitions.items())
+    """The code in a file, with what it includes, and KN_<NAME> defined for each definition; a group is a warp unless
+    TEAM says how many threads it has on CUDA."""
+    defined = {"TEAM": WARP, **definitions}
+    head = "".join(f"#undef KN_{key}\n#define KN_{key} {value}\n" for key, value in defined.items())
     return head + ENUMS + _read(name)
 
 

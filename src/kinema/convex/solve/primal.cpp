@@ -1,4 +1,4 @@
-// Newton's method, or conjugate gradients, for one world, run by a group of lanes (32 on CUDA, 1 on the CPU).
+// Newton's method, or conjugate gradients, for one world, run by a group of lanes (lanes.cpp).
 //
 //   minimize over a:   1/2 (a - a_s)' M (a - a_s) + s(J a - aref)
 //
@@ -25,17 +25,22 @@ if (nefc == 0 || nv == 0) {
     return;
 }
 
-#if defined(__CUDA_ARCH__) && KN_COLUMNS > 0
+#if defined(__CUDA_ARCH__) && KN_COLUMNS > 0 && !KN_TEAMED
 if (nefc <= KN_ROWS_MAX) {
 #include "primal_warp.cpp"
 }
 #endif
 
-#include "rows.cpp"
-
-const float* D = KN_ROW(float, d.efc.D);
 const float* aref = KN_ROW(float, d.efc.aref);
 float* M = KN_ROW(float, d.solver.fullM);
+const int ntree = m.size.ntree, nword = (ntree + 31) / 32;
+const int* tree_of = m.dof.treeid.data;
+#if KN_TEAMED
+#include "team.cpp"
+#include "islands.cpp"
+#else
+#include "rows.cpp"
+const float* D = KN_ROW(float, d.efc.D);
 float* H = KN_ROW(float, d.solver.H);
 float* cone = KN_ROW(float, d.solver.cone);
 float* a = KN_ROW(float, d.solver.acc);
@@ -55,8 +60,6 @@ auto dot = [&](const float* p, const float* q, int n) -> float {  // by one lane
     for (; i < n; ++i) t += p[i] * q[i];
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])) + t;
 };
-const int ntree = m.size.ntree, nword = (ntree + 31) / 32;
-const int* tree_of = m.dof.treeid.data;
 unsigned* pattern = (unsigned*)KN_ROW(int, d.solver.pattern);
 
 #include "islands.cpp"
@@ -72,6 +75,7 @@ auto mass_times = [&](int i, const float* p) -> float {  // (M p)_i
     const int t = tree_of[i], from = tree_adr[t];
     return dot(M + (size_t)i * nv + from, p + from, tree_num[t]);
 };
+#endif
 
 // the blocks of M
 KN_EACH(i, nv) {
@@ -118,38 +122,33 @@ auto start_at = [&]() -> float {  // residuals, forces and states at a; returns 
     return cost;
 };
 
-// choose the better start: last acceleration, or the unconstrained one
+// choose the better start: the unconstrained acceleration, or the last one; where that is worse, the former once more
 {
-    KN_EACH(i, nv) a[i] = KN_AT(d.frc.qacc_smooth, i);
-    const float smooth = start_at();
-    const bool warm = (m.opt.disableflags & Disable::WARMSTART) == 0;
-    bool keep = false;
-    if (warm) {
-        KN_EACH(i, nv) a[i] = KN_AT(d.state.qacc_warmstart, i);
+    float smooth = 0.0f;
+    for (int turn = (m.opt.disableflags & Disable::WARMSTART) == 0 ? 0 : 2; turn < 3; ++turn) {
+        KN_EACH(i, nv) a[i] = turn == 1 ? KN_AT(d.state.qacc_warmstart, i) : KN_AT(d.frc.qacc_smooth, i);
         KN_SYNC();
         float gauss = 0.0f;
         KN_EACH(i, nv) {
-            Ma[i] = mass_times(i, a);
+            Ma[i] = turn == 1 ? mass_times(i, a) : KN_AT(d.frc.qfrc_smooth, i);
             gauss += 0.5f * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
         }
         KN_SUM(gauss);
-        keep = start_at() + gauss < smooth;
-    }
-    if (!keep) {
-        KN_EACH(i, nv) { a[i] = KN_AT(d.frc.qacc_smooth, i); Ma[i] = KN_AT(d.frc.qfrc_smooth, i); }
-        start_at();
+        const float cost = start_at();
+        if (turn == 0) smooth = cost;
+        if (turn == 1 && cost + gauss < smooth) break;
     }
 }
 
-#if KN_LANES == 1
-for (int t = 0; t < ntree; ++t)  // trees without rows
-    if (first_row[root_of[t]] < 0)
-        for (int i = tree_adr[t]; i < tree_adr[t] + tree_num[t]; ++i) {
-            KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i);
-            KN_AT(d.frc.qfrc_constraint, i) = 0.0f;
-        }
+#if KN_LANES == 1 || KN_TEAMED
+KN_EACH(i, nv)
+    if (!KN_BUSY(root_of[tree_of[i]])) {  // trees without rows
+        KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i);
+        KN_AT(d.frc.qfrc_constraint, i) = 0.0f;
+    }
 #endif
 
+#if !KN_TEAMED
 // trees coupled in H: by a row, or by eliminating a tree that couples both
 if (lane == 0) {
     for (int t = 0; t < ntree * nword; ++t) pattern[t] = 0u;
@@ -171,6 +170,7 @@ if (lane == 0) {
 #endif
 }
 KN_SYNC();
+#endif
 
 const float tolerance = KN_ROW(float, m.opt.tolerance)[0];
 int iterations = 0;
@@ -180,13 +180,15 @@ KN_SYNC();
 KN_ISLANDS(root) {
 
 #include "rank_one.cpp"
-#if defined(__CUDA_ARCH__) && KN_NEWTON && KN_COLUMNS == 0
+#if KN_TEAMED
+#include "columns.cpp"
+#elif defined(__CUDA_ARCH__) && KN_NEWTON && KN_COLUMNS == 0
 #include "blocks.cpp"
 #endif
 
 float scale = KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1);
-#if KN_LANES == 1
-if (split) { scale = 0.0f; KN_DOFS(i) scale += M[(size_t)i * nv + i]; }
+#if KN_LANES == 1 || KN_TEAMED
+if (split) { scale = 0.0f; KN_DOFS(i) scale += M[(size_t)i * nv + i]; KN_SUM(scale); }
 #else
 if ((m.opt.disableflags & Disable::ISLAND) == 0) {  // as of one island: the dofs of all trees that rows act on
     scale = 0.0f;
@@ -209,7 +211,7 @@ auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve)
         else if (kind == CONE_HEAD)
             dc += cone_line(r + i, v + i, D + i, mu_of(c), friction_of(c), dim_of(c), alpha, d1, d2);
     }
-    KN_SUM(dc); KN_SUM(d1); KN_SUM(d2);
+    KN_SUM3(dc, d1, d2);
     slope = d1 + c1 + alpha * c2;
     curve = wp::max(d2 + c2, 1e-15f);
     return dc + alpha * (c1 + 0.5f * alpha * c2);
@@ -217,6 +219,7 @@ auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve)
 
 #include "line_search.cpp"
 
+#if !KN_TEAMED
 // the columns of the rows of tree t in H and U: ascending ranges; many of them are bridged over zeros
 const int SEGMENTS = 32;
 auto segments = [&](int t, int from[SEGMENTS], int to[SEGMENTS]) -> int {
@@ -296,6 +299,7 @@ auto start_hessian = [&]() {  // H = M, with room for what rows and elimination 
     }
     KN_SYNC();
 };
+#endif
 
 #if !KN_NEWTON
 float* g_last = KN_ROW(float, d.solver.grad_last);
@@ -306,12 +310,15 @@ factor();
 #endif
 
 int iter = 0;
+bool done = false;
 const int maxiter = m.opt.iterations;
-for (;; ++iter) {
-    // gradient
-    KN_DOFS(i) g[i] = Ma[i] - KN_AT(d.frc.qfrc_smooth, i);
+for (;;) {
+    // gradient; at the end, J' f
+    float* out = done ? x : g;
+    KN_DOFS(i) out[i] = done ? 0.0f : Ma[i] - KN_AT(d.frc.qfrc_smooth, i);
     KN_SYNC();
-    add_forces(g, -1.0f);
+    add_forces(out, done ? 1.0f : -1.0f);
+    if (done) break;
     float gg = 0.0f, forces = 0.0f;
     KN_DOFS(i) {
         const float smooth = KN_AT(d.frc.qfrc_smooth, i);
@@ -320,10 +327,13 @@ for (;; ++iter) {
     }
     KN_SUM(gg); KN_SUM(forces);
     KN_SYNC();
-    if (iter >= maxiter || is_flat(gg, forces)) break;
+    if (iter >= maxiter || is_flat(gg, forces)) { done = true; continue; }
 
 #if KN_NEWTON
     // H = M + J' D J over active rows, and the Hessians of cones
+#if KN_TEAMED
+    direction();
+#else
     KN_DOFS(i) x[i] = -g[i];
     KN_SYNC();
 #if defined(__CUDA_ARCH__) && KN_COLUMNS == 0
@@ -340,6 +350,7 @@ for (;; ++iter) {
         factor();
         solve(x);
     }
+#endif
 #else
     KN_DOFS(i) { z_last[i] = z[i]; z[i] = g[i]; }
     KN_SYNC();
@@ -367,10 +378,10 @@ for (;; ++iter) {
         Mv[i] = mass_times(i, x);
         c1 += x[i] * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)); c2 += x[i] * Mv[i]; xx += x[i] * x[i];
     }
-    KN_SUM(c1); KN_SUM(c2); KN_SUM(xx);
+    KN_SUM3(c1, c2, xx);
     float gain;
     const float alpha = line_search(c1, c2, xx, gain);
-    if (!(alpha > 0.0f)) break;
+    if (!(alpha > 0.0f)) { done = true; continue; }
 
     // move
     float cost = 0.0f;
@@ -385,16 +396,14 @@ for (;; ++iter) {
     float moved = 0.0f;
     KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == ConstraintState::CONE) ? 1.0f : 0.0f;
     KN_SUM(moved); KN_SUM(cost);
-    if (is_minimum(moved > 0.0f, alpha, gain, cost)) { ++iter; break; }
+    done = is_minimum(moved > 0.0f, alpha, gain, cost);
+    ++iter;
 }
 iterations = wp::max(iterations, iter);
 
 // J' f, unless rounding of stiff rows has spoilt it: at the minimum M (a - a_s) is the same force. Rounding is to blame
 // where what the two differ by is no more than the rounding of r = J a - aref, times D, times J'. Where the search just
 // ended early, as with few iterations, they differ as well, and J' f is MuJoCo's answer.
-KN_DOFS(i) x[i] = 0.0f;
-KN_SYNC();
-add_forces(x, 1.0f);
 float rest = 0.0f, size = 0.0f;
 KN_DOFS(i) {
     g[i] = Ma[i] - KN_AT(d.frc.qfrc_smooth, i);
@@ -423,4 +432,10 @@ KN_DOFS(i) {
 }
 
 if (lane == 0) KN_ROW(int, d.solver.niter)[0] = iterations;
+#if KN_TEAMED
+if (resident) KN_EACH(k, nefc) {
+    KN_ROW(float, d.efc.force)[k] = force_[k];
+    KN_ROW(int, d.efc.state)[k] = state_[k];
+}
+#endif
 KN_SYNC();

@@ -227,34 +227,14 @@ for (;; ++iter) {
         }
     }
 
-    // H = L L', solving for x along the way; lane k stops at step k and so keeps column k of L, unscaled
-    float x = -g, inv = 0.0f;
-    #pragma unroll
-    for (int k = 0; k < N; ++k) {
-        float* now = vec + 32 * (k & 1);  // two buffers: no lane can still be reading the one written now
-        now[lane] = h[k];
-        __syncwarp();
-        const float s = rsqrtf(wp::max(now[k], 1e-15f));
-        const float l = h[k] * s, e = lane > k ? l * s : 0.0f;
-        if (lane == k) inv = s;
-        #pragma unroll
-        for (int t = k / 4; t < Q; ++t) {
-            const float4 b = ((const float4*)now)[t];
-            if (4 * t > k) h[4 * t] -= e * b.x;
-            if (4 * t + 1 > k) h[4 * t + 1] -= e * b.y;
-            if (4 * t + 2 > k) h[4 * t + 2] -= e * b.z;
-            if (4 * t + 3 > k) h[4 * t + 3] -= e * b.w;
-        }
-        const float y = __shfl_sync(all, x, k) * s;
-        if (lane == k) x = y; else if (lane > k) x -= l * y;
-    }
-    #pragma unroll
-    for (int k = N - 1; k > 0; --k) {
-        const float y = __shfl_sync(all, x * inv, k);
-        if (lane < k) x -= h[k] * inv * y;
-    }
-    x = own ? x * inv : 0.0f;
-    __syncwarp();
+    float y = -g;
+    float* pivot = vec;
+#undef KN_PIVOT
+#undef KN_WORKS
+#define KN_PIVOT(k) true
+#define KN_WORKS true
+#include "cholesky.cpp"
+    const float x = own ? y : 0.0f;
 
     // exact line search
     publish(x);

@@ -68,7 +68,7 @@ auto add_curvature = [&]() {
         }
     }
 };
-#else
+#elif !KN_TEAMED
 auto acts_on = [&](int k, int t) -> bool { const int u = trees[2 * k]; return u < 0 || u == t || trees[2 * k + 1] == t; };
 auto add_forces = [&](float* out, float sign) {
     KN_EACH(i, nv) {
