@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kinema.mujoco_enums import Geom
+from kinema.mujoco_enums import Geom, Texture
 from kinema.viewer import surface as shapes
 from kinema.viewer import texture as textures
 from kinema.viewer.surface import Surface
@@ -252,7 +252,7 @@ def _painted(m, looks: _Looks, kind: str, i: int, piece: _Piece, surface: Surfac
         image = looks.picture(texture)
     if texture < 0:
         surface = Surface(surface.vertices, surface.faces, surface.normals)
-    elif int(m.tex_type[texture]) == textures.TEXTURE_2D:
+    elif int(m.tex_type[texture]) == Texture.TEXTURE_2D:
         surface = textures.lay_2d(surface, size, m.mat_texrepeat[material], uniform, endless=endless)
     else:
         # directions are those of the unit object, unless texuniform asks for those of the real one
