@@ -109,11 +109,13 @@ def test_attached_models_are_counted_once_for_each_attachment():
         compile_model(text, assets={"c.xml": child}, limits=Limits(elements=400))
 
 
-def test_the_builder_takes_limits():
+def test_the_builder_and_the_simulation_take_limits():
+    from kinema import Simulation
     from kinema.model import ModelBuilder
 
-    with pytest.raises(TooLarge):
-        ModelBuilder().add_mjcf(document(), limits=Limits(elements=2))
+    for take in (ModelBuilder().add_mjcf, Simulation):
+        with pytest.raises(TooLarge):
+            take(document(), limits=Limits(elements=2))
 
 
 def test_the_tree_of_errors_has_it():

@@ -25,6 +25,7 @@ import warp as wp
 
 from kinema.closed import Closed
 from kinema.compile.host_model import KINDS
+from kinema.compile.price import Limits
 from kinema.convex.status import BAD_PLUGIN, MEANING, PLUGIN_SHIFT
 from kinema.engine import Engine
 from kinema.errors import BuildError, MissingExtra, PluginError, SimulationError, UnknownKey, WrongMoment, did_you_mean
@@ -55,16 +56,17 @@ class Simulation(Closed):
         capture_failures: Keep the last good state of every world for `last_failure`; costs a copy of the state a call
             of `step`.
         solver: Who runs the worlds: "convex" (Kinema), "mujoco", or "mujoco-warp" (`kinema.bridge`, for comparison).
+        limits: How large a document may be (`kinema.compile.Limits`); it is priced before it is made.
     """
 
     def __init__(
         self, source, worlds: int = 1, device=None, threads: int | None = None, *, on_overflow: str = "grow",
-        capture_failures: bool = True, solver: str = "convex",
+        capture_failures: bool = True, solver: str = "convex", limits: Limits | None = None,
     ):  # fmt: skip
         worlds = whole("worlds", worlds, least=1)
         if threads is not None:
             threads = whole("threads", threads, least=1)
-        self.model = load(source)
+        self.model = load(source, limits)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
         threads = cores if threads is None else threads
         self.options = {"on_overflow": on_overflow, "solver": solver}

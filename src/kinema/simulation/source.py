@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kinema.compile.host_model import KINDS
+from kinema.compile.price import Limits
 from kinema.errors import BuildError
 from kinema.mjcf.source import is_xml
 
@@ -35,14 +36,14 @@ def document_of(source) -> Document:
     return Document()
 
 
-def load(source) -> Any:
-    """An object with mjModel's attributes, from whatever describes a model."""
+def load(source, limits: Limits | None = None) -> Any:
+    """An object with mjModel's attributes, from whatever describes a model; a document no larger than `limits`."""
     if hasattr(source, "qpos0") and hasattr(source, "opt"):
         return source
     from kinema.compile import compile_model
 
     if isinstance(source, str | Path | os.PathLike) or hasattr(source, "to_xml") or hasattr(source, "tag"):
-        return compile_model(source)
+        return compile_model(source, limits=limits)
     kind = type(source).__name__
     raise BuildError(f"cannot simulate {kind}: give a path, XML text, an mjcf document or a compiled model")
 
