@@ -94,7 +94,7 @@ def test_parameters(engine):
     engine.set_parameter("dof_damping", 2 * built)
     np.testing.assert_allclose(engine.read("dof_damping"), np.tile(2 * built, (3, 1)))
     engine.expand("dof_damping")
-    assert "dof_damping" in engine.expanded and engine.is_current()
+    assert "dof_damping" in engine.expanded
     engine.set_parameter("dof_damping", built)
     engine.reset()
     engine.step()

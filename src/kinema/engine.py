@@ -128,9 +128,6 @@ class Engine(Protocol):
     def set_option(self, name: str, value: int) -> None:
         """Change a switch of mjOption that is read as worlds run."""
 
-    def is_current(self) -> bool:
-        """Whether what runs is still what the model's numbers ask for; if not, an engine must be made anew."""
-
     # ------------------------------------------------------------------------------------------ run
 
     def initial_state(self) -> dict[str, np.ndarray]:

@@ -21,6 +21,8 @@
     ├── PluginError                   a plugin that broke its contract       (also RuntimeError)
     └── MissingExtra                  an optional package is not installed   (also ImportError)
 
+    KernelsRebuilt                    a warning: what was written needs kernels of its own (a RuntimeWarning)
+
 The second base keeps `except ValueError` and PyMJCF-style handlers working.
 """
 
@@ -28,6 +30,8 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import sys
+import warnings
 from collections.abc import Iterable
 from types import ModuleType
 
@@ -128,6 +132,18 @@ class PluginError(KinemaError, RuntimeError):
 
 class MissingExtra(KinemaError, ImportError):
     pass
+
+
+class KernelsRebuilt(RuntimeWarning):
+    """A parameter that was written woke stages that the model had no use for until then."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called into Kinema, however deep the fault was found."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "kinema":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def need(module: str, extra: str, purpose: str) -> ModuleType:

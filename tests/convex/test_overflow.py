@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from kinema.errors import BuildError, SimulationError
+from kinema.errors import BuildError, KernelsRebuilt, SimulationError
 from tests.conformance.staged import StagedEngine
 
 HEAP = (
@@ -80,3 +80,79 @@ def test_warn_goes_on_with_what_fits(heap):
 def test_unknown_policy(heap):
     with pytest.raises(BuildError, match="did you mean 'grow'"):
         StagedEngine(heap, device="cpu", on_overflow="grwo")
+
+
+ROWS = """
+<mujoco>
+  <option><flag contact="{contact}"/></option>
+  <worldbody>
+    <body name="a" pos="0 0 1"><joint name="j0" limited="true" range="1 2"/><geom size=".1"/>
+      {links}
+    </body>
+    <body name="b" pos="0 1 1"><freejoint/><geom size=".1"/></body>
+  </worldbody>
+  <equality><connect body1="b" anchor="0 0 .1"/></equality>
+  <tendon><fixed name="t" limited="true" range="1 2"><joint joint="j0" coef="1"/></fixed></tendon>
+</mujoco>
+"""
+
+
+@pytest.fixture(scope="module", params=["enable", "disable"])
+def rows_model(request):
+    """Three rows of an equality, four of limits, and eight links without friction."""
+    link = "<body pos='.1 0 0'><joint axis='0 {} 1'/><geom size='.01'/>"
+    links = "".join(link.format(i % 2) for i in range(8)) + "</body>" * 8
+    return mujoco.MjModel.from_xml_string(ROWS.format(contact=request.param, links=links))
+
+
+def judged_rows(m):
+    d = mujoco.MjData(m)
+    mujoco.mj_step(m, d, nstep=3)
+    mujoco.mj_forward(m, d)
+    return d
+
+
+def test_rows_grow_whatever_made_them(rows_model):
+    """Equalities, limits, and friction given while running find room as contacts do, with collision or without."""
+    m = rows_model
+    engine = StagedEngine(m, nworld=2, device="cpu", nefcmax=2)
+    assert engine.guard.needed
+    engine.step(3)
+    engine.forward()
+    d = judged_rows(m)
+    np.testing.assert_array_equal(engine.read("nefc"), [d.nefc] * 2)
+    np.testing.assert_allclose(engine.read("qvel")[1], d.qvel, atol=1e-4 * np.abs(d.qvel).max())
+    with pytest.warns(KernelsRebuilt, match="dof_frictionloss"):
+        engine.set_parameter("dof_frictionloss", 0.3)
+    m.dof_frictionloss[:] = 0.3
+    engine.reset()
+    engine.step(3)
+    engine.forward()
+    d = judged_rows(m)
+    m.dof_frictionloss[:] = 0.0
+    assert d.nf == m.nv > 8
+    np.testing.assert_array_equal(engine.read("nefc"), [d.nefc] * 2)
+    np.testing.assert_array_equal(engine.read("efc_dropped"), 0)
+    np.testing.assert_allclose(engine.read("qvel")[1], d.qvel, atol=1e-4 * np.abs(d.qvel).max())
+
+
+def test_room_follows_friction_that_is_given_while_running(rows_model):
+    """The room for rows is what the model as it is now could ask for: there is nothing to watch."""
+    engine = StagedEngine(rows_model, nworld=2, device="cpu")
+    before = engine.capacity.rows
+    with pytest.warns(KernelsRebuilt):
+        engine.set_parameter("dof_frictionloss", 0.3)
+    assert engine.capacity.rows == before + rows_model.nv and not engine.guard.needed
+    engine.step(2)
+    assert not engine.read("status").any() and not engine.read("efc_dropped").any()
+
+
+@pytest.mark.parametrize("policy", ["warn", "raise"])
+def test_rows_that_find_no_room_are_told(rows_model, policy):
+    engine = StagedEngine(rows_model, nworld=2, device="cpu", nefcmax=2, on_overflow=policy)
+    told = pytest.warns(RuntimeWarning, match="constraint rows of 2") if policy == "warn" else pytest.raises(
+        SimulationError, match="constraint rows of 2"
+    )  # fmt: skip
+    with told:
+        engine.step()
+    assert engine.capacity.rows == 2

@@ -1,5 +1,7 @@
 """Sensors against MuJoCo, each family on what MuJoCo computed before it."""
 
+from types import SimpleNamespace
+
 import mujoco
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from kinema.convex import loads, sensors, velocity
 from kinema.convex.constraint.contact import want_contact
 from kinema.convex.sensors import reading
 from kinema.convex.stage import Stage
+from kinema.errors import BuildError
 
 from .stage_harness import Harness
 
@@ -191,15 +194,9 @@ def test_the_recipe_has_only_the_families_a_model_has():
     assert sensors.stages(m) == []
 
 
-def test_sensors_that_are_not_simulated_are_named():
-    m = mujoco.MjModel.from_xml_string("""
-    <mujoco>
-      <worldbody>
-        <site name="z" type="box" size="1 1 1"/><body><freejoint/><geom name="g" size=".1"/></body>
-      </worldbody>
-      <sensor><clock/><insidesite site="z" objtype="geom" objname="g" enclosed="true"/></sensor>
-    </mujoco>""")
-    with pytest.warns(UserWarning, match=r"sensors \[1\] read 0"):
+def test_sensors_that_are_not_simulated_are_refused():
+    m = SimpleNamespace(opt=SimpleNamespace(disableflags=0), sensor_type=np.array([45, 99]))
+    with pytest.raises(BuildError, match=r"sensors \[1\]"):
         sensors.stages(m)
 
 

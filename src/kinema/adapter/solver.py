@@ -18,18 +18,17 @@ import numpy as np
 import warp as wp
 
 from kinema.adapter import conventions
-from kinema.adapter.core_changes import apply_changes, snapshot
+from kinema.adapter.refresh import NOT_COMPARED, Watch, new_structure
 from kinema.adapter.view import Source, view
 from kinema.closed import Closed
-from kinema.compile.constants import derived_constants
 from kinema.compile.rows import RUNNING, frequency, register_mujoco_attributes
-from kinema.compile.world_rows import LiveRows, WholeRows, has_no_worlds, live_block
+from kinema.compile.world_rows import has_no_worlds
 from kinema.convex.engine import Engine
 from kinema.convex.status import BAD_STATE, MEANING
 from kinema.errors import BuildError, did_you_mean
 from kinema.model import Control, Model, ModelBuilder, ModelFlags, State, WorldClass
 from kinema.model.transform import IDENTITY, quat_rotate, transform_inverse, transform_mul
-from kinema.mujoco_enums import Cone, Geom, Integrator, Solver, words
+from kinema.mujoco_enums import Cone, Geom, Integrator, Joint, Solver, words
 
 INTEGRATORS = words(Integrator, "euler", "rk4", "implicit", "implicitfast")
 SOLVERS = words(Solver)
@@ -47,12 +46,6 @@ PREFIXES = {
     ModelFlags.ACTUATOR_PROPERTIES: ("mujoco:actuator_",),
 }
 """Fields that a change of each kind may concern."""
-
-CONTACT_FIELDS = (
-    "geom_size", "geom_contype", "geom_conaffinity", "geom_condim", "pair_friction", "pair_solref", "pair_margin",
-)  # fmt: skip
-"""What collision detection keeps a copy of."""
-
 
 COMPUTED = ("mujoco:qfrc_actuator",)
 """What can be requested of states and is filled in."""
@@ -188,7 +181,8 @@ class Batch:
         self._commands: dict[tuple, wp.Launch] = {}
         self.source: Source = view(model, worlds)
         self.whole = has_no_worlds(model)
-        self.built = snapshot(WholeRows(model) if self.whole else worlds.template) if self.source.documents else {}
+        self.watch = Watch(model, worlds, self.source)
+        self.hosts, self.of = [self.source.host], np.zeros(len(worlds), int)
         self.placed = np.tile(IDENTITY, (len(worlds), 1)) if worlds.xforms is None else np.asarray(worlds.xforms)
         self._build()
 
@@ -200,7 +194,7 @@ class Batch:
         self.timestep = float(host.opt.timestep)
         self._commands.clear()
         self._tables()
-        self._place_shared()
+        self._place_shapes([host], np.zeros(len(self.worlds), int))
         self.set_gravity()
 
     def _engine(self, host: Any) -> Engine:
@@ -220,15 +214,13 @@ class Batch:
         places.control = self._ints(self._starts(frequency("nu")) if own else np.zeros(n))
         places.xform = wp.array(self.placed.astype(np.float32), dtype=wp.transform, device=self.device)
         self.places = places
-        rows = WholeRows(model) if self.whole else self.worlds.template
         joints = conventions.Joints()
         core, coord, dof = source.joints.T if host.njnt else np.zeros((3, 0), int)
         columns = {"type": host.jnt_type, "body": host.jnt_bodyid, "qpos": host.jnt_qposadr, "qvel": host.jnt_dofadr,
                    "coord": coord, "dof": dof}  # fmt: skip
         for name, values in columns.items():
             setattr(joints, name, self._ints(values))
-        for name, key in (("frame_p", "joint_X_p"), ("frame_c", "joint_X_c")):
-            frames = np.asarray(rows[key], dtype=np.float32).reshape(-1, 7)[core] if host.njnt else np.zeros((0, 7))
+        for name, frames in zip(("frame_p", "frame_c"), self._joint_frames(0), strict=True):
             setattr(joints, name, wp.array(frames, dtype=wp.transform, device=self.device))
         self.joints = joints
         self.bodies = self._ints(source.bodies)
@@ -249,24 +241,30 @@ class Batch:
     def _starts(self, kind: str) -> np.ndarray:
         return np.zeros(len(self.worlds), int) if self.whole else self.model.kind_starts(kind)[self.worlds.worlds]
 
-    def _place_shared(self) -> None:
-        """Shapes of no world, in the frame of each world."""
-        host = self.source.host
+    def _joint_frames(self, world: int) -> list[np.ndarray]:
+        """X_p and X_c of every joint, as a world has them now."""
+        rows, core = self.watch.rows(world), self.source.joints[:, 0]
+        return [np.asarray(rows[key], dtype=np.float32).reshape(-1, 7)[core] for key in ("joint_X_p", "joint_X_c")]
+
+    def _place_shapes(self, hosts: Sequence[Any], of: np.ndarray) -> None:
+        """Poses of geoms in each world; those of shapes of no world in the world's own frame."""
+        names = ("geom_pos", "geom_quat")
+        poses = {n: np.stack([np.asarray(getattr(h, n), dtype=float) for h in hosts]) for n in names}
         shared = np.flatnonzero(self.source.geoms < -1)
-        if not len(shared) or np.array_equal(self.placed, np.tile(IDENTITY, (len(self.placed), 1))):
-            return
-        quat = np.asarray(host.geom_quat)[shared][:, [1, 2, 3, 0]]
-        here = transform_mul(
-            transform_inverse(self.placed)[:, None], np.concatenate([np.asarray(host.geom_pos)[shared], quat], axis=1)
-        )
-        plane = np.asarray(host.geom_type)[shared] == Geom.PLANE  # infinite: only the distance along the normal counts
-        normal = quat_rotate(here[..., 3:], np.broadcast_to([0.0, 0.0, 1.0], here[..., :3].shape))
-        along = normal * np.sum(normal * here[..., :3], axis=-1, keepdims=True)
-        here[..., :3] = np.where(plane[:, None], along, here[..., :3])
-        for name, columns in (("geom_pos", [0, 1, 2]), ("geom_quat", [6, 3, 4, 5])):
-            values = np.array(self.engine.read(name))
-            values[:, shared] = here[..., columns]
-            self._set(name, values)
+        if len(shared) and not np.array_equal(self.placed, np.tile(IDENTITY, (len(self.placed), 1))):
+            poses = {name: values[of] for name, values in poses.items()}
+            quat = poses["geom_quat"][:, shared][..., [1, 2, 3, 0]]
+            there = np.concatenate([poses["geom_pos"][:, shared], quat], axis=-1)
+            here = transform_mul(transform_inverse(self.placed)[:, None], there)
+            plane = np.asarray(hosts[0].geom_type)[shared] == Geom.PLANE  # infinite: only its distance counts
+            normal = quat_rotate(here[..., 3:], np.broadcast_to([0.0, 0.0, 1.0], here[..., :3].shape))
+            along = normal * np.sum(normal * here[..., :3], axis=-1, keepdims=True)
+            here[..., :3] = np.where(plane[:, None], along, here[..., :3])
+            poses["geom_pos"][:, shared], poses["geom_quat"][:, shared] = here[..., :3], here[..., [6, 3, 4, 5]]
+        for name, values in poses.items():
+            values = values if len(values) == len(of) else values[of]
+            if values.size and not np.array_equal(values.astype(np.float32), self.engine.read(name)):
+                self._set(name, values)
 
     def _set(self, name: str, values: np.ndarray) -> None:
         """Give a parameter its value in each world, shared where it is the same in all."""
@@ -295,57 +293,34 @@ class Batch:
 
     def refresh(self, prefixes: tuple[str, ...]) -> None:
         """Read fields again from the model's arrays, world by world where worlds differ."""
-        kinds, of = self._variants(prefixes)
-        hosts = [self._host(world) for world in kinds]
-        sizes = {name: int(value) for name, value in self.source.host.sizes.items()}
-        if any({name: int(value) for name, value in host.sizes.items()} != sizes for host in hosts):
-            raise BuildError("the structure of the model changed; make a new solver")
-        if any(not np.array_equal(getattr(hosts[0], f), getattr(self.source.host, f)) for f in CONTACT_FIELDS):
-            if len(hosts) > 1:
-                raise BuildError("contact parameters of shapes differ from world to world: build these worlds apart")
+        kinds, of = self.watch.variants(prefixes)
+        hosts = [self.watch.host(world) for world in kinds]
+        for host in hosts:
+            for name, value in self.options.items():
+                setattr(host.opt, name, value)
+        frames = [self._joint_frames(world) for world in kinds]
+        by_frame = np.isin(np.asarray(self.source.host.jnt_type), (Joint.FREE, Joint.BALL))
+        if any(not np.array_equal(np.stack(f)[:, by_frame], np.stack(frames[0])[:, by_frame]) for f in frames):
+            raise BuildError(
+                "joint_X_p or joint_X_c of a free or ball joint differ from world to world: change them in all worlds"
+            )
+        read = {n for n in self.engine.depends() if n in hosts[0].arrays} - NOT_COMPARED - self.engine.layout.parameters
+        anew = new_structure(self.hosts[0], hosts, read)
+        if anew:
             self.source.host = hosts[0]
             self._build()
-            return
-        for name in sorted(self.engine.parameters):
-            before = getattr(self.source.host, name, None)
-            if before is None or np.size(before) == 0 or all(np.array_equal(getattr(h, name), before) for h in hosts):
+            self.hosts, self.of = [hosts[0]], np.zeros(len(of), int)
+        for name in sorted(self.engine.layout.parameters - {"geom_pos", "geom_quat"}):
+            if name not in hosts[0].arrays or not np.size(hosts[0].arrays[name]):
                 continue
-            if name in ("geom_pos", "geom_quat"):
-                continue
-            self._set(name, np.stack([np.asarray(getattr(h, name), dtype=float) for h in hosts])[of])
-        self.source.host = hosts[0]
-
-    def _variants(self, prefixes: tuple[str, ...]) -> tuple[list[int], np.ndarray]:
-        """A world of each kind that the fields tell apart, and which kind each world is of."""
-        if self.whole:
-            return [0], np.zeros(1, int)
-        of = np.zeros(len(self.worlds), np.int64)
-        for key, field in self.model.fields.items():
-            moved = key in ("joint_X_p", "shape_transform", "body_q", "joint_q", "joint_qd", "body_qd")
-            if not key.startswith(prefixes) or field.is_object or field.runtime or moved or field.prefixed:
-                continue
-            if field.assignment != Model.AttributeAssignment.MODEL or key.endswith(("_world", "_world_start")):
-                continue
-            flat = live_block(self.model, key, self.worlds.worlds).reshape(len(self.worlds), -1)
-            if flat.size and not (flat == flat[:1]).all():
-                values = np.unique(flat, axis=0, return_inverse=True)[1].reshape(-1)
-                of = np.unique(np.stack([of, values], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
-        _, first = np.unique(of, return_index=True)
-        return self.worlds.worlds[first].tolist(), of
-
-    def _host(self, world: int) -> Any:
-        rows = WholeRows(self.model) if self.whole else LiveRows(self.model, world)
-        source = view(self.model, self.worlds, rows)
-        if source.documents:
-            nbody, njnt, ngeom = (int(source.documents[name]) for name in ("nbody", "njnt", "ngeom"))
-            parts = (source.bodies[:nbody], source.joints[:njnt], source.geoms[:ngeom])
-            apply_changes(source.host, *parts, self.built, rows)
-            found = derived_constants(source.host)
-            found.pop("stat")
-            source.host.arrays.update(found)
-        for name, value in self.options.items():
-            setattr(source.host.opt, name, value)
-        return source.host
+            before, now = ([np.asarray(h.arrays[name], dtype=float) for h in some] for some in (self.hosts, hosts))
+            same = all(np.array_equal(a, now[0]) for a in (*before, *now))
+            if not same and not np.array_equal(np.stack(before)[self.of], np.stack(now)[of]):
+                self._set(name, np.stack(now)[of])
+        self.source.host, self.hosts, self.of = hosts[0], hosts, of
+        self._place_shapes(hosts, of)
+        self._tables()
+        self._commands.clear()
 
     # ---- the boundary
 

@@ -20,7 +20,6 @@ from kinema.compile.host_model import HostModel
 from kinema.compile.join import join
 from kinema.compile.rows import host_models
 from kinema.compile.world_rows import (
-    LiveRows,
     WholeRows,
     all_rows,
     claimed_rows,
@@ -74,6 +73,7 @@ class Source:
         bodies: Core body of each body, counted within the world; -1: none.
         joints: (core joint, coordinate, dof) of each joint, counted within the world, shape (njnt, 3).
         geoms: Shape of each geom, counted within the world; `-2 - index` for shapes of no world.
+        sites: Shape of each site of a document, counted within the world; -1: none.
         controls: What each control is: (0, row of `mujoco:ctrl`), (1, row of joint_target_q) or (2, dof of
             joint_target_qd), shape (nu, 2).
         documents: Rows of each size that documents account for, first in every array.
@@ -83,6 +83,7 @@ class Source:
     bodies: np.ndarray
     joints: np.ndarray
     geoms: np.ndarray
+    sites: np.ndarray
     controls: np.ndarray
     documents: Mapping[str, int]
 
@@ -93,17 +94,17 @@ def view(model: Model, worlds: WorldClass, rows: Mapping[str, np.ndarray] | None
     Args:
         model: The model.
         worlds: One of its classes.
-        rows: Rows to use instead of the class's template: those of a world that was changed since.
+        rows: Rows to use instead of the class's template, in the world's own frame: those of a world that was changed
+            since.
     """
     whole = has_no_worlds(model)
     if rows is None:
         rows = WholeRows(model) if whole else worlds.template
-    first = None if worlds.xforms is None else worlds.xforms[0]
-    if isinstance(rows, LiveRows) and not whole and model._world_xforms is not None:
-        first = model._world_xforms[rows.world]
+        own: Mapping[str, np.ndarray] = OwnFrame(rows, None if worlds.xforms is None else worlds.xforms[0])
+    else:
+        own = rows
     documents = host_models(rows) if documents_in(model) else []
     sources = [_document(host, rows, start) for host, start in zip(documents, _starts(documents), strict=True)]
-    own = OwnFrame(rows, first)
     bodies = claimed_rows(rows, "body_index") if documents else set()
     shapes = claimed_rows(rows, "geom_shape", "site_shape") if documents else set()
     by_hand = _lowered(model, own, whole, bodies, shapes, empty=not sources)
@@ -134,7 +135,8 @@ def _document(host: HostModel, rows: Mapping[str, np.ndarray], start: Mapping[st
     for body in np.flatnonzero(host.body_jntnum > 0):
         _document_joints(host, rows, int(body), int(core[body]), joints)
     controls = np.stack([np.full(host.nu, OWN_CONTROL), start.get("nu", 0) + np.arange(host.nu)], axis=1)
-    return Source(host, bodies, joints, column("geom_shape", "ngeom"), controls, host.sizes)
+    shapes = column("geom_shape", "ngeom"), column("site_shape", "nsite")
+    return Source(host, bodies, joints, *shapes, controls, host.sizes)
 
 
 def _document_joints(host: HostModel, rows: Mapping[str, Any], body: int, joint: int, out: np.ndarray) -> None:
@@ -153,7 +155,8 @@ def _document_joints(host: HostModel, rows: Mapping[str, Any], body: int, joint:
 
 
 def _lowered(
-    model: Model, rows: OwnFrame, whole: bool, bodies: set[int], shapes: set[int], *, empty: bool = False
+    model: Model, rows: Mapping[str, np.ndarray], whole: bool, bodies: set[int], shapes: set[int], *,
+    empty: bool = False,
 ) -> Source | None:
     """What was built by hand and what all worlds share; None if there is nothing of it."""
     ours = [b for b in range(len(rows["body_mass"])) if b not in bodies]
@@ -178,7 +181,8 @@ def _lowered(
     names = np.array([*local, *(-2 - s for s in shared)], dtype=int)
     return Source(
         found.host, np.array(found.bodies), np.array(found.joints, dtype=int).reshape(-1, 3),
-        names[np.array(found.geoms, dtype=int)], np.array(found.controls, dtype=int).reshape(-1, 2), {},
+        names[np.array(found.geoms, dtype=int)], np.full(found.host.nsite, -1),
+        np.array(found.controls, dtype=int).reshape(-1, 2), {},
     )  # fmt: skip
 
 
@@ -187,7 +191,7 @@ def _together(sources: list[Source], documents: list[HostModel]) -> Source:
     for source in sources[1:]:
         host = join(host, source.host)
     parts = {name: np.concatenate([getattr(s, name) for s in sources]) for name in
-             ("bodies", "joints", "geoms", "controls")}  # fmt: skip
+             ("bodies", "joints", "geoms", "sites", "controls")}  # fmt: skip
     sizes: dict[str, int] = {}
     for document in documents:
         sizes = {name: sizes.get(name, 0) + int(size) for name, size in document.sizes.items()}

@@ -21,7 +21,7 @@ from kinema.convex.named import NamedArrays, mirrored
 from kinema.convex.status import BAD_STATE
 from kinema.engine import Capacity
 from kinema.errors import BuildError
-from kinema.model.mujoco_fields import data_fields
+from kinema.model.mujoco_fields import data_fields, model_fields
 
 INPUTS = ("time", "qpos", "qvel", "act", "history", "plastic", "qacc_warmstart", "ctrl", "qfrc_applied", "xfrc_applied",
           "eq_active", "mocap_pos", "mocap_quat", "userdata", "qacc")  # fmt: skip
@@ -76,9 +76,9 @@ class BridgeEngine(NamedArrays):
         if name == "geom_size":
             raise BuildError("geom_size is fixed: MuJoCo keeps bounds that follow from it")
 
-    def is_current(self) -> bool:
-        """The other side decides what it computes as it runs."""
-        return True
+    def depends(self) -> set[str]:
+        """The model's fields that the other side has: all."""
+        return {name for name, field in model_fields().items() if field.group == "array"}
 
     def memory(self) -> tuple[dict[str, int], dict[str, int]]:
         """Nobody knows: the arrays are another program's."""

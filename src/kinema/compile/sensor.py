@@ -273,8 +273,28 @@ def _insidesite(c: Compilation, e: Element) -> Row:
     row = Row(S.INSIDESITE, DataType.POSITIVE, Stage.POS, 1, reftype=Obj.SITE, refid=site)
     row.objtype, row.objid = _object(c, e, "obj", FRAME_OBJECTS)
     if e.flag("enclosed", False):
+        _check_enclosed(c, e, row)
         row.datatype, row.intprm[0] = DataType.REAL, 1  # how far the object juts out, or how clear it is
     return row
+
+
+def _check_enclosed(c: Compilation, e: Element, row: Row) -> None:
+    """What juts out of a site must have an extent, and a convex one."""
+    if row.objtype == Obj.CAMERA:
+        raise e.error("objtype=\"camera\" has no extent that a site could enclose: use body, xbody, geom or site")
+    owner, parent = c.arrays["geom_bodyid"], c.arrays["body_parentid"]
+    bodies = {row.objid}
+    if row.objtype == Obj.XBODY:
+        for body in range(row.objid + 1, len(parent)):
+            bodies |= {body} if int(parent[body]) in bodies else set()
+    geoms = [row.objid] if row.objtype == Obj.GEOM else []
+    if row.objtype in (Obj.BODY, Obj.XBODY):
+        geoms = [g for g, body in enumerate(owner) if int(body) in bodies]
+        if not geoms:
+            raise e.error(f"body {e.text('objname')!r} has no geom that a site could enclose")
+    for g in geoms:
+        if int(c.arrays["geom_type"][g]) in (Geom.PLANE, Geom.HFIELD, Geom.SDF):
+            raise e.error(f"geom {g} is no compact convex shape, which enclosed=\"true\" asks for")
 
 
 def _distance(c: Compilation, e: Element) -> Row:

@@ -3,8 +3,8 @@
     integrator   act. = u            filter, filterexact   act. = (u - act) / tau            muscle   muscle.py
 
 A servo on a rotation (a ball joint, or a site turning against a reference) compares angles that are equal up to a
-period; its setpoint is replaced by the equal one nearest to where it is compared. Which actuators are such servos is
-found on the host (`periodic`).
+period; its setpoint is replaced by the equal one nearest to where it is compared. Which actuators may be such servos is
+found on the host (`periodic`); whether they are depends on numbers that may change, and is asked as they run.
 """
 
 import numpy as np
@@ -34,8 +34,17 @@ def period(kind: int, gear: wp.spatial_vector) -> float:
     length = float(0.0)
     if kind == PERIODIC_BALL:
         length = 2.0 * wp.PI * wp.length(wp.vec3(gear[0], gear[1], gear[2]))
-    elif kind == PERIODIC_SITE:
+    elif kind == PERIODIC_SITE and gear[0] == 0.0 and gear[1] == 0.0 and gear[2] == 0.0:
         length = 2.0 * wp.PI * wp.length(wp.vec3(gear[3], gear[4], gear[5]))
+    return length
+
+
+@wp.func
+def servo_period(kind: int, gear: wp.spatial_vector, gainprm: vec10, biasprm: vec10) -> float:
+    """The same for actuators of simple gain and bias: a servo's force is gain (setpoint - length)."""
+    length = float(0.0)
+    if gainprm[0] == -biasprm[1]:
+        length = period(kind, gear)
     return length
 
 
@@ -99,21 +108,16 @@ def family(m) -> np.ndarray:
 
 
 def periodic(m) -> np.ndarray:
-    """For each actuator whether, and by which half of its gear, its setpoint is an angle: 0, PERIODIC_*."""
+    """For each actuator whether, and by which half of its gear, its setpoint may be an angle: 0, PERIODIC_*."""
     result = np.zeros(m.nactuator, dtype=np.int32)
     for i in range(m.nactuator):
-        servo = (
-            m.actuator_gaintype[i] == Gain.FIXED
-            and m.actuator_biastype[i] == Bias.AFFINE
-            and m.actuator_gainprm[i][0] == -m.actuator_biasprm[i][1]
-            and m.actuator_dyntype[i] <= Dynamics.FILTEREXACT
-        )
-        if not servo and m.actuator_gaintype[i] != Gain.PID:
+        affine = m.actuator_gaintype[i] == Gain.FIXED and m.actuator_biastype[i] == Bias.AFFINE
+        affine = affine and m.actuator_dyntype[i] <= Dynamics.FILTEREXACT
+        if not affine and m.actuator_gaintype[i] != Gain.PID:
             continue
         target, reference = m.actuator_trnid[i]
-        gear = m.actuator_gear[m.actuator_outadr[i]]
         kind = m.actuator_trntype[i]
-        if kind == Transmission.SITE and reference >= 0 and not np.any(gear[:3]):
+        if kind == Transmission.SITE and reference >= 0:
             result[i] = PERIODIC_SITE
         elif kind in (Transmission.JOINT, Transmission.JOINTINPARENT) and m.jnt_type[target] == Joint.BALL:
             result[i] = PERIODIC_BALL

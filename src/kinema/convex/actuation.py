@@ -26,7 +26,7 @@ from kinema.convex.activation import (
     is_disabled,
     nearest,
     next_activation,
-    period,
+    servo_period,
 )
 from kinema.convex.check import bad
 from kinema.convex.data import Data
@@ -90,7 +90,9 @@ def simple_actuator(m: Model, d: Data, w: int, i: int):
     if m.actuator.family[i] == FAMILY_SIMPLE:
         length = d.act.length[w, out]
         velocity = d.act.velocity[w, out]
-        around = period(m.actuator.periodic[i], m.actuator.gear[w, out])
+        around = servo_period(
+            m.actuator.periodic[i], m.actuator.gear[w, out], m.actuator.gainprm[w, i], m.actuator.biasprm[w, i]
+        )
         first = m.actuator.actadr[i]
         u = float(0.0)
         if m.actuator.ctrlnum[i] > 0:
@@ -233,7 +235,9 @@ def advance_activations(m: Model, d: Data, w: int, i: int):
             for k in range(3):
                 d.state.act[w, first + k] = setpoint[k]
         elif m.actuator.family[i] == FAMILY_SIMPLE:
-            around = period(m.actuator.periodic[i], m.actuator.gear[w, out])
+            around = servo_period(
+                m.actuator.periodic[i], m.actuator.gear[w, out], m.actuator.gainprm[w, i], m.actuator.biasprm[w, i]
+            )
             d.state.act[w, end - 1] = nearest(d.state.act[w, end - 1], d.act.length[w, out], around)
 
 

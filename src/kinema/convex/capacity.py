@@ -18,9 +18,9 @@ from collections.abc import Callable
 import numpy as np
 import warp as wp
 
-from kinema.collide.filter import geom_pairs
 from kinema.convex.bundle import fields_of
-from kinema.convex.data import Data, State
+from kinema.convex.collision import constraint_rows, rows_per_contact
+from kinema.convex.data import State
 from kinema.convex.status import CONTACT_OVERFLOW, PAIR_OVERFLOW, ROW_OVERFLOW
 from kinema.engine import Capacity
 from kinema.errors import BuildError, SimulationError, did_you_mean
@@ -58,10 +58,15 @@ class Guard:
             raise BuildError(f"on_overflow={on_overflow!r}: expected one of {', '.join(POLICIES)}{hint}")
         self.engine = engine
         self.on_overflow = on_overflow
-        self.needed = engine.collider.active and not _holds_all(engine)
+        self.needed = False
+        self.look()
         self._bits = wp.zeros(1, dtype=int, device=engine.device)
         self._saved: dict[str, wp.array] | None = None
         self._save_graph: wp.Graph | None = None
+
+    def look(self) -> None:
+        """See whether the lists can hold all that the model as it is now could ask for."""
+        self.needed = not _holds_all(self.engine)
 
     def run(self, work: Callable[[], None]) -> None:
         """Do the work, then see whether every world had room."""
@@ -81,7 +86,7 @@ class Guard:
             self._make_room(bits)
             self._restore()
             work()
-        raise SimulationError(f"contacts still find no room: {self._numbers(OVERFLOW)}")
+        raise SimulationError(f"contacts or rows still find no room: {self._numbers(OVERFLOW)}")
 
     @property
     def capacity(self) -> Capacity:
@@ -176,10 +181,8 @@ class Guard:
         if bits & int(PAIR_OVERFLOW):
             wanted["npairmax"] = 2 * have.pairs
         if wanted == layout.capacity:
-            raise SimulationError(f"no room for contacts, though none more are wanted: {self._numbers(bits)}")
-        layout.capacity = wanted
-        for name in _sized_by({"nconmax", "nefcmax"}):
-            del layout.arrays[name]
+            raise SimulationError(f"no room for contacts or rows, though none more are wanted: {self._numbers(bits)}")
+        layout.resize(wanted)
         self.engine.rebuild()
 
 
@@ -188,17 +191,13 @@ def _with_spare(n: int) -> int:
 
 
 def _holds_all(engine) -> bool:
-    """Is there a place for every contact that any pair of geoms could make?"""
-    if engine.collider.detector.build.sweep:
-        return False
-    return engine.layout.capacity["nconmax"] >= int(geom_pairs(engine.source).slots.sum())
-
-
-def _sized_by(symbols: set[str]) -> list[str]:
-    """Names of the arrays whose length is one of these."""
-    return [
-        field.name
-        for var in Data.vars.values()
-        for field in fields_of(var.type).values()
-        if symbols & {s for s in field.size if isinstance(s, str)}
-    ]
+    """Is there a place for every contact that any pair of geoms could make, and for every row?"""
+    m, room, detector = engine.present.to("recipe"), engine.layout.capacity, engine.collider.detector
+    contacts = 0
+    if engine.collider.active:
+        if detector.build.sweep:
+            return False
+        contacts = int(detector.slots.sum())
+        if room["nconmax"] < contacts:
+            return False
+    return room["nefcmax"] >= constraint_rows(m) + rows_per_contact(m) * contacts

@@ -17,6 +17,7 @@ from kinema.collide.upload import estimate_capacity
 from kinema.convex import contact_parameters, geom_sizes
 from kinema.convex.data import Contacts, Data, Poses, State
 from kinema.convex.model import Collision, Model
+from kinema.convex.present import Present
 from kinema.convex.sensors import distance, sensor_types
 from kinema.convex.stage import Stage
 from kinema.mujoco_enums import Disable, Equality, Sensor
@@ -27,46 +28,73 @@ def detects(source) -> bool:
     return not int(source.opt.disableflags) & (Disable.CONSTRAINT | Disable.CONTACT)
 
 
-def capacity(source, nconmax: int | None = None) -> dict[str, int]:
-    """Room for contacts and constraint rows of one world, by what the model could ask for."""
-    if not detects(source):
+def constraint_rows(m) -> int:
+    """The most rows that equalities, friction losses and limits could ask for."""
+    kind = np.asarray(m.eq_type)
+    rows = int(np.where(kind == Equality.CONNECT, 3, np.where(kind == Equality.WELD, 6, 1)).sum())
+    rows += int((np.asarray(m.dof_frictionloss) > 0).sum() + (np.asarray(m.tendon_frictionloss) > 0).sum())
+    return rows + 2 * int((np.asarray(m.jnt_limited) > 0).sum() + (np.asarray(m.tendon_limited) > 0).sum())
+
+
+def rows_per_contact(m) -> int:
+    """The most rows that one contact could ask for."""
+    condim = max([3, *np.asarray(m.geom_condim).tolist(), *np.asarray(m.pair_dim).tolist()])
+    return condim if m.opt.cone else 2 * (condim - 1)
+
+
+def capacity(m, shapes, nconmax: int | None = None, nefcmax: int | None = None) -> dict[str, int]:
+    """Room for contacts and constraint rows of one world, by what the model could ask for.
+
+    Args:
+        m: The model.
+        shapes: The same as collision detection reads it: its pairs of geoms.
+        nconmax, nefcmax: Room that was asked for.
+    """
+    if not detects(m):
         nconmax = 0
     elif nconmax is None:
-        nconmax = estimate_capacity(geom_pairs(source))
-    condim = max([3, *np.asarray(source.geom_condim).tolist(), *np.asarray(source.pair_dim).tolist()])
-    rows_per_contact = condim if source.opt.cone else 2 * (condim - 1)
-    kind = np.asarray(source.eq_type)
-    rows = int(np.where(kind == Equality.CONNECT, 3, np.where(kind == Equality.WELD, 6, 1)).sum())
-    rows += int((np.asarray(source.dof_frictionloss) > 0).sum() + (np.asarray(source.tendon_frictionloss) > 0).sum())
-    rows += 2 * int((np.asarray(source.jnt_limited) > 0).sum() + (np.asarray(source.tendon_limited) > 0).sum())
-    return {
-        "nconmax": nconmax,
-        "nefcmax": rows + rows_per_contact * nconmax,
-        "ntreeword": -(-int(source.ntree) // 32),
-    }
+        nconmax = estimate_capacity(geom_pairs(shapes))
+    if nefcmax is None:
+        nefcmax = constraint_rows(m) + rows_per_contact(m) * nconmax
+    return {"nconmax": nconmax, "nefcmax": nefcmax, "ntreeword": -(-int(m.ntree) // 32)}
 
 
 class Collider:
     """The detector of one class of worlds, sharing the engine's poses, contacts and status."""
 
-    def __init__(self, layout, fields: Fields | None = None):
+    def __init__(self, layout, present: Present, fields: Fields | None = None):
         layout.fill(Poses), layout.fill(State)
         contact_parameters.declare(layout), geom_sizes.declare(layout)
         self.contacts = layout.fill(Contacts)
+        m = present.to("collision")
         self.detector = Detector(
-            layout.source, layout.nworld, capacity=max(1, layout.capacity["nconmax"]),
+            m, layout.nworld, capacity=max(1, layout.capacity["nconmax"]),
             pairs=layout.capacity.get("npairmax", 0), device=layout.device,
             geom_xpos=layout.arrays["geom_xpos"], geom_xmat=layout.arrays["geom_xmat"],
             geom_size=layout.arrays["geom_size"], contacts=self.contacts, fields=fields,
         )  # fmt: skip
-        self.active = detects(layout.source) and self.detector.mask != 0
-        self.source, self.nworld, self.device = layout.source, layout.nworld, layout.device
+        self.active = detects(m) and self.detector.mask != 0
+        self.source, self.nworld, self.device = m, layout.nworld, layout.device
         if contact_parameters.is_changed(layout):
             contact_parameters.mix(self.detector, layout)
         if geom_sizes.is_changed(layout):
             geom_sizes.resize(self.detector, layout)
-        sees = Sensor.RANGEFINDER in sensor_types(self.source)
-        self.rays = RayScene(self.source, device=self.device) if sees else None
+        sees = Sensor.RANGEFINDER in sensor_types(m)
+        self.rays = RayScene(m, device=self.device) if sees else None
+
+    def follow(self, name: str, layout) -> str:
+        """Let detection follow a number that was written.
+
+        Returns "": nothing else need be done; "moved": arrays of the bundle have; "anew": make a new collider.
+        """
+        if self.detector.build.sweep and name in (geom_sizes.SIZE, *contact_parameters.BOUNDS):
+            return "anew"  # the width of its cells, and which geoms are large, follow from it
+        if name == geom_sizes.SIZE:
+            geom_sizes.resize(self.detector, layout)
+            return "moved"
+        if name not in contact_parameters.MIXED:
+            return "anew"
+        return "moved" if contact_parameters.mix(self.detector, layout) else ""
 
     @property
     def bundle(self) -> Collision:

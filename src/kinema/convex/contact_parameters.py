@@ -40,7 +40,7 @@ def declare(layout: Layout) -> None:
 
 def check_expandable(name: str, detector: Detector) -> None:
     """Raise where a field cannot differ per world."""
-    if name in MIXED and detector.build.sweep:
+    if (name in MIXED or name == "geom_size") and detector.build.sweep:
         raise BuildError(f"{name} cannot differ per world: the model has so many geoms that a broad phase pairs them")
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import warp as wp
 
-from kinema.convex import geom_sizes, support
+from kinema.compile.constants.topology import contributing_actuators
+from kinema.convex import coupling, geom_sizes, support
 from kinema.convex import step as recipe
 from kinema.convex.capacity import Guard
 from kinema.convex.collision import Collider, capacity
-from kinema.convex.contact_parameters import MIXED, check_expandable, mix
+from kinema.convex.contact_parameters import check_expandable
 from kinema.convex.data import Data
 from kinema.convex.extension import Extension, extension_of
 from kinema.convex.last_good import LastGood
@@ -23,6 +24,8 @@ from kinema.convex.memory import measure
 from kinema.convex.model import Model
 from kinema.convex.named import NamedArrays
 from kinema.convex.origin import origin
+from kinema.convex.parameters import Follower, check_parameter
+from kinema.convex.present import Present
 from kinema.convex.requests import Requests
 from kinema.convex.requests import recipes as on_request
 from kinema.convex.reset import StatePutter, initial_state
@@ -72,26 +75,32 @@ class Engine(NamedArrays):
         device: Warp device; None: the current one.
         threads: CPU threads to spread worlds over.
         nconmax: Room for contacts of a world; None: estimated from the model.
-        on_overflow: What to do when contacts find no room: "grow", "warn" or "raise" (capacity.py).
+        nefcmax: Room for constraint rows of a world; None: what the model could ask for, with so many contacts.
+        on_overflow: What to do when contacts or rows find no room: "grow", "warn" or "raise" (capacity.py).
         extension: What plugins add; None: what the plugins the model names add.
     """
 
     def __init__(
         self, source, nworld: int = 1, *, device=None, threads: int = 1, nconmax: int | None = None,
-        on_overflow: str = "grow", extension: Extension | None = None,
+        nefcmax: int | None = None, on_overflow: str = "grow", extension: Extension | None = None,
     ):  # fmt: skip
         support.check(source)
         device = wp.get_device(device)
         self.threads = max(1, min(threads, nworld))
         self.extension = extension_of(source, device, nworld) if extension is None else extension
-        room = {**capacity(source, nconmax), **recipe.scratch_sizes(source), **self.extension.sizes}
-        super().__init__(source, nworld, device, Layout(source, nworld, device, room, self.extension.arrays))
-        self.collider = Collider(self.layout, self.extension.fields)
+        self.source, self.present, self.follower = source, Present(source), Follower(self)
+        self._room = nconmax, nefcmax
+        given = {**self.extension.arrays, **self.lists_of_numbers()}
+        layout = Layout(source, nworld, device, self.sizes(), given)
+        super().__init__(source, nworld, device, layout)
+        self.present.layout = self.layout
+        self.collider = Collider(self.layout, self.present, self.extension.fields)
         self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
         self.d = self.layout.fill(Data)
-        steps = recipe.step(source, self.collider.stages, self.extension, cuda=self.device.is_cuda)
-        self.recipes = {"step": tuple(steps)}
-        self.substeps = recipe.substeps(source)
+        self.recipes: dict[str, tuple[Stage, ...]] = {"step": ()}
+        self.recipes |= self.decide()
+        self.substeps = recipe.substeps(self.present.to("recipe"))
+        self._initial: dict[str, np.ndarray] | None = None
         self._graphs: dict[tuple, wp.Graph] = {}
         self._commands: dict[object, list[wp.Launch]] = {}
         self._putters: dict[str, StatePutter] = {}
@@ -106,14 +115,14 @@ class Engine(NamedArrays):
 
     def set_parameter(self, name: str, value) -> None:
         """Write a parameter of the model: for all worlds alike, or world by world once it is expanded."""
+        check_parameter(self.layout, name)
         if name == geom_sizes.SIZE:
             self._check_sizes(np.broadcast_to(np.asarray(value, np.float32), self.shape(name)))
         super().set_parameter(name, value)
-        if self._mix(name):
-            self._remake()
-        self._resize(name)
+        self.follower.follow(name)
 
     def _check_expandable(self, name: str) -> None:
+        check_parameter(self.layout, name)
         check_expandable(name, self.collider.detector)
         if name == geom_sizes.SIZE:
             self._check_sizes(self.read(name))
@@ -121,42 +130,58 @@ class Engine(NamedArrays):
     def _check_sizes(self, size: np.ndarray) -> None:
         geom_sizes.check(self.collider.detector, self.layout, size)
 
-    def _resize(self, name: str) -> None:
-        """Let collision detection follow the sizes of geoms."""
-        if name == geom_sizes.SIZE:
-            geom_sizes.resize(self.collider.detector, self.layout)
-            self._remake()
-
-    def _mix(self, name: str) -> bool:
-        """Let pairs of geoms follow a parameter of geoms; returns whether arrays have moved."""
-        return name in MIXED and mix(self.collider.detector, self.layout)
-
     def set_option(self, name: str, value: int) -> None:
-        """Change a switch of mjOption that kernels read as they run, such as disableactuator."""
-        setattr(self.m.opt, name, value)
-        self._commands.clear()  # recorded launches and graphs hold the old value
-        self._graphs.clear()
+        """Change a switch of mjOption, such as disableactuator, in all worlds."""
+        self.follower.switch(name, value)
 
     def _refill(self, name: str) -> None:
         """Make the array of a parameter anew, and everything that holds it."""
         super()._refill(name)
-        self._mix(name)
-        self._remake()
-        self._resize(name)
+        self.remake()
+        self.follower.moved(name)
 
-    def _remake(self) -> None:
+    def sizes(self) -> dict[str, int]:
+        """Lengths that are not the model's own, by what the model as it is now could ask for."""
+        m = self.present.to("recipe")
+        room = capacity(m, self.present.to("collision"), *self._room)
+        entries = len(self.lists_of_numbers()["M_colind"])
+        return {**room, **recipe.scratch_sizes(m), **self.extension.sizes, "nC": entries}
+
+    def lists_of_numbers(self) -> dict[str, np.ndarray]:
+        """Lists of the model that follow from its numbers: the sparsity of M, and actuators that add to it."""
+        m = self.present.to("recipe")
+        compiled = {name: np.asarray(getattr(self.source, name)) for name in coupling.FIELDS}
+        return {**(coupling.pattern(m) if coupling.is_undone(m) else compiled), **contributing_actuators(m)}
+
+    def decide(self) -> dict[str, tuple[Stage, ...]]:
+        """The stages of every recipe that is in use, by what the model as it is now asks for."""
+        m, collision = self.present.to("recipe"), self.collider.stages
+        make = {
+            "step": lambda: recipe.step(m, collision, self.extension, cuda=self.device.is_cuda),
+            "inverse": lambda: recipe.inverse_dynamics(m, collision, self.extension),
+            "motion": recipe.motion,
+            "poses": lambda: recipe.poses(m),
+        }
+        return {name: tuple(make[name]()) for name in self.recipes if name in make}
+
+    def depends(self) -> set[str]:
+        """The model's fields that anything was decided, uploaded or computed from."""
+        return self.present.all_read() | set(self.layout.declared)
+
+    def remake(self) -> None:
         """Tell kernels of arrays of the model that have moved."""
         self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
         self._commands.clear()
         self._graphs.clear()
 
     def rebuild(self) -> None:
-        """Make anew what depends on the lengths of the lists of contacts and rows."""
-        self.collider = Collider(self.layout, self.extension.fields)
-        self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
+        """Make anew what depends on the lengths of lists, and collision detection."""
+        self.collider = Collider(self.layout, self.present, self.extension.fields)
         self.d = self.layout.fill(Data)
-        self._commands.clear()
-        self._graphs.clear()
+        stale = ["efc_want"] if self.collider.active else ["efc_want", "ncon", "contact_found"]
+        for name in stale:  # what a stage wrote that may not be there any more
+            self.layout.arrays[name].zero_()
+        self.remake()
 
     @property
     def capacity(self) -> Capacity:
@@ -165,7 +190,7 @@ class Engine(NamedArrays):
 
     def initial_state(self) -> dict[str, np.ndarray]:
         """One world's state as the model defines it (mj_resetData)."""
-        return initial_state(self.source, self.extension.state)
+        return initial_state(self.present.to("initial"), self.extension.state)
 
     def array(self, name: str) -> wp.array:
         """The device array of a field, [world, ...]; what is computed on request is from now on computed always."""
@@ -193,11 +218,6 @@ class Engine(NamedArrays):
         """Names of the instances of plugins that run."""
         return self.extension.names
 
-    def is_current(self) -> bool:
-        """Whether the stages are those the model's numbers ask for now."""
-        wanted = recipe.step(self.source, self.collider.stages, self.extension, cuda=self.device.is_cuda)
-        return [replace(stage) for stage in wanted] == [replace(stage) for stage in self.recipes["step"]]
-
     def memory(self) -> tuple[dict[str, int], dict[str, int]]:
         """Bytes by group: those that worlds share, and those of each world."""
         return measure(self)
@@ -211,21 +231,34 @@ class Engine(NamedArrays):
 
     def reset(self, worlds=None) -> None:
         """Put the given worlds (all by default) at the model's initial state, and revive those that were frozen."""
-        known = "initial" in self._putters
-        self.put({} if known else self.initial_state(), worlds, keep="initial")
+        if self._initial is None:
+            self._initial = self.initial_state()
+            if self.present.is_expanded("initial"):
+                views = (self.present.to("initial", world) for world in range(self.nworld))
+                each = [initial_state(view, self.extension.state) for view in views]
+                self._initial = {name: np.stack([state[name] for state in each]) for name in self._initial}
+        self.put(self._initial, worlds, keep="initial", per_world=self.present.is_expanded("initial"))
 
-    def put(self, values: Mapping[str, np.ndarray], worlds=None, *, keep: str | None = None) -> None:
+    def forget_initial(self) -> None:
+        """Compute the initial state anew when it is wanted: the model has changed."""
+        self._initial = None
+        self._putters.pop("initial", None)
+
+    def put(
+        self, values: Mapping[str, np.ndarray], worlds=None, *, keep: str | None = None, per_world: bool = False
+    ) -> None:
         """Write one world's values into the given worlds (all by default: mask, indices, or an array on the device).
 
-        With `keep`, a name for them, the values are kept on the device for the next time.
+        With `keep`, a name for them, the values are kept on the device for the next time. With `per_world` values are
+        given for every world, of which those of the given worlds are written.
         """
         if not self.device.is_cuda:
             chosen = worlds.numpy().astype(bool) if isinstance(worlds, wp.array) else worlds
             for name, value in values.items():
-                if np.size(value):
-                    self.write(name, value, chosen)
+                if np.size(value) and self.layout.arrays[name].size:
+                    self.write(name, value[slice(None) if chosen is None else chosen] if per_world else value, chosen)
             return
-        putter = self._putters.get(keep) or StatePutter(self.layout.arrays, values)
+        putter = self._putters.get(keep) or StatePutter(self.layout.arrays, values, per_world=per_world)
         if keep is not None:
             self._putters[keep] = putter
         if not isinstance(worlds, wp.array):
@@ -248,22 +281,25 @@ class Engine(NamedArrays):
 
     def inverse(self) -> None:
         """Compute qfrc_inverse from qpos, qvel and qacc."""
-        if "inverse" not in self.recipes:
-            self.recipes["inverse"] = tuple(recipe.inverse_dynamics(self.source, self.collider.stages, self.extension))
+        self._offer("inverse")
         self.guard.run(lambda: self._run("inverse", 1, advancing=True))
         self.requests.run_done()
 
     def motion(self) -> None:
         """Compute poses and velocities of bodies at the present state, and nothing else."""
-        if "motion" not in self.recipes:
-            self.recipes["motion"] = tuple(recipe.motion())
+        self._offer("motion")
         self._run("motion", 1, advancing=True)
 
     def poses(self) -> None:
         """Compute where everything is that can be seen, and nothing that a later step would notice."""
-        if "poses" not in self.recipes:
-            self.recipes["poses"] = tuple(recipe.poses(self.source))
+        self._offer("poses")
         self._run("poses", 1, advancing=True)
+
+    def _offer(self, name: str) -> None:
+        """Decide on a recipe when it is first wanted."""
+        if name not in self.recipes:
+            self.recipes[name] = ()
+            self.recipes[name] = self.decide()[name]
 
     def _run(self, name: str, count: int, advancing: bool) -> None:
         """Run a recipe count times; a Runge-Kutta step counts four times."""

@@ -94,7 +94,7 @@ def extension_of(source, device, nworld: int) -> Extension:
 
 
 def _sensing_kernels(source, device, nworld: int, fields: Fields | None) -> list[Stage]:
-    """Stages of sensors with arrays of their own: taxels, and sites that are meshes."""
+    """Stages of sensors with arrays of their own: taxels, sites that are meshes, and sites that enclose."""
     kinds = set(np.asarray(source.sensor_type).tolist())
     stages = []
     if Sensor.TACTILE in kinds:
@@ -102,8 +102,10 @@ def _sensing_kernels(source, device, nworld: int, fields: Fields | None) -> list
 
         stages.append(tactile.stage(source, device, nworld, fields))
     if Sensor.INSIDESITE in kinds:
-        from kinema.convex.sensors import mesh_zone
+        from kinema.convex.sensors import enclosure, mesh_zone
 
         if len(mesh_zone.mesh_zones(source)):
             stages.append(mesh_zone.stage(source, device, nworld))
+        if len(enclosure.enclosed(source)):
+            stages.append(enclosure.stage(source, device, nworld))
     return stages

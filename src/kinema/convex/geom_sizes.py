@@ -16,6 +16,7 @@ from kinema.arrays import per_world_or_shared
 from kinema.collide.detect import Detector
 from kinema.convex.bundle import Field
 from kinema.convex.layout import Layout
+from kinema.convex.present import FOLLOWS
 from kinema.errors import BuildError
 from kinema.mujoco_enums import Geom
 
@@ -40,6 +41,29 @@ def declare(layout: Layout) -> None:
     layout.array(Field("param", wp.vec3, ("ngeom",), False, SIZE))
 
 
+def _sized_anew(m, source) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Geoms whose sizes are not those they were compiled with, their radii and their half sizes."""
+    size, kind = np.asarray(m.geom_size), np.asarray(m.geom_type)
+    own = np.isin(kind, SIZED) & (kind != Geom.PLANE) & np.any(size != np.asarray(source.geom_size), axis=-1)
+    radius, half = bounds(kind, size)
+    return own, radius, half
+
+
+def _rbound(m, source) -> np.ndarray:
+    own, radius, _ = _sized_anew(m, source)
+    return np.where(own, radius, np.asarray(source.geom_rbound))
+
+
+def _aabb(m, source) -> np.ndarray:
+    own, _, half = _sized_anew(m, source)
+    box = np.array(source.geom_aabb)
+    box[own, 3:] = half[own]
+    return box
+
+
+FOLLOWS |= {"geom_rbound": _rbound, "geom_aabb": _aabb}
+
+
 def is_changed(layout: Layout) -> bool:
     """Whether any size is not the compiled model's any more."""
     return SIZE in layout.expanded or not np.array_equal(_row(layout), _host(layout))
@@ -47,8 +71,6 @@ def is_changed(layout: Layout) -> bool:
 
 def check(detector: Detector, layout: Layout, size: np.ndarray) -> None:
     """Raise where these sizes cannot be given while running."""
-    if detector.build.sweep:
-        raise BuildError("geom_size is fixed: the model has so many geoms that a broad phase pairs them by their size")
     if detector.build.distance is not None:
         raise BuildError("geom_size is fixed: the model has signed distance fields; give their parameters instead")
     kind = np.asarray(layout.source.geom_type)

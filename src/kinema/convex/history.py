@@ -123,8 +123,8 @@ def delay_controls(m: Model, d: Data, w: int):
     """Replace the controls of delayed actuators by those of a while ago."""
     for i in range(m.size.nactuator):
         delay = m.actuator.delay[w, i]
-        if delay > wp.float64(0.0):
-            samples = m.actuator.history[i]
+        samples = m.actuator.history[i]
+        if delay > wp.float64(0.0) and samples[0] > 0:
             dim = m.actuator.ctrlnum[i]
             time = d.state.time[w] - delay
             for k in range(dim):
@@ -151,6 +151,8 @@ def advance_controls(m: Model, d: Data, w: int):
 def initial(m) -> np.ndarray:
     """The history after a reset: values 0 (no rotation for quaternion controls) at the times before the first step."""
     history = np.zeros(m.nhistory)
+    if not m.nhistory:
+        return history
     dt = float(m.opt.timestep)
 
     def fill(adr: int, tick: float, times: np.ndarray, value: np.ndarray) -> None:

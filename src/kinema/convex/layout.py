@@ -117,9 +117,10 @@ class Layout:
         device: Warp device.
         capacity: Sizes that are not the model's: nconmax, nefcmax, ...
         arrays: Every array made so far, by MuJoCo's name.
-        given: Values of arrays that come from outside the model: those of plugins.
+        given: Values of arrays that are not the model's: those of plugins, and lists that follow from numbers.
         expanded: Values of the parameters that differ per world, [world, ...].
         parameters: Names of the arrays that are parameters.
+        switches: Switches of mjOption that are not the model's any more.
         declared: What each array was declared as.
     """
 
@@ -131,6 +132,7 @@ class Layout:
     arrays: dict[str, wp.array] = field(default_factory=dict)
     expanded: dict[str, np.ndarray] = field(default_factory=dict)
     parameters: set[str] = field(default_factory=set)
+    switches: dict[str, int] = field(default_factory=dict)
     declared: dict[str, Field] = field(default_factory=dict)
 
     def fill(self, struct, build: Mapping[str, object] | None = None):
@@ -159,6 +161,29 @@ class Layout:
             return 0
         return int(getattr(self.source, symbol))
 
+    def resize(self, capacity: Mapping[str, int]) -> dict[str, wp.array]:
+        """Change lengths; arrays of such lengths are made anew when they are asked for next. Returns the old ones."""
+        changed = {s for s in {*capacity, *self.capacity} if capacity.get(s) != self.capacity.get(s)}
+        self.capacity = dict(capacity)
+        sized = [name for name, what in self.declared.items() if changed & set(what.size) and name in self.arrays]
+        return {name: self.arrays.pop(name) for name in sized}
+
+    def replace(self, values: Mapping[str, np.ndarray]) -> None:
+        """Give lists of the model other values; their arrays are made anew when they are asked for next."""
+        self.given = {**self.given, **values}
+        for name in values:
+            self.arrays.pop(name, None)
+
+    def carry(self, old: Mapping[str, wp.array]) -> None:
+        """Take over what arrays held before they were made anew, as far as it fits."""
+        for name, array in old.items():
+            if self.declared[name].kind != "data":
+                continue
+            was, now = array.numpy(), np.array(self.arrays[name].numpy())
+            part = tuple(slice(min(a, b)) for a, b in zip(was.shape, now.shape, strict=True))
+            now[part] = was[part]
+            self.arrays[name].assign(now)
+
     def host(self, name: str) -> np.ndarray:
         """The model's values of a field, as MuJoCo shapes them."""
         if name in self.given:
@@ -174,6 +199,8 @@ class Layout:
         return np.asarray(getattr(getattr(self.source, owner) if owner else self.source, name))
 
     def _number(self, name: str) -> int:
+        if name in self.switches:
+            return self.switches[name]
         if name in self.capacity or hasattr(self.source, name):
             return self.size(name)
         return int(getattr(self.source.opt, name))

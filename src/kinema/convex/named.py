@@ -18,11 +18,9 @@ from kinema.convex.contact_parameters import declare
 from kinema.convex.data import Data, State
 from kinema.convex.layout import ALIASES, Layout
 from kinema.convex.model import Model
+from kinema.convex.parameters import check_parameter, is_parameter
 from kinema.convex.reset import initial_state
 from kinema.model.mujoco_fields import data_fields, model_fields
-
-FIXED = ("geom_rbound",)
-"""Parameters that may not be changed: they follow from others."""
 
 INPUTS = frozenset(field.name for field in fields_of(State).values()) - {"status"} | {"qacc"}
 """What programs give: the state, and the acceleration that inverse dynamics starts from."""
@@ -65,7 +63,7 @@ class NamedArrays:
 
     def is_parameter(self, name: str) -> bool:
         """Is this a number of the model that may be changed, and may differ per world?"""
-        return name in self.layout.parameters and name not in FIXED
+        return is_parameter(self.layout, name)
 
     @property
     def plugins(self) -> Sequence[str]:
@@ -145,6 +143,7 @@ class NamedArrays:
 
     def set_parameter(self, name: str, value: Any) -> None:
         """Write a parameter of the model: for all worlds alike, or world by world once it is expanded."""
+        check_parameter(self.layout, name)
         for twin in (name, *_twins(name)):
             stored = getattr(self.layout.arrays[twin], "stored", None)
             if stored is None:
@@ -187,7 +186,7 @@ def mirrored(source: Any, nworld: int, device: wp.Device, offers: Callable[[str]
 
 def room(source: Any) -> tuple[int, int]:
     """Contacts and constraint rows that a world of this model is likely to need."""
-    sizes = capacity(source)
+    sizes = capacity(source, source)
     return sizes["nconmax"], sizes["nefcmax"]
 
 

@@ -87,7 +87,7 @@ class Requests:
         if self._step is not step:
             self._step, self._computed = step, written(step)
             done = {stage.func for stage in step}
-            wanted = recipes(self.engine.source).items()
+            wanted = recipes(self.engine.present.to("recipe")).items()
             self._rest = {recipe: tuple(s for s in stages if s.func not in done) for recipe, stages in wanted}
         return name in self._computed
 

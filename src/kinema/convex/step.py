@@ -224,7 +224,7 @@ def substeps(m) -> int:
 
 
 def scratch_sizes(m) -> dict[str, int]:
-    """Room that only some integrators need, as sizes of arrays in data.py."""
+    """Room that only some integrators need, as sizes of arrays in data.py, and what kernels ask of geoms at once."""
     rk4_only = int(m.opt.integrator == Integrator.RK4)
     implicit_only = int(m.opt.integrator in (Integrator.IMPLICIT, Integrator.IMPLICITFAST))
     return {
@@ -234,6 +234,7 @@ def scratch_sizes(m) -> dict[str, int]:
         "nbody_implicit": implicit_only * m.nbody,
         "nlevel": (depth := int(body_levels(m).max()) + 1),
         "nlevelend": depth + 1,
+        "flg_surfacevel": int(np.any(m.geom_surfacevel)),
         **assemble.sizes(m),
         **dual.sizes(m),
     }

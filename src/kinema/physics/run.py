@@ -220,7 +220,7 @@ class Run:
 
     def _take(self, changes: Mapping[str, Mirror]) -> None:
         """Take up changes of the model; build the engine anew where it cannot take them up as it runs."""
-        build = parameters = False
+        build = False
         for name, mirror in changes.items():
             if name in DEPENDS:
                 self._fixed = None
@@ -229,9 +229,8 @@ class Run:
             known = self.engine.is_parameter(name) and (not name.startswith("geom_") or name in DETECTED)
             if known:
                 self.engine.set_parameter(name, mirror.values)
-                parameters = True
             build |= not known
-        if build or (parameters and not self.engine.is_current()):
+        if build:
             self.rebuild()
 
     def get_state(self) -> dict[str, np.ndarray]:

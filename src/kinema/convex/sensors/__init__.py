@@ -5,7 +5,6 @@ after the other for each sensor, after everything they read is there. Readings a
 histories, delayed (reading.py).
 """
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -31,6 +30,7 @@ from kinema.convex.sensors import (
     zone,
 )
 from kinema.convex.stage import Stage
+from kinema.errors import BuildError
 from kinema.mujoco_enums import Disable, Equality, Tendon
 from kinema.mujoco_enums import Sensor as S
 
@@ -71,11 +71,7 @@ def stages(m, extension: Extension = NONE) -> list[Stage]:
         return []
     missing = unread(m)
     if missing:
-        warnings.warn(
-            f'sensors {missing} read 0: insidesite with enclosed="true" is not simulated; '
-            "remove them, or run the model with MuJoCo to have them",
-            stacklevel=2,
-        )
+        raise BuildError(f"sensors {missing} are of types that are not simulated: remove them")
     recipe = []
     if types & {1, 4, 5, 33, 34} or extension.loads:
         recipe.append(Stage(loads.body_acceleration, sweep="down"))
@@ -112,12 +108,7 @@ def _combined(functions: tuple[wp.Function, ...]) -> wp.Function:
 def unread(m) -> list[int]:
     """The sensors of a model that no stage reads."""
     served = set().union(distance.TYPES, ELSEWHERE, *(types for _, types in FAMILIES.values()))
-    missing = []
-    for i, kind in enumerate(np.asarray(m.sensor_type).tolist()):
-        enclosed = kind == S.INSIDESITE and m.sensor_intprm[i][0]
-        if kind not in served or enclosed:
-            missing.append(i)
-    return missing
+    return [i for i, kind in enumerate(np.asarray(m.sensor_type).tolist()) if kind not in served]
 
 
 def load_stages(m) -> list[Stage]:

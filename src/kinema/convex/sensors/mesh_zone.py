@@ -45,12 +45,16 @@ def mesh_zones(m) -> np.ndarray:
 
 def half_spaces(m, mesh: int) -> np.ndarray:
     """Planes (n, 4) of the hull of a mesh, in the frame its file has it in."""
-    first, count = int(m.mesh_vertadr[mesh]), int(m.mesh_vertnum[mesh])
-    turn = np.array(pose.matrix(np.asarray(m.mesh_quat)[mesh].tolist())).reshape(3, 3)
-    vert = np.asarray(m.mesh_vert, dtype=float)[first : first + count] @ turn.T + np.asarray(m.mesh_pos)[mesh]
     from scipy.spatial import ConvexHull  # imported on use: it takes a second
 
-    return ConvexHull(vert).equations
+    return ConvexHull(placed_vertices(m, mesh)).equations
+
+
+def placed_vertices(m, mesh: int) -> np.ndarray:
+    """Vertices of a mesh, in the frame its file has it in."""
+    first, count = int(m.mesh_vertadr[mesh]), int(m.mesh_vertnum[mesh])
+    turn = np.array(pose.matrix(np.asarray(m.mesh_quat)[mesh].tolist())).reshape(3, 3)
+    return np.asarray(m.mesh_vert, dtype=float)[first : first + count] @ turn.T + np.asarray(m.mesh_pos)[mesh]
 
 
 def stage(m, device: wp.Device, nworld: int) -> Stage:

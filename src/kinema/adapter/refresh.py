@@ -1,0 +1,133 @@
+"""What changed in a model's arrays since its worlds were built, and worlds that came to differ.
+
+A world is made again from its rows as they are now (`view`), and whatever an engine reads of the result is compared
+with what the engine has: numbers are written, world by world where worlds differ; anything else means a new engine,
+which all worlds of the class must share.
+
+Frames that move along when a world is placed (`joint_X_p`, `shape_transform`) are looked at in the world's own frame.
+Rows of them that nobody touched are taken as they were built, free of the rounding of there and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from kinema.adapter.core_changes import MOVED, CoreChanges, differing, snapshot
+from kinema.adapter.view import OwnFrame, Source, view
+from kinema.compile.constants import derived_constants
+from kinema.compile.world_rows import LiveRows, WholeRows, has_no_worlds, live_block
+from kinema.convex.parameters import FIXED
+from kinema.convex.present import FOLLOWS
+from kinema.errors import BuildError
+from kinema.model import Model, WorldClass
+
+DIGITS = 6  # of a frame, by which worlds that were moved alike are told
+NOT_COMPARED = {"names", "paths", "signature", *FOLLOWS, *FIXED}
+"""Fields that follow from others, or that nothing is computed from."""
+
+
+class OwnRows(Mapping):
+    """Rows of a world in its own frame, those of MOVED as built where nobody changed them."""
+
+    def __init__(self, now: OwnFrame, built: Mapping[str, np.ndarray], changed: Mapping[str, np.ndarray]):
+        self.now, self.built, self.changed = now, built, changed
+
+    def __getitem__(self, key: str) -> np.ndarray:
+        if key not in MOVED:
+            return self.now[key]
+        return np.where(self.changed[key][:, None], self.now[key], self.built[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.now)
+
+    def __len__(self) -> int:
+        return len(self.now)
+
+
+class Watch:
+    """The arrays of a class of worlds as they were when its solver was made."""
+
+    def __init__(self, model: Model, worlds: WorldClass, source: Source):
+        self.model, self.worlds, self.documents = model, worlds, bool(source.documents)
+        self.whole = has_no_worlds(model)
+        template = WholeRows(model) if self.whole else worlds.template
+        own = OwnFrame(template, None if worlds.xforms is None else worlds.xforms[0])
+        self.built = snapshot(own)
+        self.placed = {key: np.array(self._now(key)) for key in MOVED}
+
+    def _now(self, key: str) -> np.ndarray:
+        """A column of all worlds, (worlds, rows, ...)."""
+        if self.whole:
+            return np.asarray(WholeRows(self.model)[key])[None]
+        return live_block(self.model, key, self.worlds.worlds)
+
+    def rows(self, world: int) -> OwnRows:
+        """One world as it is now; `world` counts within the class."""
+        live = WholeRows(self.model) if self.whole else LiveRows(self.model, int(self.worlds.worlds[world]))
+        placed = None if self.worlds.xforms is None else self.worlds.xforms[world]
+        changed = {key: differing(self.placed[key][world], self._now(key)[world]) for key in MOVED}
+        return OwnRows(OwnFrame(live, placed), self.built, changed)
+
+    def host(self, world: int) -> Any:
+        """One world as it is now, as an object with mjModel's attributes."""
+        rows = self.rows(world)
+        source = view(self.model, self.worlds, rows)
+        if self.documents:
+            nbody, njnt, ngeom, nsite = (int(source.documents[name]) for name in ("nbody", "njnt", "ngeom", "nsite"))
+            parts = (source.bodies[:nbody], source.joints[:njnt], source.geoms[:ngeom], source.sites[:nsite])
+            CoreChanges(source.host, *parts, self.built, rows, rows.changed).apply()
+            found = derived_constants(source.host)
+            found.pop("stat")
+            source.host.arrays.update(found)
+        return source.host
+
+    def variants(self, prefixes: tuple[str, ...]) -> tuple[list[int], np.ndarray]:
+        """A world of each kind that the fields tell apart, and which kind each world is of."""
+        count = len(self.worlds)
+        if self.whole:
+            return [0], np.zeros(1, int)
+        of = np.zeros(count, np.int64)
+        for key, field in self.model.fields.items():
+            if not key.startswith(prefixes) or field.is_object or field.runtime or field.prefixed:
+                continue
+            if field.assignment != Model.AttributeAssignment.MODEL or key.endswith(("_world", "_world_start")):
+                continue
+            flat = (self._moved(key) if key in MOVED else self._now(key)).reshape(count, -1)
+            if flat.size and not (flat == flat[:1]).all():
+                values = np.unique(flat, axis=0, return_inverse=True)[1].reshape(-1)
+                of = np.unique(np.stack([of, values], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+        _, first = np.unique(of, return_index=True)
+        return first.tolist(), of
+
+    def _moved(self, key: str) -> np.ndarray:
+        """A column of frames, each in its world's own frame, rounded; 0 where nobody changed it."""
+        now = self._now(key)
+        changed = (now != self.placed[key]).any(axis=-1)
+        found = np.zeros(now.shape)
+        for world in np.flatnonzero(changed.any(axis=1)):
+            found[world, changed[world]] = np.round(self.rows(world)[key][changed[world]], DIGITS) + 1.0
+        return found
+
+
+def new_structure(before: Any, hosts: list[Any], read: set[str]) -> bool:
+    """Whether worlds changed in more than parameters; BuildError where an engine cannot be made for that."""
+    for host in hosts:
+        sizes = [n for n, value in before.sizes.items() if int(value) != int(host.sizes[n])]
+        if sizes:
+            told = ", ".join(f"{n} is {int(host.sizes[n])}, was {int(before.sizes[n])}" for n in sizes[:3])
+            raise BuildError(f"the structure of the model changed ({told}); make a new solver")
+    changed = [n for n in read if any(not _same(getattr(h, n), getattr(before, n)) for h in hosts)]
+    apart = sorted(n for n in changed if any(not _same(getattr(h, n), getattr(hosts[0], n)) for h in hosts))
+    if apart:
+        raise BuildError(
+            f"{', '.join(apart[:3])} differ from world to world, which is not a number that may: build these worlds "
+            "apart, so that each kind gets an engine of its own"
+        )
+    return bool(changed)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return np.array_equal(np.asarray(one), np.asarray(other))
