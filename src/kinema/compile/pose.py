@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 EPS = 1e-14
 """MuJoCo's mjEPS: norms below it count as zero, differences below it as none."""
@@ -68,8 +69,8 @@ def rotate(q: Vector, v: Vector) -> list[float]:
     return list(rotate_parts(q, *v))
 
 
-def rotate_parts(q: Vector, x, y, z) -> tuple:
-    """R(q) applied to the vectors with these coordinates, which may be arrays."""
+def rotate_parts(q: Any, x, y, z) -> tuple:
+    """R(q) applied to the vectors with these coordinates; all may be arrays."""
     a = q[0] * x + q[2] * z - q[3] * y
     b = q[0] * y + q[3] * x - q[1] * z
     c = q[0] * z + q[1] * y - q[2] * x

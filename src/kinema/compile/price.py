@@ -64,7 +64,7 @@ def price(spec: Spec, limits: Limits) -> None:
             counted.add(kind, times, e.node)
     spec.elements = counted.total
     if counted.total > limits.elements:
-        node = counted.most[1]
+        node = counted.most[1] or spec.root
         what = f"the document, most of it from this {node.tag},"
         _refuse(what, counted.total, limits.elements, "elements", Element(node, node.tag))
     declared = list(_declared(spec, counted))
@@ -213,7 +213,9 @@ def _running(e: Element, pixels: int) -> tuple[str, int, Element]:
 
 def _price_pulling(spec: Spec, limits: Limits) -> None:
     """Length ranges are found by simulating: for `inttotal` seconds, unless no actuator asks."""
-    options = spec.scope.settings.lengthrange
+    settings = spec.scope.settings
+    assert settings is not None
+    options = settings.lengthrange
     pulling = [e for e in spec.list("actuator") if options.mode == "all" or _pulls(e)]
     if options.mode == "none" or not pulling:
         return
