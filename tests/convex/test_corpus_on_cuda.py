@@ -85,5 +85,5 @@ def test_every_function_compiles_for_hopper(recipes):
         ptx = compile_kernel(kernel)
         names = [stage.func.key for stage in stages]
         assert ".visible .entry" in ptx, names
-        if not stages[0].lanes:
+        if not stages[0].lanes and not any(read(stage.func).keeps for stage in stages):
             assert stack(ptx) < STACK, f"{names}: Model and Data must not be copied to each thread"

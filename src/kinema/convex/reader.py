@@ -96,6 +96,7 @@ class Reader:
         reads: Arrays read, with their indices, in terms of the arguments.
         writes: Arrays written.
         returns: What is returned, where that holds arrays.
+        keeps: It, or what it calls, makes arrays of the thread's own: room for a polytope, say.
     """
 
     func: wp.Function | wp.Kernel
@@ -103,6 +104,7 @@ class Reader:
     reads: set[tuple[Place, Index]] = field(default_factory=set)
     writes: set[tuple[Place, Index]] = field(default_factory=set)
     returns: list[Ref | Made] = field(default_factory=list)
+    keeps: bool = False
 
     def __post_init__(self) -> None:
         self.scope = dict(self.func.adj.get_static_evaluation_context())
@@ -407,6 +409,7 @@ class Reader:
         if callee.key in LOCAL:  # an array of the thread's own
             shape = node.args[0] if node.args else next(part.value for part in node.keywords if part.arg == "shape")
             ndim = len(shape.elts) if isinstance(shape, ast.Tuple) else 1
+            self.keeps = True
             return Ref(wp.array(dtype=Any, ndim=ndim), frozenset())
         if callee.key.startswith("atomic_") and arrays:
             index = tuple(map(self._symbol, node.args[1 : 1 + arrays[0].type.ndim]))
@@ -435,6 +438,7 @@ class Reader:
                 if isinstance(value, Ref) and not holds_arrays(overload.input_types[name])
             )  # fmt: skip
             inside = read(overload, generic)
+            self.keeps = self.keeps or inside.keeps
             for kept, touched in ((self.reads, inside.reads), (self.writes, inside.writes)):
                 for place, index in touched:
                     at = tuple(symbols.get(name) if name else None for name in index)
