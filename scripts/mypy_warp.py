@@ -8,7 +8,7 @@ anything. All the rest of a file, host code beside kernels included, is checked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from mypy.nodes import (
     AssignmentStmt,
@@ -28,8 +28,8 @@ from mypy.nodes import (
     TryStmt,
     WithStmt,
 )
-from mypy.plugin import Plugin
-from mypy.types import AnyType, TypeOfAny
+from mypy.plugin import FunctionContext, Plugin
+from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, get_proper_type
 
 FUNCTIONS = {"wp.func", "wp.kernel", "wp.func_native"}
 STRUCTS = {"wp.struct", "bundle"}
@@ -90,13 +90,25 @@ def blindfold(statements: list[Statement]) -> None:
             for field in statement.defs.body:
                 if isinstance(field, AssignmentStmt):
                     field.type = field.unanalyzed_type = AnyType(TypeOfAny.explicit)
+            statement.defs.body.append(anything("vars", statement.line))  # Warp's list of the fields
             continue
         for block in blocks_of(statement):
             blindfold(block.body)
 
 
+def anything_for_arrays(context: FunctionContext) -> Type:
+    """Any, where an array or a function comes back."""
+    found = get_proper_type(context.default_return_type)
+    array = isinstance(found, Instance) and found.type.name == "array"
+    return AnyType(TypeOfAny.explicit) if array or isinstance(found, CallableType) else found
+
+
 class Warp(Plugin):
-    """Called with every file after it is read and before anything is known of it."""
+    """Called with every file after it is read and before anything is known of it, and with calls of Warp."""
+
+    def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
+        """What `wp.zeros`, `wp.func` and the like return is anything: Warp's own types are too narrow to be of use."""
+        return anything_for_arrays if fullname.startswith("warp.") else None
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """No dependencies: this is the one door through which a plugin sees a file as it was written."""

@@ -42,7 +42,8 @@ def write_archive(path: str | os.PathLike, kind: str, header: Mapping[str, Any],
     part = path.with_name(path.name + ".part")
     try:
         with open(part, "wb") as stream:
-            np.savez_compressed(stream, **{HEADER: text}, **{f"array/{name}": a for name, a in arrays.items()})
+            held: dict[str, Any] = {HEADER: text} | {f"array/{name}": a for name, a in arrays.items()}
+            np.savez_compressed(stream, **held)
         os.replace(part, path)
     except OSError as error:
         part.unlink(missing_ok=True)

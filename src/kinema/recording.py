@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -119,7 +120,7 @@ class Recording:
         """Read a file that `save` wrote."""
         header, arrays = read_archive(path, KIND)
         try:
-            rows = {name: arrays[name] for name in (*FIELDS, "worlds")}
+            rows: dict[str, Any] = {name: arrays[name] for name in (*FIELDS, "worlds")}
             rest = {name: header[name] for name in ("timestep", "every", *_TEXTS)}
             expanded = tuple(header["expanded"])
         except KeyError as missing:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -211,7 +212,8 @@ class _Lowering:
         return str(self.rows["joint_label"][joint])
 
     def _frames(self, joint: int) -> tuple[np.ndarray, np.ndarray]:
-        return tuple(np.asarray(self.rows[key][joint], dtype=float) for key in ("joint_X_p", "joint_X_c"))
+        above, below = (np.asarray(self.rows[key][joint], dtype=float) for key in ("joint_X_p", "joint_X_c"))
+        return above, below
 
     def _joint(self, node: Node, joint: int) -> None:
         kind, label = self._type(joint), self._joint_label(joint)
@@ -241,7 +243,7 @@ class _Lowering:
         name = f"joint{joint}.{coord}"
         self.first_joint.setdefault(joint, name)
         self.joint_places[name] = (joint, coord, dof)
-        more = {}
+        more: dict[str, Any] = {}
         effort = float(self.rows["joint_effort_limit"][dof])
         lower, upper = float(self.rows["joint_limit_lower"][dof]), float(self.rows["joint_limit_upper"][dof])
         if kind in ("slide", "hinge"):
@@ -352,8 +354,8 @@ class _Lowering:
         for k in range(len(rows["constraint_mimic_joint0"])):
             poly = text(rows["constraint_mimic_coef0"][k], rows["constraint_mimic_coef1"][k], 0, 0, 0)
             active = "true" if bool(rows["constraint_mimic_enabled"][k]) else "false"
-            joints = (int(rows[f"constraint_mimic_joint{n}"][k]) for n in (0, 1))
-            self._follow(*joints, poly, active)
+            first, second = (int(rows[f"constraint_mimic_joint{n}"][k]) for n in (0, 1))
+            self._follow(first, second, poly, active)
         for joint, leader in enumerate(np.asarray(rows["joint_mimic_joint"]).tolist()):
             if leader >= 0 and joint in self.first_joint:
                 self._follow(joint, leader, text(rows["joint_mimic_coeffs"][joint], 0, 0, 0), "true")

@@ -240,7 +240,9 @@ class ClassCollider:
         self.whole = has_no_worlds(model)
         rows = WholeRows(model) if self.whole else worlds.template
         host, bodies, shapes = _source(model, rows, self.whole)
-        self.host, self.nworld, self.detector = host, len(worlds), None
+        self.host: Any = host
+        self.nworld = len(worlds)
+        self.detector: Any = None
         if host is None:
             return
         self._detector(None)

@@ -76,7 +76,8 @@ class SolverConvex(Closed):
         if unknown:
             raise BuildError(f"the convex solver does not compute {', '.join(unknown)}; it does {', '.join(COMPUTED)}")
         choices = (("integrator", integrator, INTEGRATORS), ("solver", solver, SOLVERS), ("cone", cone, CONES))
-        self._options = {name: _choice(name, value, known) for name, value, known in choices if value is not None}
+        self._options: dict[str, Any] = {}
+        self._options |= {name: _choice(name, value, known) for name, value, known in choices if value is not None}
         numbers = (("iterations", iterations), ("tolerance", tolerance), ("impratio", impratio))
         self._options |= {name: value for name, value in numbers if value is not None}
         self.batches = [self._batch(worlds, threads) for worlds in model.world_classes]

@@ -116,7 +116,8 @@ def view(model: Model, worlds: WorldClass, rows: Mapping[str, np.ndarray] | None
 
 
 def _starts(documents: list[HostModel]) -> list[dict[str, int]]:
-    starts, at = [], {}
+    starts: list[dict[str, int]] = []
+    at: dict[str, int] = {}
     for host in documents:
         starts.append(dict(at))
         at = {name: at.get(name, 0) + int(size) for name, size in host.sizes.items()}

@@ -12,6 +12,7 @@ import argparse
 import json
 import statistics
 import time
+from typing import Any
 
 from kinema.cli.arguments import add_device, count
 
@@ -87,7 +88,7 @@ def scenes() -> dict[str, str]:
     }
 
 
-def measure(source, worlds: int, steps: int, device: str, threads: int | None) -> dict[str, object]:
+def measure(source, worlds: int, steps: int, device: str, threads: int | None) -> dict[str, Any]:
     """Steps a second of Kinema and, on the CPU, of MuJoCo, in turns."""
     import warp as wp
 
@@ -113,11 +114,11 @@ def measure(source, worlds: int, steps: int, device: str, threads: int | None) -
         rates["kinema"].append(worlds * steps / _seconds(ours))
         if peer:
             rates["mujoco"].append(worlds * steps / _seconds(lambda: peer.run(steps)))
-    medians = {name: statistics.median(values) if values else None for name, values in rates.items()}
+    own = statistics.median(rates["kinema"])
+    other = statistics.median(rates["mujoco"]) if peer else None
     return {
-        "worlds": worlds, "device": device, "threads": sim.engine.threads, **medians,
-        "ratio": medians["kinema"] / medians["mujoco"] if peer else None,
-        "realtime": medians["kinema"] * float(sim.model.opt.timestep), "setup": setup,
+        "worlds": worlds, "device": device, "threads": sim.engine.threads, "kinema": own, "mujoco": other,
+        "ratio": own / other if other else None, "realtime": own * float(sim.model.opt.timestep), "setup": setup,
     }  # fmt: skip
 
 

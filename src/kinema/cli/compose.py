@@ -12,6 +12,7 @@ The output is MJCF on standard output, a file.xml with the files it needs beside
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from kinema.cli.arguments import add_model
 
@@ -45,7 +46,7 @@ class Attach(argparse.Action):
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("--attach", action=Attach, metavar="FILE[@SITE]", default=[], help="model to attach, and where")
-    of = {"action": OfAttachment, "default": argparse.SUPPRESS}
+    of: dict[str, Any] = {"action": OfAttachment, "default": argparse.SUPPRESS}
     parser.add_argument("--prefix", metavar="NAME", help="name of the attached model, the prefix of its names", **of)
     parser.add_argument("--pos", nargs=3, type=float, metavar=("X", "Y", "Z"), help="where its frame is", **of)
     parser.add_argument("--euler", nargs=3, type=float, metavar=("A", "B", "C"), help="its orientation, degrees", **of)

@@ -197,14 +197,14 @@ class Beside:
         """
         doubts = [oracle.doubt(slack, tolerance) for _, slack in answers]
         if all(doubts):
-            why = doubts[0] + self._world(world)
+            why = f"{doubts[0]}{self._world(world)}"
             return Difference("forward", name, 0.0, np.inf, np.nan, np.nan, why, NOT_COMPARED)
-        judged = [
+        judged = (
             largest("forward", name, ours, wanted, allowed=tolerance + 3 * slack + FLOOR,
                     where=where or self._where(world, name))
             for (wanted, slack), doubt in zip(answers, doubts, strict=True) if not doubt
-        ]  # fmt: skip
-        return min(judged, key=lambda found: found.excess)
+        )  # fmt: skip
+        return min((found for found in judged if found is not None), key=lambda found: found.excess)
 
     def _contacts(self, world: int, mine: dict, answer: oracle.Answer) -> Iterator[Difference]:
         d = answer.d
@@ -227,9 +227,11 @@ class Beside:
         for name, bound in tolerance.items():
             slack = answer.moved(name) if name in PLACES else 0.0
             ours = mine[f"contact_{name}"][:count][match]
-            where = lambda at: geom_pair(self.sim.model, *d.contact.geom[at[0]]) + self._world(world)  # noqa: E731
             wanted = np.asarray(getattr(d.contact, name))
-            yield self._judged(world, f"contact_{name}", ours.reshape(wanted.shape), [(wanted, slack)], bound, where)
+            yield self._judged(
+                world, f"contact_{name}", ours.reshape(wanted.shape), [(wanted, slack)], bound,
+                lambda at: geom_pair(self.sim.model, *d.contact.geom[at[0]]) + self._world(world),
+            )  # fmt: skip
 
     def _odd_pairs(self, mine: dict, d: mujoco.MjData) -> str:
         """Pairs of geoms that touch in one of the two more often."""
@@ -294,12 +296,12 @@ class Beside:
         if slack > rtol * scale:
             return None
         options = [theirs, *([exact[horizon][k]] if horizon in exact else [])]
-        judged = [
+        judged = (
             largest(f"step {horizon}", name, mine, wanted, allowed=rtol * scale + 3 * slack + FLOOR,
                     where=self._where(world, name))
             for wanted in options
-        ]  # fmt: skip
-        return min(judged, key=lambda found: found.excess)
+        )  # fmt: skip
+        return min((found for found in judged if found is not None), key=lambda found: found.excess)
 
 
 # ---------------------------------------------------------------------------------------------- tolerances

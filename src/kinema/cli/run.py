@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from typing import Any
 
 from kinema.cli.arguments import add_device, add_model, count
 
@@ -155,7 +156,7 @@ def advance(sim, pieces, steps: int, pace: Pace) -> tuple[int, float]:
     return done, elapsed
 
 
-def report(sim, steps: int, elapsed: float) -> dict[str, object]:
+def report(sim, steps: int, elapsed: float) -> dict[str, Any]:
     """The closing table: throughput, contacts, and what went wrong."""
     contacts = sim.d.ncon
     trouble = sim.trouble()
@@ -174,7 +175,7 @@ def report(sim, steps: int, elapsed: float) -> dict[str, object]:
     }
 
 
-def show(summary: dict[str, object], *, as_json: bool) -> None:
+def show(summary: dict[str, Any], *, as_json: bool) -> None:
     """Print the closing table."""
     from kinema.cli.terminal import quantity, table
 

@@ -72,8 +72,8 @@ def waiting(text: str) -> Iterator[None]:
 def progress(label: str, total: int) -> Iterator[Advance]:
     """A bar for `total` units of work; yields `advance(done, text)`, to be called with units done since last time."""
     if sys.stderr.isatty():
-        with _bar(label, total) as advance:
-            yield advance
+        with _bar(label, total) as fill:
+            yield fill
         return
     begin = last = time.monotonic()
     finished = 0

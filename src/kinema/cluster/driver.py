@@ -86,10 +86,10 @@ def rollout(
     for name in record:
         if name not in data_fields():
             raise UnknownKey(f"record={record!r}: mjData has no field {name!r}{did_you_mean(name, data_fields())}")
-    arrays = None if initial is None or callable(initial) else _given_state(initial)
+    begin = initial if initial is None or callable(initial) else _Rows(_given_state(initial), worlds)
     job = Job(
         model=model, worlds=worlds, steps=steps, decimation=decimation, policy=policy,
-        initial=_Rows(arrays, worlds) if arrays is not None else initial, seed=seed, record=tuple(record), every=every,
+        initial=begin, seed=seed, record=tuple(record), every=every,
         block=block, chunk=chunk, refresh=refresh, setup=setup, out=None if out is None else os.fspath(out),
     )  # fmt: skip
     if job.out:

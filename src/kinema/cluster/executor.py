@@ -90,6 +90,7 @@ class LocalExecutor(Executor):
         return self._staff[ticket.worker].advance(ticket.call)
 
     def replace(self, worker: int) -> None:
+        assert self._job is not None, "start comes first"
         self._staff[worker] = Worker(self._job, self.device, self.threads)
 
     def close(self) -> None:

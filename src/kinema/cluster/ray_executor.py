@@ -115,4 +115,5 @@ class Seat:
 
     def advance(self, call: Call) -> Piece:
         """Make a call."""
+        assert self.worker is not None, "prepare comes first"
         return self.worker.advance(call)

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from kinema.errors import ResourceError
 CONTENTS = "rollout.json"
 
 
-def write_shard(folder: str, block: int, first: int, records: Mapping[str, np.ndarray]) -> str:
+def write_shard(folder: str, block: int, first: int, records: Mapping[str, Any]) -> str:
     """Write the records of one call; the file's name."""
     name = f"block-{block:06d}-step-{first:09d}.npz"
     path = Path(folder) / name

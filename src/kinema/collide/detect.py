@@ -10,7 +10,7 @@ Contacts beyond the capacity are not stored, but counted in ``Contacts.found`` a
 """
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import warp as wp
@@ -74,8 +74,9 @@ class Build(NamedTuple):
             return Build(mask, 0, 0, 0, sweep)
         polygon, degree = int(np.max(m.mesh_polyvertnum, initial=0)), int(np.max(m.mesh_polymapnum, initial=0))
         epa = 36 if m.opt.ccd_iterations <= 36 else bucket(m.opt.ccd_iterations, 64)
-        functions = (fields.distance, fields.gradient) if fields else (None, None)
-        return Build(mask, epa, bucket(polygon, 16), bucket(degree, 8), sweep, *functions, portal=not uses_native(m))
+        distance, gradient = (fields.distance, fields.gradient) if fields else (None, None)
+        portal = not uses_native(m)
+        return Build(mask, epa, bucket(polygon, 16), bucket(degree, 8), sweep, distance, gradient, portal)
 
     def only(self, mask: int) -> "Build":
         """The same for some of the functions."""
@@ -355,10 +356,12 @@ class Detector:
         thread_per_pair: bool | None = None,
         sweep: bool | None = None,
         fields: Fields | None = None,
-        device: str | None = None,
+        device: Any = None,
     ):
         self.device = wp.get_device(device)
         self.nworld = nworld
+        self.adhesion: Any = None  # arrays of whoever mixes parameters, kept alive: structs do not own memory
+        self.bounds: Any = None
         sweep = len(colliding(model)) > MANY if sweep is None else sweep
         sweep = sweep and not int(model.opt.enableflags) & Enable.OVERRIDE  # overridden parameters come in lists only
         plan = sweep_plan(model) if sweep else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -65,7 +66,8 @@ class Record:
     user: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def copy(self) -> Record:
-        arrays = {name: value.copy() for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        held = vars(self).items()
+        arrays: dict[str, Any] = {name: value.copy() for name, value in held if isinstance(value, np.ndarray)}
         return replace(self, **arrays)
 
     def reset_parameters(self) -> None:

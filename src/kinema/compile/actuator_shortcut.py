@@ -65,7 +65,7 @@ def inherit_range(r: Record, e: Element, name: str, alias: str | None = None) ->
 def _position(r: Record, e: Element, base: Record | None) -> None:
     _servo(r, e, base, range_name="ctrlrange")
     filtered = base is not None and base.dyntype == Dynamics.FILTEREXACT
-    timeconst = e.number("timeconst", float(base.dynprm[0]) if filtered else 0.0)
+    timeconst = e.number("timeconst", float(base.dynprm[0]) if base is not None and filtered else 0.0)
     if timeconst < 0:
         raise e.error("timeconst cannot be negative", "timeconst")
     if e.count("timeconst") or filtered:

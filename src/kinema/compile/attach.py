@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kinema.compile.conflict import settle_conflicts
 from kinema.compile.element import Element
@@ -296,10 +297,10 @@ def _keys_of(source: Spec, prefix: str, suffix: str) -> list[AttachedKey]:
     Keyframes that the source itself got by attachment come along under the name they have (as in MuJoCo, which warns).
     """
     bodies = list(source.world.walk())
-    joints = [joint for body in bodies for joint in body.held["joint"]]
-    mocaps = [body for body in bodies if body.element.text("mocap", "") == "true"]
+    joints: list[Any] = [joint for body in bodies for joint in body.held["joint"]]
+    mocaps: list[Any] = [body for body in bodies if body.element.text("mocap", "") == "true"]
     own = [
-        AttachedKey(key.copy(prefix, suffix, assets=True), joints, joints, list(source.list("actuator")), mocaps)
+        AttachedKey(key.copy(prefix, suffix, assets=True), joints, joints, [*source.list("actuator")], mocaps)
         for key in source.list("key")
     ]
     return own + [replace(key) for key in source.attached_keys]

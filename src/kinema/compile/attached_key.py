@@ -77,7 +77,7 @@ def _ranges(ids: list, start: np.ndarray, width: list[int]) -> Slots:
 
 
 def _actuator_ranges(ids: list, a: dict, name: str) -> Slots:
-    found = []
+    found: Slots = []
     for index in ids:
         if index is None:
             found.append(1 if name == "ctrl" else 0)

@@ -8,6 +8,7 @@ children may be aligned with its inertia.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -165,7 +166,7 @@ def _move_held(body: Body, kinds: tuple[str, ...], pos: list[float], quat: list[
             move_record(e.record, pos, quat)
 
 
-def move_record(record: object, pos: list[float], quat: list[float]) -> None:
+def move_record(record: Any, pos: list[float], quat: list[float]) -> None:
     """Express a compiled geom, site, camera or light in the coordinates this pose is given in."""
     if hasattr(record, "dir"):
         record.pos = pose.compose(pos, quat, record.pos, pose.IDENTITY)[0]
@@ -186,9 +187,9 @@ def _check_joints(body: Body) -> None:
     if Joint.FREE in kinds:
         if len(kinds) > 1:
             raise e.error("a free joint can only appear by itself")
-        if not body.parent.is_world:
+        if body.parent is None or not body.parent.is_world:
             raise e.error("a free joint can only be used on top level")
-    if record.mocap and (record.dofnum or not body.parent.is_world):
+    if record.mocap and (record.dofnum or body.parent is None or not body.parent.is_world):
         raise e.error(f"mocap body {body.name!r} is not a fixed child of world")
 
 

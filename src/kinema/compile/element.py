@@ -47,7 +47,7 @@ class Scope:
         asset_prefix, asset_suffix: Added to names of assets.
     """
 
-    settings: Settings | None = None
+    settings: Settings = None  # type: ignore[assignment]  # set when the document's <compiler> is read
     directory: str | None = None
     prefix: str = ""
     suffix: str = ""

@@ -35,7 +35,7 @@ def compile_equality(c: Compilation) -> None:
     a["eq_active0"] = np.array([e.flag("active", True) for e in equalities], dtype=np.uint8)
     a["eq_solref"] = np.array([e.vector("solref", SOLREF, at_most=2) for e in equalities]).reshape(-1, 2)
     a["eq_solimp"] = np.array([e.vector("solimp", SOLIMP, at_most=5) for e in equalities]).reshape(-1, 5)
-    rows_of = {Equality.CONNECT: 3, Equality.WELD: 7}
+    rows_of: dict[int, int] = {Equality.CONNECT: 3, Equality.WELD: 7}
     c.sizes["nemax"] = sum(rows_of.get(row[0], 1) for row in rows)
 
 

@@ -36,7 +36,8 @@ def fuse_static(c: Compilation) -> None:
 
 def _referenced(c: Compilation) -> tuple[set[str], set[str]]:
     """Names of bodies something refers to, and of sites with force or torque sensors."""
-    bodies, sites = set(), set()
+    bodies: set[str] = set()
+    sites: set[str] = set()
     for kind in ("exclude", "equality", "actuator", "sensor", "tuple"):
         for e in c.elements[kind]:
             bodies.update(ref.name for ref in references(e) if ref.kind == "body")
@@ -51,6 +52,8 @@ def _referenced(c: Compilation) -> tuple[set[str], set[str]]:
 
 def _can_fuse(c: Compilation, body: Body, named: set[str], sensed: set[str]) -> bool:
     e, record, parent = body.element, body.record, body.parent
+    if parent is None:
+        return False
     if body.held["joint"] or record.mocap or body.plugin is not None or e.given("sleep"):
         return False
     if not e.keyword("fuse", {"false": False, "auto": True}, True) or (body.name and body.name in named):
@@ -70,6 +73,7 @@ def _can_fuse(c: Compilation, body: Body, named: set[str], sensed: set[str]) -> 
 
 def _fuse(body: Body) -> None:
     parent, record = body.parent, body.record
+    assert parent is not None, "the world is not fused with anything"
     if not parent.is_world and record.inertial.mass >= MINVAL:
         _add_inertia(parent.record.inertial, record)
     for child in body.children:

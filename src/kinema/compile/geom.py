@@ -17,11 +17,11 @@ from kinema.compile.inertia import Inertial, box_inertia, shape_inertia, shape_v
 from kinema.compile.orientation import read_orientation
 from kinema.mujoco_enums import Geom
 
-SIZE_COUNT = {
+SIZE_COUNT: dict[int, int] = {
     Geom.PLANE: 3, Geom.HFIELD: 0, Geom.SPHERE: 1, Geom.CAPSULE: 2, Geom.ELLIPSOID: 3, Geom.CYLINDER: 2, Geom.BOX: 3,
     Geom.MESH: 0, Geom.SDF: 0,
 }  # fmt: skip
-GEOM_TYPES = {kind.name.lower(): int(kind) for kind in SIZE_COUNT}
+GEOM_TYPES = {Geom(kind).name.lower(): kind for kind in map(int, SIZE_COUNT)}
 FROMTO_TYPES = (Geom.CAPSULE, Geom.CYLINDER, Geom.ELLIPSOID, Geom.BOX)
 SOLREF, SOLIMP = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
 FAR = 1e10

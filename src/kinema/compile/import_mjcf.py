@@ -44,7 +44,7 @@ from kinema.model import (
 from kinema.model.frequency import frequency_key
 from kinema.mujoco_enums import Geom, Joint
 
-GEO_TYPES = {
+GEO_TYPES: dict[int, GeoType] = {
     Geom.PLANE: GeoType.PLANE, Geom.HFIELD: GeoType.HFIELD, Geom.SPHERE: GeoType.SPHERE, Geom.CAPSULE: GeoType.CAPSULE,
     Geom.ELLIPSOID: GeoType.ELLIPSOID, Geom.CYLINDER: GeoType.CYLINDER, Geom.BOX: GeoType.BOX,
     Geom.MESH: GeoType.MESH, Geom.SDF: GeoType.MESH,
@@ -232,7 +232,7 @@ def _add_joint(builder: ModelBuilder, c: Compilation, result: MjcfResult, i: int
         return builder.add_joint_free(child, label=label, custom_attributes=custom)
     anchor = np.asarray(m.jnt_pos[start], dtype=float)
     turned = _rotation(np.asarray(m.body_quat[i], dtype=float)) @ anchor
-    frames = {
+    frames: dict[str, Any] = {
         "parent_xform": _xform(m.body_pos[i] + turned, m.body_quat[i]),
         "child_xform": _xform(anchor, (1, 0, 0, 0)),
         "label": label,
@@ -243,7 +243,9 @@ def _add_joint(builder: ModelBuilder, c: Compilation, result: MjcfResult, i: int
             parent, child, armature=float(m.dof_armature[dof]), damping=float(m.dof_damping[dof]),
             friction=float(m.dof_frictionloss[dof]), custom_attributes=custom, **frames,
         )  # fmt: skip
-    linear, angular, local = [], [], []
+    linear: list = []
+    angular: list = []
+    local: list = []
     for j in ids:
         if m.jnt_type[j] == Joint.BALL:  # three turns about the axes stand in for a ball among other joints
             angular += [JointDofConfig.create_unlimited(axis) for axis in np.eye(3)]
@@ -281,7 +283,7 @@ def _axis(m: HostModel, j: int) -> JointDofConfig:
 
 def _add_shapes(builder: ModelBuilder, c: Compilation, result: MjcfResult) -> None:
     m = result.host
-    meshes = {}
+    meshes: dict[int, Any] = {}
     for g in range(m.ngeom):
         e = c.elements["geom"][g]
         kind = GEO_TYPES[int(m.geom_type[g])]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from kinema.compile import pose
 from kinema.mujoco_enums import Geom
@@ -56,10 +57,11 @@ def shape_volume(kind: int, size: Sequence[float], shell: bool) -> float:
 
 def shape_inertia(kind: int, size: Sequence[float], mass: float, shell: bool) -> list[float]:
     """Principal moments of a primitive of this mass."""
-    function = {
+    functions: dict[int, Any] = {
         Geom.SPHERE: _sphere, Geom.CAPSULE: _capsule, Geom.CYLINDER: _cylinder, Geom.ELLIPSOID: _ellipsoid,
         Geom.BOX: _box, Geom.HFIELD: _box,
-    }.get(kind)  # fmt: skip
+    }  # fmt: skip
+    function = functions.get(kind)
     return [0.0, 0.0, 0.0] if function is None else function(size, mass, shell)
 
 

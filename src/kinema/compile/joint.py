@@ -158,7 +158,8 @@ def fill_joints(c: Compilation) -> None:
 
 
 def _fill_positions(c: Compilation, records: list[CompiledJoint]) -> None:
-    qpos0, spring = [], []
+    qpos0: list[float] = []
+    spring: list[float] = []
     for e, r in zip(c.elements["joint"], records, strict=True):
         if r.kind == Joint.FREE:
             values = [*e.body.record.pos, *e.body.record.quat]

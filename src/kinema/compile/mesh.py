@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -105,10 +106,10 @@ def mesh_asset(
     needsdf: bool = False,
 ) -> CompiledMesh:
     """A mesh asset from its attributes, taken from the disk cache where the same one was processed before."""
-    written = {"vertex": vertex, "normal": normal, "texcoord": texcoord, "face": face}
+    written: dict[str, Any] = {"vertex": vertex, "normal": normal, "texcoord": texcoord, "face": face}
     if builtin is not None and (resource is not None or any(value is not None for value in written.values())):
         raise CompileError(f"mesh {name!r} has builtin={builtin!r} and also a file or data of its own; give only one")
-    options = {
+    options: dict[str, Any] = {
         "scale": tuple(float(x) for x in scale),
         "refpos": tuple(float(x) for x in refpos),
         "refquat": tuple(float(x) for x in refquat),
@@ -145,7 +146,7 @@ def mesh_asset(
 
 
 def _array(values: object, width: int, dtype: type, what: str) -> np.ndarray:
-    flat = np.asarray([] if values is None else values, dtype).ravel()
+    flat: np.ndarray = np.asarray([] if values is None else values, dtype).ravel()
     if len(flat) % width:
         raise CompileError(f"{what} data must be a multiple of {width}, got {len(flat)} numbers")
     return flat.reshape(-1, width)

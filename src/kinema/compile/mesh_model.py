@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,7 @@ class CompiledMesh:
 
 def to_arrays(mesh: CompiledMesh) -> dict[str, np.ndarray]:
     """Every field of a mesh as an array, nested ones by dotted name."""
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for item in fields(mesh):
         value = getattr(mesh, item.name)
         if isinstance(value, (Polygons, BoundingVolumes, Octree)):
@@ -68,12 +69,12 @@ def to_arrays(mesh: CompiledMesh) -> dict[str, np.ndarray]:
 
 
 def from_arrays(name: str, arrays: dict[str, np.ndarray]) -> CompiledMesh:
-    nested = {
+    nested: dict[str, Any] = {
         "poly": Polygons(**{item.name: arrays[f"poly.{item.name}"] for item in fields(Polygons)}),
         "bvh": BoundingVolumes(**{item.name: arrays[f"bvh.{item.name}"] for item in fields(BoundingVolumes)}),
         "octree": Octree(**{item.name: arrays[f"octree.{item.name}"] for item in fields(Octree)}),
     }
-    flat = {key: value for key, value in arrays.items() if "." not in key}
+    flat: dict[str, Any] = {key: value for key, value in arrays.items() if "." not in key}
     flat["volume"], flat["shell"] = float(flat["volume"]), bool(flat["shell"])
     return CompiledMesh(name=name, **flat, **nested)
 
@@ -137,7 +138,7 @@ class _Packer:
 
     def add(self, field_name: str, parts: list[np.ndarray], width: tuple[int, ...], dtype: type) -> list[int]:
         """Store the concatenation, return where each part begins."""
-        empty = np.zeros((0, *width), dtype)
+        empty: np.ndarray = np.zeros((0, *width), dtype)
         self.arrays[field_name] = np.ascontiguousarray(np.concatenate([empty, *parts]), dtype)
         return np.concatenate(([0], np.cumsum([len(part) for part in parts])))[:-1].astype(int).tolist()
 

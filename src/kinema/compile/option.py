@@ -75,7 +75,7 @@ def read_sizes(c: Compilation) -> None:
         e = read_element(node)
         for name in sizes:
             value = _bytes(e) if name == "memory" else e.integer(name, sizes[name])
-            if name == "memory" and value is None:
+            if value is None:
                 continue
             if value < -1:
                 raise e.error(f"{name} must be at least -1", name)

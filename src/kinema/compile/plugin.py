@@ -22,7 +22,7 @@ from kinema.errors import did_you_mean
 from kinema.mjcf.source import Node
 from kinema.mujoco_enums import Capability, Stage
 
-SUPPORTS = {
+SUPPORTS: dict[int, str] = {
     Capability.ACTUATOR: "actuators",
     Capability.SENSOR: "sensors",
     Capability.PASSIVE: "passive forces",

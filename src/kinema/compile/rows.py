@@ -151,7 +151,7 @@ def register_mujoco_attributes(builder: ModelBuilder) -> None:
     _add(builder, "document_world", wp.int32, f"{NAMESPACE}:document", references="world")
     _add(builder, "document_packed", str, f"{NAMESPACE}:document")
     for field in row_fields():
-        shape = tuple(field.shape[1:])
+        shape: tuple[Any, ...] = tuple(field.shape[1:])
         default = np.zeros(shape).tolist() if shape else 0
         _add(
             builder, field.name, DTYPES[field.dtype], frequency(str(field.shape[0])), references=reference_of(field),
@@ -227,7 +227,7 @@ def _moved(field: Field, values: np.ndarray, host: HostModel, first: Mapping[str
 def pack(host: HostModel) -> str:
     """Everything of a compiled model that is not rows, as text."""
     rows = {field.name for field in row_fields()}
-    arrays = {name: array for name, array in host.arrays.items() if name not in rows}
+    arrays: dict[str, Any] = {name: array for name, array in host.arrays.items() if name not in rows}
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     plain = {
@@ -286,11 +286,12 @@ def host_model(template: Mapping[str, np.ndarray]) -> HostModel:
             rows = np.asarray(template[key])[:count]  # what users added by hand follows
             arrays[field.name] = rows.astype(field.numpy_dtype).reshape(count, *field.shape[1:])
         else:
-            arrays[field.name] = np.zeros((0, *field.shape[1:]), dtype=field.numpy_dtype)
+            width: tuple[Any, ...] = field.shape[1:]
+            arrays[field.name] = np.zeros((0, *width), dtype=field.numpy_dtype)
     names = {}
     for kind, symbol in KINDS.items():
         labelled = symbol in FREQUENCIES and plain["sizes"][symbol]
-        labels = template[f"{NAMESPACE}:{FREQUENCIES[symbol]}_label"] if labelled else []
+        labels: Any = template[f"{NAMESPACE}:{FREQUENCIES[symbol]}_label"] if labelled else []
         names[kind] = list(labels)[: plain["sizes"][symbol]]
     option, statistic = (SimpleNamespace(**_arrays(plain[part])) for part in ("opt", "stat"))
     visual = SimpleNamespace(**{name: SimpleNamespace(**_arrays(group)) for name, group in plain["vis"].items()})

@@ -51,10 +51,8 @@ def load_skin(
         if bones or any(value is not None and len(value) for value in (vertex, texcoord, face)):
             raise CompileError(f"Both skin data and file were specified: {resource.name}")
         return decode("skin", resource)
-    vert, tex, faces = (
-        np.asarray([] if value is None else value, dtype).ravel()
-        for value, dtype in ((vertex, np.float32), (texcoord, np.float32), (face, np.int32))
-    )
+    vert, tex = (np.asarray([] if value is None else value, np.float32).ravel() for value in (vertex, texcoord))
+    faces = np.asarray([] if face is None else face, np.int32).ravel()
     for what, flat, width in (("Vertex", vert, 3), ("Texcoord", tex, 2), ("Face", faces, 3)):
         if len(flat) % width:
             raise CompileError(f"{what} data must be multiple of {width} in skin {name!r}, got {len(flat)} numbers")

@@ -87,7 +87,7 @@ def _rows(rows, width: int) -> np.ndarray:
 
 def _path(c: Compilation, e: Element) -> list[tuple[int, int, float]]:
     """Wrap objects of a tendon: (type, object id, parameter)."""
-    path = []
+    path: list[tuple[int, int, float]] = []
     for child in e.children():
         if child.tag == "joint":
             joint = c.reference(child, "joint", required=True)
@@ -101,7 +101,8 @@ def _path(c: Compilation, e: Element) -> list[tuple[int, int, float]]:
             path.append((Wrap.SITE, c.reference(child, "site", required=True), 0.0))
         elif child.tag == "geom":
             geom = c.reference(child, "geom", required=True)
-            kind = {Geom.SPHERE: Wrap.SPHERE, Geom.CYLINDER: Wrap.CYLINDER}.get(int(c.arrays["geom_type"][geom]))
+            wraps: dict[int, int] = {Geom.SPHERE: Wrap.SPHERE, Geom.CYLINDER: Wrap.CYLINDER}
+            kind = wraps.get(int(c.arrays["geom_type"][geom]))
             if kind is None:
                 raise child.error("a tendon wraps only around spheres and cylinders", "geom")
             path.append((kind, geom, float(c.reference(child, "sidesite", "site"))))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kinema.compile.context import Compilation
 from kinema.compile.element import FALSE_TRUE, FALSE_TRUE_AUTO, Element, read_element
 
@@ -26,7 +28,7 @@ NUMBERS = {
         "frustum": 10.0,
     },
 }  # fmt: skip
-COLORS = {
+COLORS: dict[str, dict[str, tuple[float, ...]]] = {
     "headlight": {"ambient": (0.1, 0.1, 0.1), "diffuse": (0.4, 0.4, 0.4), "specular": (0.5, 0.5, 0.5)},
     "rgba": {
         "fog": (0, 0, 0, 1), "haze": (1, 1, 1, 1), "force": (1, 0.5, 0.5, 1), "inertia": (0.8, 0.2, 0.2, 0.6),
@@ -45,8 +47,9 @@ GROUPS = ("global", "quality", "headlight", "map", "scale", "rgba")
 def read_visual(c: Compilation) -> None:
     """Set `c.visual` from every <visual> in order."""
     visual: dict[str, dict] = {group: {} for group in GROUPS}
-    for tables in (INTEGERS, SWITCHES, NUMBERS, COLORS):
-        for group, defaults in tables.items():
+    tables: Any = (INTEGERS, SWITCHES, NUMBERS, COLORS)
+    for table in tables:
+        for group, defaults in table.items():
             visual[group] |= defaults
     visual["headlight"]["active"] = 2
     for section in c.root.find("visual"):

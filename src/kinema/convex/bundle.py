@@ -48,7 +48,7 @@ class Field:
 
     @property
     def ndim(self) -> int:
-        return len(self.size) + (self.kind != "index")
+        return len(self.size or ()) + (self.kind != "index")
 
 
 def index(*size: str | int, dtype: type = int) -> Field:

@@ -60,7 +60,7 @@ def contact_forces(sim) -> wp.array:
     """
     engine = getattr(sim, "engine", sim)
     shape = (engine.nworld, engine.capacity.contacts)
-    out = wp.zeros(shape, dtype=wp.spatial_vector, device=engine.device)
+    out = wp.zeros(shape, dtype=wp.spatial_vectorf, device=engine.device)
     wp.launch(_contact_kernel, dim=shape, inputs=[engine.m, engine.d, out], device=engine.device)
     return out
 
@@ -68,7 +68,7 @@ def contact_forces(sim) -> wp.array:
 def body_contact_forces(sim) -> wp.array:
     """Sums over the contacts of each body, an array of 6-vectors [world, body] on the device, in the world's frame."""
     engine = getattr(sim, "engine", sim)
-    out = wp.zeros((engine.nworld, engine.source.nbody), dtype=wp.spatial_vector, device=engine.device)
+    out = wp.zeros((engine.nworld, engine.source.nbody), dtype=wp.spatial_vectorf, device=engine.device)
     wp.launch(_body_kernel, dim=engine.nworld, inputs=[engine.m, engine.d, out], device=engine.device)
     return out
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ LISTS = {"slot": "npluginslot", "actuatorid": "npluginactuator", "sensorid": "np
 
 def no_arrays(nplugin: int = 0) -> dict[str, np.ndarray]:
     """The arrays of the `Plugins` bundle for a model whose plugins, if any, take no part."""
-    arrays = {f"plugin_{name}": np.zeros(nplugin, np.int32) for name in INDICES}
+    arrays: dict[str, np.ndarray] = {f"plugin_{name}": np.zeros(nplugin, np.int32) for name in INDICES}
     arrays |= {f"plugin_{name}": np.zeros(0, np.int32) for name in LISTS}
     arrays["plugin_value"] = np.zeros(0)
     return arrays
@@ -58,7 +59,7 @@ class Extension:
     loads: bool = False
     subtrees: bool = False
     names: tuple[str, ...] = ()
-    instances: tuple[object, ...] = ()
+    instances: tuple[Any, ...] = ()
 
     def at(self, place: str, m) -> list[Stage]:
         """The stages of a place, as far as the model's flags leave them on."""

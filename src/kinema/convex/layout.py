@@ -6,6 +6,7 @@ world's numbers together; parameters that no one made differ per world are store
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -124,12 +125,12 @@ class Layout:
         declared: What each array was declared as.
     """
 
-    source: object
+    source: Any
     nworld: int
     device: wp.Device
     capacity: Mapping[str, int]
     given: Mapping[str, np.ndarray] = field(default_factory=dict)
-    arrays: dict[str, wp.array] = field(default_factory=dict)
+    arrays: dict[str, Any] = field(default_factory=dict)
     expanded: dict[str, np.ndarray] = field(default_factory=dict)
     parameters: set[str] = field(default_factory=set)
     switches: dict[str, int] = field(default_factory=dict)
@@ -152,7 +153,7 @@ class Layout:
         return instance
 
     def extents(self, what: Field) -> tuple[int, ...]:
-        return tuple(s if isinstance(s, int) else self.size(s) for s in what.size)
+        return tuple(s if isinstance(s, int) else self.size(s) for s in what.size or ())
 
     def size(self, symbol: str) -> int:
         if symbol in self.capacity:

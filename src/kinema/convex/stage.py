@@ -18,6 +18,7 @@ lanes are kernels of their own.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import warp as wp
 
@@ -66,7 +67,7 @@ class Stage:
         touches: What `launch` reads and writes; None: it may be anything.
     """
 
-    func: wp.Function | None
+    func: Any  # a wp.Function; None where the stage is of the host
     over: str | None = None
     sweep: str | None = None
     own: tuple[str, ...] = ()
@@ -102,6 +103,11 @@ def due(status: int, substep: int, advancing: int, advances: bool, once: bool) -
     return healthy and (advancing != 0 or not advances) and (substep == 0 or not once)
 
 
+def named(function: Callable, name: str) -> wp.Function:
+    """A function of Warp under a name that tells what it was made of."""
+    return wp.func(function, name=name)  # type: ignore[call-overload]  # Warp's types forget the name
+
+
 @cache
 def _each(func: wp.Function, over: str, backward: bool) -> wp.Function:
     """The loop over all items of a world, as a function: where array descriptions are arguments, they can be kept in
@@ -115,7 +121,7 @@ def _each(func: wp.Function, over: str, backward: bool) -> wp.Function:
             else:
                 wp.static(func)(m, d, w, i)
 
-    return wp.func(each, name=f"{'backward' if backward else 'each'}_{func.key}_over_{over}")
+    return named(each, f"{'backward' if backward else 'each'}_{func.key}_over_{over}")
 
 
 def _alone(stage: Stage) -> wp.Function:
@@ -157,7 +163,7 @@ def _items(func: wp.Function, over: str | None) -> wp.Function:
             else:
                 wp.static(func)(m, d, w, i)
 
-    return wp.func(items, name=f"items_{func.key}_over_{over}")
+    return named(items, f"items_{func.key}_over_{over}")
 
 
 @cache
@@ -179,7 +185,7 @@ def _phase(stages: tuple[Stage, ...]) -> wp.Function:
                     before = (before + count) % PARTS
                 wp.static(_items(stages[s].func, stages[s].over))(m, d, w, first, count)
 
-    return wp.func(phase, name="phase_" + "_and_".join(stage.func.key for stage in stages))
+    return named(phase, "phase_" + "_and_".join(stage.func.key for stage in stages))
 
 
 @cache
@@ -206,7 +212,7 @@ def _sweep(stages: tuple[Stage, ...]) -> wp.Function:
                     for e in range(start + first, end, PARTS):
                         wp.static(stages[s].func)(m, d, w, m.tree.levelbody[e])
 
-    return wp.func(sweep, name="sweep_" + "_and_".join(stage.func.key for stage in stages))
+    return named(sweep, "sweep_" + "_and_".join(stage.func.key for stage in stages))
 
 
 @cache

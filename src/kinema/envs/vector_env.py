@@ -28,7 +28,7 @@ REFRESH = ("none", "motion", "forward")
 PARAMETERS = WORD  # the "episode" in which parameters of the model are drawn
 
 
-class VectorEnv(gymnasium.vector.VectorEnv):
+class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[name-defined]  # imported on use
     """Worlds that do a task, after gymnasium.vector.VectorEnv.
 
     Args:
@@ -66,7 +66,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self.worlds = Worlds(self.sim, backend)
         self.statistics = statistics
         self.render_mode = render_mode
-        self._view = {"camera": camera, "width": width, "height": height}
+        self._view: dict[str, Any] = {"camera": camera, "width": width, "height": height}
         self.metadata = {
             "autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP,
             "render_modes": ["rgb_array"],
@@ -111,8 +111,9 @@ class VectorEnv(gymnasium.vector.VectorEnv):
                 None: the next episodes.
             options: {"reset_mask": booleans, one a world}, or None.
         """
-        partly = bool(options) and "reset_mask" in options
-        mask = self.worlds.array(options["reset_mask"], "bool") if partly else self.worlds.full(True, "bool")
+        partly, mask = False, self.worlds.full(True, "bool")
+        if options is not None and "reset_mask" in options:
+            partly, mask = True, self.worlds.array(options["reset_mask"], "bool")
         if tuple(mask.shape) != (self.num_envs,):
             raise BuildError(f"reset_mask of shape {tuple(mask.shape)}: expected ({self.num_envs},)")
         if seed is not None:

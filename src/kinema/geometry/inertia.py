@@ -39,7 +39,7 @@ def cross(a: Float64, b: Float64) -> Float64:
     return result
 
 
-def dot3(a: Float64, b: Float64) -> Float64:
+def dot3(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Row-wise dot product, terms added left to right."""
     return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
 

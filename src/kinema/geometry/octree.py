@@ -126,7 +126,8 @@ def _refine(cells: _Cells, triangle: Float64, max_depth: int) -> None:
 
 def _touch(v: Float64, low: Float64, high: Float64) -> np.ndarray:
     """Which of n triangles (n, 3, 3) touch their boxes (Schwarz and Seidel 2010): box, plane and three projections."""
-    hit = ~((v < low[:, None]).all(axis=1) | (v > high[:, None]).all(axis=1)).any(axis=1)
+    beside: np.ndarray = np.all(v < low[:, None], axis=1) | np.all(v > high[:, None], axis=1)
+    hit: np.ndarray = ~np.any(beside, axis=1)
     index = np.flatnonzero(hit)
     v, low, size = v[index], low[index], (high - low)[index]
     edge = v[:, [1, 2, 0]] - v

@@ -72,7 +72,7 @@ def _decode(data: bytes) -> Png:
 
 def _chunks(data: bytes) -> list[tuple[bytes, bytes]]:
     """Tags and bodies up to the end chunk, with checksums of what matters verified."""
-    result = []
+    result: list[tuple[bytes, bytes]] = []
     offset = len(SIGNATURE)
     while offset + 12 <= len(data):
         length, tag = struct.unpack_from(">I4s", data, offset)

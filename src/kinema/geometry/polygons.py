@@ -75,7 +75,7 @@ def _cells(vert: Float64, face: Int32) -> tuple[Float64, np.ndarray]:
     azimuth = _round(np.arctan2(normal[:, 1], normal[:, 0]) / ANGLE_TOL)
     polar = _round(np.arccos(np.clip(z, -1, 1)) / ANGLE_TOL)
     azimuth = np.where(pole, 0.0, azimuth)
-    polar = np.where(pole, np.where(z < 0, _round(np.float64(np.pi / ANGLE_TOL)), 0.0), polar)
+    polar = np.where(pole, np.where(z < 0, _round(np.array(np.pi / ANGLE_TOL)), 0.0), polar)
     return np.stack([azimuth, polar], 1), valid
 
 

@@ -96,7 +96,8 @@ def mersenne_twister_64(seed: int, count: int) -> NDArray[np.uint64]:
 
     def mixed(here: NDArray[np.uint64], after: NDArray[np.uint64], far: NDArray[np.uint64]) -> NDArray[np.uint64]:
         y = (here & ~lower) | (after & lower)
-        return far ^ (y >> one) ^ np.where(y & one, np.uint64(0xB5026F5AA96619E9), np.uint64(0))
+        flip: NDArray[np.uint64] = np.where(y & one, np.uint64(0xB5026F5AA96619E9), np.uint64(0))
+        return far ^ (y >> one) ^ flip
 
     blocks = []
     for _ in range(-(-count // n)):

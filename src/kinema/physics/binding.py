@@ -61,7 +61,7 @@ class SynchronizingArrayWrapper(np.ndarray):
         rows[index] = True
         self._binding.assign(self._name, np.asarray(self), rows)
 
-    def copy(self, order: str = "C") -> np.ndarray:
+    def copy(self, order: Any = "C") -> np.ndarray:  # type: ignore[override]  # a plain array, not a view of the model
         """A plain array with the same numbers."""
         return np.array(self, order=order, subok=False)
 
@@ -69,10 +69,10 @@ class SynchronizingArrayWrapper(np.ndarray):
         """Write one value into all."""
         self[...] = value
 
-    def __copy__(self) -> np.ndarray:
+    def __copy__(self) -> np.ndarray:  # type: ignore[override]
         return self.copy()
 
-    def __deepcopy__(self, memo: dict) -> np.ndarray:
+    def __deepcopy__(self, memo: dict | None) -> np.ndarray:  # type: ignore[override]
         return self.copy()
 
     def __reduce__(self) -> Any:
@@ -105,7 +105,7 @@ class Binding:
 
     __slots__ = ("_arrays", "_attributes", "_element_id", "_indices", "_named_index", "_namespace", "_physics")
 
-    def __init__(self, physics: Physics, namespace: str, named_index: str | list[str]):
+    def __init__(self, physics: Physics, namespace: str | None, named_index: Any):
         try:
             attributes = attributes_of(namespace)
         except KeyError:

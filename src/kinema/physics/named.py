@@ -110,7 +110,7 @@ def axis_of(model: ModelCopy, symbol: str | int) -> Names:
     kinds = {size: kind for kind, size in KINDS.items()}
     if symbol in kinds:
         return Names(model.names(kinds[symbol]))
-    if symbol in RUNS:
+    if isinstance(symbol, str) and symbol in RUNS:
         rows = [_run(symbol, run) for run in runs(model, symbol)]
         return Runs(model.names(RUNS[symbol][0]), rows)
     if symbol == "nmocap":
@@ -169,7 +169,8 @@ class FieldIndexer:
         ndim = array.ndim - mirror.leading_axes
         if len(keys) > ndim:
             raise IndexError(f"Index tuple has {len(keys)} elements, but array has only {ndim} dimensions.")
-        found = tuple(axis.convert_key_item(item) for axis, item in zip(self._axes, keys, strict=False))
+        axes = [axis for axis in self._axes if axis is not None]
+        found = tuple(axis.convert_key_item(item) for axis, item in zip(axes, keys, strict=False))
         if mirror.leading_axes:
             return (slice(None), *found)
         return found if isinstance(key, tuple) else found[0]
@@ -211,7 +212,7 @@ class FieldIndexer:
         if self._axes.col is not None and self._axes.col.names:
             heads = "".join(f"{name:<10}" for name in self._axes.col.names)
             lines.append(f"{'':{digits + width + 4}}{heads}".rstrip())
-        number = {"float_kind": "{: < 9.3g}".format}
+        number: Any = {"float_kind": "{: < 9.3g}".format}
         for i, row in enumerate(array):
             text = np.array2string(np.atleast_1d(row), suppress_small=True, formatter=number)
             lines.append(f"{i:{digits}} {label[i]:>{width}} {text}")

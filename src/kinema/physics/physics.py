@@ -353,7 +353,7 @@ class Physics:
             raise BuildError("render: depth and segmentation are two pictures: ask for one at a time")
         from kinema.render import render
 
-        groups = {
+        groups: dict[str, Any] = {
             f"{kind}_groups": tuple(np.flatnonzero(getattr(scene_option, f"{kind}group")).tolist())
             for kind in ("geom", "site", "tendon")
             if scene_option is not None

@@ -20,4 +20,4 @@ def _propagate(builder: ModuleBuilder) -> None:
 
 def install() -> None:
     """From now on order functions so."""
-    ModuleBuilder._propagate_used_by_backward_kernel = _propagate
+    ModuleBuilder._propagate_used_by_backward_kernel = _propagate  # type: ignore[method-assign]

@@ -34,7 +34,7 @@ from kinema.plugins.watch import watch_stage
 WATCHED = ("actuator", "sensor", "passive")
 ATTACHED = {Capability.ACTUATOR: "actuators", Capability.SENSOR: "sensors", Capability.PASSIVE: "bodies"}
 """Where an instance lists what a capability of its plugin acts on."""
-PLACE_OF_STAGE = {
+PLACE_OF_STAGE: dict[int, str] = {
     MujocoStage.NONE: "position",
     MujocoStage.POS: "position",
     MujocoStage.VEL: "velocity",

@@ -184,7 +184,7 @@ def fields_of(cls: type, plugin: str) -> dict[str, Field]:
 
 def configured(cls: type, fields: Mapping[str, Field], config: Mapping[str, str]) -> Any:
     """An object of the plugin class whose attributes are the configuration; ValueError says what is wrong with it."""
-    plugin = cls.__new__(cls)
+    plugin: Any = object.__new__(cls)
     for name, what in fields.items():
         text = config.get(name, "")
         if what.declared.required and not text.strip():

@@ -13,7 +13,7 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.convex.stage import Stage
+from kinema.convex.stage import Stage, named
 
 
 @cache
@@ -27,7 +27,7 @@ def joined(stages: tuple[Stage, ...]) -> Stage:
             wp.static(stages[s].func)(m, d, w, i)
 
     name = "_then_".join(stage.func.key for stage in stages)
-    return Stage(wp.func(run, name=name), over=stages[0].over)
+    return Stage(named(run, name), over=stages[0].over)
 
 
 def fused(stages: list[tuple[Stage, bool]]) -> list[Stage]:

@@ -103,7 +103,8 @@ class Plugin:
 
     def layout(self, config: Any) -> tuple[list[int], list[float]]:
         """Offset of each state in plugin_state (-1: not used) and the initial values of all."""
-        offsets, values = [], []
+        offsets: list[int] = []
+        values: list[float] = []
         for name, state in self.states.items():
             if not state.when(config):
                 offsets.append(-1)
@@ -201,14 +202,20 @@ def _is_entry(key: str) -> bool:
     return key in SMALL or key in COUPLED
 
 
+def _python(function: wp.Function) -> Callable:
+    """What a device function was made of."""
+    assert function.func is not None, f"{function.key} is a builtin"
+    return function.func
+
+
 def arguments(function: wp.Function) -> list[str]:
     """Names of the arguments of a device function."""
-    return list(inspect.signature(function.func).parameters)
+    return list(inspect.signature(_python(function)).parameters)
 
 
 def annotation(function: wp.Function, argument: str) -> Any:
     """The annotation of an argument, or of the result ("return"); None without one."""
-    return inspect.get_annotations(function.func, eval_str=True).get(argument)
+    return inspect.get_annotations(_python(function), eval_str=True).get(argument)
 
 
 def _check_signature(name: str, key: str, function: wp.Function) -> None:

@@ -60,7 +60,7 @@ def register(cls: type, name: str | None = None) -> Plugin:
     same = [other for other in _plugins if slot_of(other) == slot_of(name)]
     if same:
         raise PluginError(f"plugins {name!r} and {same[0]!r} cannot be told apart in a model: rename one")
-    cls.plugin_name = name
+    cls.plugin_name = name  # type: ignore[attr-defined]  # read by whoever holds the class
     _plugins[name] = described
     return described
 

@@ -72,7 +72,7 @@ def view_of(m, camera) -> View:
         return _free_view(m, camera)
     if not isinstance(camera, int | str | np.integer):
         raise BuildError(f"camera={camera!r}: give a name, an id, a FreeCamera, or None for the free camera")
-    i = ids_of(m, "camera", camera)[0][0]
+    i = ids_of(m, "camera", camera if isinstance(camera, str) else int(camera))[0][0]
     return View(i, int(m.cam_projection[i]) == Projection.ORTHOGRAPHIC, np.zeros(3), np.eye(3))
 
 

@@ -59,7 +59,7 @@ def render(
     renderer = kept.pop(key, None)
     if renderer is None:
         renderer = Renderer(
-            sim, camera, width, height, kinds=(kind,), worlds=worlds, shadows=shadows, reflections=reflections,
+            sim, camera, width, height, kinds=(kind,), worlds=chosen, shadows=shadows, reflections=reflections,
             antialias=antialias, geom_groups=geom_groups, site_groups=site_groups, tendon_groups=tendon_groups,
             skin_groups=skin_groups,
         )  # fmt: skip

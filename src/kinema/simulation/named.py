@@ -62,7 +62,8 @@ def ids_of(model: Any, kind: str, which: int | str | Sequence) -> tuple[list[int
     names = names_of(model, kind)
     single = isinstance(which, int | str | np.integer)
     found = []
-    for item in [which] if single else which:
+    items: Any = [which] if single else which
+    for item in items:
         if isinstance(item, str):
             if not item or item not in names:
                 known = [name for name in names if name]
@@ -86,6 +87,11 @@ class Elements:
     """
 
     __slots__ = ("_ids", "_kind", "_rows", "_sim", "_single")
+    _ids: list[int]
+    _kind: str
+    _rows: dict[Any, list[int]]
+    _sim: Any
+    _single: bool
 
     def __init__(self, sim: Simulation, kind: str, which: int | str | Sequence):
         ids, single = ids_of(sim.model, kind, which)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -62,8 +62,9 @@ def as_recording(
     parameters = changed_parameters(sim.engine)
     expanded = tuple(name for name in parameters if name in sim.engine.expanded)
     parameters = {name: values[worlds] if name in expanded else values for name, values in parameters.items()}
+    stacked: dict[str, Any] = {name: np.stack(rows) for name, rows in frames.items()}
     return Recording(
-        **{name: np.stack(rows) for name, rows in frames.items()},
+        **stacked,
         timestep=float(sim.engine.array("timestep64").numpy()[0]), every=every, worlds=worlds, start=start,
         parameters=parameters, expanded=expanded, model_xml=sim.document.xml, model_path=sim.document.path,
         reason=reason,

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 class _View:
     """Fields by name; assignment writes."""
 
+    _sim: Any
+
     def __init__(self, sim: Simulation):
         object.__setattr__(self, "_sim", sim)
 

@@ -41,10 +41,10 @@ def page_of(
     from kinema.viewer.session import Session
 
     recording = source if isinstance(source, Recording) else None
-    if recording is None:
+    if isinstance(source, Simulation):
         sim = source
     elif sim is None:
-        sim = Simulation(recording.source, worlds=len(recording.worlds))
+        sim = Simulation(source.source, worlds=len(source.worlds))
     server = open_server("127.0.0.1", 0)
     try:
         session = Session(server, sim, recording=recording)
@@ -53,7 +53,7 @@ def page_of(
             session.stage.build()
             session.aim()
         serializer = server.get_scene_serializer()
-        if recording is not None:
+        if recording is not None and session.timeline is not None:
             interval = float(recording.timestep * recording.every)
             stride = max(1, round(1 / (fps * interval)))
             for frame in np.arange(0, len(recording), stride):

@@ -153,7 +153,7 @@ def contact_discs(m, count: np.ndarray, pos: np.ndarray, frame: np.ndarray, offs
     world, contact = np.nonzero(np.arange(pos.shape[1]) < count[:, None])
     size = float(m.stat.meansize)
     width, height = float(m.vis.scale.contactwidth) * size, float(m.vis.scale.contactheight) * size
-    scales = np.tile(np.float32([width, width, height]), (len(world), 1))
+    scales = np.tile(np.array([width, width, height], np.float32), (len(world), 1))
     rgb = np.tile(np.asarray(m.vis.rgba.contactpoint, dtype=float)[:3], (len(world), 1))
     positions = pos[world, contact] + offsets[world]
     turned = turn_z_to(frame[world, contact, 0].astype(float))

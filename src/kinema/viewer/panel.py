@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -92,17 +93,19 @@ class Panel:
         self.speed = self.gui.add_dropdown("Speed", SPEEDS, initial_value="1", hint="simulated seconds a second")
         self.inputs.on(self.speed, lambda value: setattr(session, "speed", float(value)))
         keys = names_of(self.m, "key")
-        self.keyframe = None
         if keys:
-            self.keyframe = self.gui.add_dropdown("Keyframe", _unique(keys))
+            keyframe = self.keyframe = self.gui.add_dropdown("Keyframe", _unique(keys))
             choices = _unique(keys)
-            self._button("Load keyframe", lambda: session.reset(choices.index(self.keyframe.value)))
+            self._button("Load keyframe", lambda: session.reset(choices.index(keyframe.value)))
         self._build_worlds()
         self._build_timeline()
 
     def _build_worlds(self) -> None:
         session, worlds = self.session, self.session.sim.worlds
-        self.world = self.grid = self.every = self.spacing = None
+        self.world: Any = None
+        self.grid: Any = None
+        self.every: Any = None
+        self.spacing: Any = None
         if worlds == 1:
             return
         with self.gui.add_folder("Worlds"):
@@ -152,8 +155,8 @@ class Panel:
                 low, high = _range(m.actuator_ctrlrange[i], bool(m.actuator_ctrllimited[i]), 1.0)
                 slider = self._slider(name, low, high, float(controls[i]))
                 self.controls[i] = slider
-                self.inputs.on(slider, lambda value, i=i: session.set_control(i, float(value)))
-            self._button("All to zero", lambda: [session.set_control(i, 0.0) for i in self.controls])
+                self.inputs.on(slider, partial(session.set_control, i))
+            self._button("All to zero", self._let_go)
         qpos = np.asarray(session.sim.d.qpos)[0]
         with self.gui.add_folder("Joints", visible=bool(m.njnt)):
             for i, name in enumerate(_unique(names_of(m, "joint"))):
@@ -167,6 +170,10 @@ class Panel:
                     for k, axis in enumerate("xyz"):
                         start = float(qpos[address + k])
                         self._joint(f"{name} {axis}", address + k, start - reach, start + reach, start)
+
+    def _let_go(self) -> None:
+        for actuator in self.controls:
+            self.session.set_control(actuator, 0.0)
 
     def _joint(self, label: str, address: int, low: float, high: float, value: float) -> None:
         slider = self._slider(label, low, high, value)
@@ -186,12 +193,12 @@ class Panel:
         for label, name in [*toggles, ("Inertia", "inertia")]:
             box = self.gui.add_checkbox(label, getattr(options, name))
             self.toggles[name] = box
-            self.inputs.on(box, lambda value, name=name: setattr(options, name, value))
+            self.inputs.on(box, partial(setattr, options, name))
         if session.stage.skins:
             self.toggles["skins"] = box = self.gui.add_checkbox("Skins", options.skins)
             self.inputs.on(box, lambda value: setattr(options, "skins", value))
         self.toggles["shadows"] = shadows = self.gui.add_checkbox("Shadows", options.shadows)
-        self.inputs.on(shadows, lambda value: (setattr(options, "shadows", value), session.stage.light()))
+        self.inputs.on(shadows, self._cast_shadows)
         self.frames = self.gui.add_dropdown("Frames", ("none", "body", "geom", "site"), initial_value=options.frames)
         self.inputs.on(self.frames, lambda value: setattr(options, "frames", value))
         self.groups: dict[tuple[str, int], Any] = {}
@@ -206,7 +213,7 @@ class Panel:
                     for group in present:
                         box = self.gui.add_checkbox(f"{kind} {group}", group in options.groups[kind])
                         self.groups[kind, group] = box
-                        self.inputs.on(box, lambda on, kind=kind, group=group: self._show_group(kind, group, on))
+                        self.inputs.on(box, partial(self._show_group, kind, group))
         with self.gui.add_folder("Camera"):
             self.bodies = [NOBODY, *_unique(names_of(m, "body"))]
             self.follow = self.gui.add_dropdown("Follow", self.bodies, hint="a click on a body selects it")
@@ -215,6 +222,10 @@ class Panel:
             cameras = _unique(names_of(m, "camera"))
             self.camera = self.gui.add_dropdown("Look through", [FREE_CAMERA, *cameras])
             self.inputs.press(self.camera.on_update, lambda client: self._look(client, cameras))
+
+    def _cast_shadows(self, on: bool) -> None:
+        self.session.options.shadows = on
+        self.session.stage.light()
 
     def _show_group(self, kind: str, group: int, on: bool) -> None:
         groups = self.session.options.groups[kind]
@@ -235,7 +246,7 @@ class Panel:
 
     def _build_plot(self) -> None:
         self.channels = channels(self.m)
-        self.traces: list[tuple[Trace, object]] = []
+        self.traces: list[tuple[Trace, Any]] = []
         labels = _unique([channel.label for channel in self.channels])
         if not labels:
             self.gui.add_markdown("The model has nothing to plot: no sensors, actuators or joints.")

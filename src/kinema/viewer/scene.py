@@ -20,10 +20,12 @@ from kinema.viewer import texture as textures
 from kinema.viewer.surface import Surface
 from kinema.viewer.texture import Paint
 
-UNIT = {Geom.SPHERE: "ball", Geom.ELLIPSOID: "ball", Geom.CYLINDER: "cylinder", Geom.BOX: "box"}
+UNIT: dict[int, str] = {Geom.SPHERE: "ball", Geom.ELLIPSOID: "ball", Geom.CYLINDER: "cylinder", Geom.BOX: "box"}
 """Shapes that are a unit surface, scaled."""
 
-GREY = (0.5, 0.5, 0.5, 1.0)
+Rgba = tuple[float, float, float, float]
+
+GREY: Rgba = (0.5, 0.5, 0.5, 1.0)
 GROUPS = 6
 SHOWN_GROUPS = (0, 1, 2)
 """Groups that are visible at first, as in MuJoCo's viewer."""
@@ -78,7 +80,7 @@ class _Piece:
 
     surface_key: tuple
     scale: np.ndarray
-    rgba: tuple[float, float, float, float]
+    rgba: Rgba
     material: int  # -1: plain colour
 
 
@@ -148,12 +150,15 @@ def _moving_bodies(m) -> np.ndarray:
     return moves
 
 
-def color_of(m, rgba, material: int) -> tuple[float, float, float, float]:
+def color_of(m, rgba, material: int) -> Rgba:
     """The colour MuJoCo gives something with an rgba of its own and a material."""
-    own = tuple(float(v) for v in rgba)
-    if material >= 0 and own == GREY:
-        return tuple(float(v) for v in m.mat_rgba[material])
-    return own
+    own = _rgba(rgba)
+    return _rgba(m.mat_rgba[material]) if material >= 0 and own == GREY else own
+
+
+def _rgba(values) -> Rgba:
+    r, g, b, a = (float(v) for v in values)
+    return r, g, b, a
 
 
 def _piece(m, looks: _Looks, kind: str, i: int) -> _Piece | None:
@@ -167,9 +172,10 @@ def _piece(m, looks: _Looks, kind: str, i: int) -> _Piece | None:
     data = int(getattr(m, f"{kind}_dataid")[i]) if hasattr(m, f"{kind}_dataid") else -1
     tint = looks.tint(material)
     if tint is not None:
-        rgba = (*(float(c) for c in np.multiply(rgba[:3], tint)), rgba[3])
+        rgba = _rgba((*np.multiply(rgba[:3], tint), rgba[3]))
 
     one = np.ones(3)
+    key: tuple
     if shape == Geom.PLANE:
         half = [side if side > 0 else ENDLESS * float(m.stat.extent) for side in size[:2]]
         key, scale = ("plane", bool((size[:2] <= 0).any())), np.array([*half, 1.0])
@@ -246,11 +252,10 @@ def _painted(m, looks: _Looks, kind: str, i: int, piece: _Piece, surface: Surfac
     scale = np.array(key[-6:-3], dtype=float)
     surface = surface.scaled(scale)
     material = piece.material
-    texture, image = looks.texture(material), None
+    texture = looks.texture(material)
+    image = looks.picture(texture) if texture >= 0 else None
     uniform = bool(m.mat_texuniform[material])
-    if texture >= 0:
-        image = looks.picture(texture)
-    if texture < 0:
+    if image is None:
         surface = Surface(surface.vertices, surface.faces, surface.normals)
     elif int(m.tex_type[texture]) == Texture.TEXTURE_2D:
         surface = textures.lay_2d(surface, size, m.mat_texrepeat[material], uniform, endless=endless)

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class Session:
         self.listeners: list[Callable[[], None]] = []  # called at the end of every turn
         self.rebuilt: list[Callable[[], None]] = []  # called when the model was loaded again
 
-        self._orders: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._debt = 0.0  # simulated time still to be run [s]
@@ -97,12 +98,17 @@ class Session:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
+    def join(self, seconds: float) -> None:
+        """Wait for the thread's end, some time at most."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
     @property
     def running(self) -> bool:
         """Whether the thread is alive."""
         return self._thread is not None and self._thread.is_alive()
 
-    def ask(self, order: Callable[[], None]) -> None:
+    def ask(self, order: Callable[[], object]) -> None:
         """Have something done at the beginning of the next turn."""
         self._orders.put(order)
 
@@ -138,7 +144,7 @@ class Session:
         for listener in self.listeners:
             listener()
 
-    def _obey(self, order: Callable[[], None]) -> None:
+    def _obey(self, order: Callable[[], object]) -> None:
         try:
             order()
         except KinemaError as error:  # what went wrong is said in the page
@@ -171,7 +177,7 @@ class Session:
         done = 0
         while done < count:
             chunk = min(4, count - done)
-            self._apply_grip()
+            self._apply(self.grip)
             self.sim.step(chunk)
             done += chunk
 
@@ -267,9 +273,11 @@ class Session:
 
     def reload(self) -> None:
         """Load the model again; on an error the old one stays, and the page says what is wrong."""
-        source = self.watch.source
+        if self.watch is None:
+            return
         try:
-            sim = Simulation(source, worlds=self.sim.worlds, device=self.sim.engine.device, **self.sim.options)
+            options: dict[str, Any] = {"worlds": self.sim.worlds, "device": self.sim.engine.device, **self.sim.options}
+            sim = Simulation(self.watch.source, **options)
             sim.forward()
         except KinemaError as error:
             self.error = str(error)
@@ -322,7 +330,7 @@ class Session:
     def release(self) -> None:
         """Let go of the pulled body."""
         if self.grip is not None:
-            self._write_force(np.zeros(6))
+            self._write_force(self.grip, np.zeros(6))
             self.grip = None
 
     def _pose(self, world: int, body: int) -> dict[str, np.ndarray]:
@@ -331,13 +339,13 @@ class Session:
         root = int(self.sim.model.body_rootid[body])
         return pose | {"subtree_com": np.asarray(read("subtree_com"))[world, root]}
 
-    def _apply_grip(self) -> None:
-        pose = self._pose(self.grip.world, self.grip.body)
-        self._write_force(pull_force(self.sim.model, self.grip, pose))
+    def _apply(self, grip: Grip) -> None:
+        pose = self._pose(grip.world, grip.body)
+        self._write_force(grip, pull_force(self.sim.model, grip, pose))
 
-    def _write_force(self, force: np.ndarray) -> None:
+    def _write_force(self, grip: Grip, force: np.ndarray) -> None:
         applied = np.array(self.sim.d.xfrc_applied)
-        applied[self.grip.world, self.grip.body] = force
+        applied[grip.world, grip.body] = force
         self.sim.d.xfrc_applied = applied
 
     def _show_grip(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -48,10 +49,10 @@ class Stage:
         on_node: Called with every node that stands for geoms, to make it clickable.
     """
 
-    def __init__(self, scene_api, sim, options: Options, on_node: Callable[[object, Batch], None] | None = None):
+    def __init__(self, scene_api, sim, options: Options, on_node: Callable[[Any, Batch], None] | None = None):
         self.api, self.sim, self.m, self.options = scene_api, sim, sim.model, options
         self.on_node = on_node
-        self.nodes: dict[str, object] = {}
+        self.nodes: dict[str, Any] = {}
         self.batches: dict[str, Batch] = {}
         self.sent: dict[str, tuple[np.ndarray, ...]] = {}
         self.skins: list[overlay.Skin] = []
@@ -147,7 +148,7 @@ class Stage:
 
     def show_background(self) -> None:
         """One side of the model's sky as the background."""
-        skies = np.flatnonzero(np.asarray(self.m.tex_type) == Texture.SKYBOX) if int(self.m.ntex) else []
+        skies = np.flatnonzero(np.asarray(self.m.tex_type) == Texture.SKYBOX) if int(self.m.ntex) else np.zeros(0, int)
         if len(skies):
             picture = textures.picture(self.m, int(skies[0]))
             side = picture.shape[1]
@@ -220,7 +221,7 @@ class Stage:
         spare = room - len(found)
         arrays = {
             "batched_positions": np.pad(found.positions, ((0, spare), (0, 0))),
-            "batched_wxyzs": np.vstack([found.wxyzs, np.tile(np.float32([1, 0, 0, 0]), (spare, 1))]),
+            "batched_wxyzs": np.vstack([found.wxyzs, np.tile(np.array([1, 0, 0, 0], np.float32), (spare, 1))]),
             "batched_scales": np.pad(found.scales, ((0, spare), (0, 0))),
             "batched_colors": np.pad(_bytes(found.rgb), ((0, spare), (0, 0))),
         }
@@ -239,7 +240,9 @@ class Stage:
             self._drop("/tendon")
             return
         worlds = len(self.worlds)
-        path = {name: self._read(name).reshape(worlds, -1) for name in ("ten_wrapadr", "ten_wrapnum", "wrap_obj")}
+        path: dict[str, np.ndarray] = {}
+        for name in ("ten_wrapadr", "ten_wrapnum", "wrap_obj"):
+            path[name] = self._read(name).reshape(worlds, -1)
         path["wrap_xpos"] = self._read("wrap_xpos").reshape(worlds, -1, 3)
         path["geom_xpos"], path["geom_xmat"] = self._read("geom_xpos"), self._read("geom_xmat")
         found = overlay.tendons(m, path, self.offsets, self.options.groups["tendon"], self.tendon_colors)

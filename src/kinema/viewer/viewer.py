@@ -55,7 +55,7 @@ class Viewer:
         """Go on until Ctrl-C, then close."""
         try:
             while self.session.running:
-                self.session._thread.join(0.5)
+                self.session.join(0.5)
         except KeyboardInterrupt:
             pass
         finally:

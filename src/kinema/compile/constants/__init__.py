@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,7 @@ def rest(m) -> Rest:
     return Rest(tree, cut, pose, length, rows, mass, diagonal[0], act_length, act_rows)
 
 
-def derived_constants(m) -> dict[str, Array]:
+def derived_constants(m) -> dict[str, Any]:
     """Every constant MuJoCo computes after a model's rows are written, but the length range of muscles.
 
     Reads eq_data, actuator_biasprm and tendon_lengthspring as written in MJCF and returns them completed.
@@ -62,7 +63,7 @@ def derived_constants(m) -> dict[str, Array]:
     r = rest(m)
     body, dof = weights(m, r.pose, r.mass)
     act_weight, act_acceleration = row_weights(r.mass, r.act_rows)
-    found: dict[str, Array] = {
+    found: dict[str, Any] = {
         "body_subtreemass": r.tree.sum_up(np.asarray(m.body_mass)[None])[0],
         "dof_M0": r.dof_M0,
         "tendon_length0": r.ten_length[0],

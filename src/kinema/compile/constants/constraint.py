@@ -77,7 +77,7 @@ def _part(pos: Array, size: Array, jacobian: Array, weight, solref, solimp, *, m
 
 def _equalities(m, tree: Tree, pose: Pose, motion: Motion, ten_length: Array, ten_rows: Array) -> list:
     parts = []
-    for i in np.flatnonzero(m.eq_active0):
+    for i in np.flatnonzero(m.eq_active0).tolist():
         kind, data, ref, imp = m.eq_type[i], m.eq_data[i], m.eq_solref[i], m.eq_solimp[i]
         one, two = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
         if kind in (Equality.CONNECT, Equality.WELD):
@@ -120,7 +120,7 @@ def _attach(m, tree: Tree, pose: Pose, motion: Motion, i: int) -> tuple[Array, A
         quats = [quat.multiply(pose.xquat[:, ids[0]], np.broadcast_to(data[6:10], pose.xquat[:, 0].shape)),
                  pose.xquat[:, ids[1]]]  # fmt: skip
     else:
-        bodies = tuple(int(m.site_bodyid[s]) for s in ids)
+        bodies = int(m.site_bodyid[ids[0]]), int(m.site_bodyid[ids[1]])
         points = [pose.site_xpos[:, s] for s in ids]
         quats = [quat.multiply(pose.xquat[:, b], m.site_quat[s]) for b, s in zip(bodies, ids, strict=True)]
     eye = np.broadcast_to(np.eye(3), (len(pose.xpos), 3, 3))

@@ -40,7 +40,7 @@ class Dense:
         if rows.shape[1] == 1:
             return (rows @ self.half.swapaxes(-1, -2)) @ self.half
         out = np.zeros(rows.shape)
-        touched = rows.any(axis=(0, 3))  # of thousands of trees a row moves one or two
+        touched: Array = np.any(rows, axis=(0, 3))  # of thousands of trees a row moves one or two
         for g in np.flatnonzero(touched.any(axis=1)):
             mine, half = np.flatnonzero(touched[g]), self.half[:, g]
             out[:, g, mine] = (rows[:, g, mine] @ half.swapaxes(-1, -2)) @ half

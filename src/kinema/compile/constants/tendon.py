@@ -11,6 +11,7 @@ branch with its own divisor. All segments of the model are measured together.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,8 @@ def segments(m) -> Segments:
                 rows.append((t, obj[j], obj[j + 1], -1, -1, divisor))
                 j += 1
     columns = list(zip(*rows, strict=True)) if rows else [()] * 6
-    return Segments(*(np.array(c, dtype=int) for c in columns[:5]), np.array(columns[5], dtype=float))
+    tendon, one, two, geom, side = (np.array(c, dtype=int) for c in columns[:5])
+    return Segments(tendon, one, two, geom, side, np.array(columns[5], dtype=float))
 
 
 def tendon_lengths(m, pose: Pose, cut: Segments) -> tuple[Array, tuple]:
@@ -67,7 +69,8 @@ def tendon_lengths(m, pose: Pose, cut: Segments) -> tuple[Array, tuple]:
         owner = wrap_owner(m)[joint_wraps]
         joint = np.asarray(m.wrap_objid)[joint_wraps]
         value = pose.qpos[:, np.asarray(m.jnt_qposadr)[joint]] * np.asarray(m.wrap_prm)[joint_wraps]
-        np.add.at(length, (slice(None), owner), value)
+        at: Any = (slice(None), owner)
+        np.add.at(length, at, value)
     x0, x1 = pose.site_xpos[:, cut.start], pose.site_xpos[:, cut.end]
     arc = np.full((worlds, len(cut.start)), -1.0)
     p0, p1 = x0.copy(), x0.copy()
@@ -89,7 +92,8 @@ def tendon_lengths(m, pose: Pose, cut: Segments) -> tuple[Array, tuple]:
     wraps = arc >= 0
     distance = lambda a, b: np.sqrt(np.sum((a - b) ** 2, axis=-1))  # noqa: E731
     piece = np.where(wraps, distance(x0, p0) + arc + distance(p1, x1), distance(x0, x1)) / cut.divisor
-    np.add.at(length, (slice(None), cut.tendon), piece)
+    every: Any = (slice(None), cut.tendon)
+    np.add.at(length, every, piece)
     return length, (x0, x1, p0, p1, wraps)
 
 
@@ -103,7 +107,8 @@ def tendon_rows(m, tree: Tree, pose: Pose, cut: Segments, points: tuple) -> Arra
     joint_wraps = np.flatnonzero(np.asarray(m.wrap_type) == Wrap.JOINT)
     if len(joint_wraps):
         dof = np.asarray(m.jnt_dofadr)[np.asarray(m.wrap_objid)[joint_wraps]]
-        np.add.at(rows, (slice(None), wrap_owner(m)[joint_wraps], dof), np.asarray(m.wrap_prm)[joint_wraps])
+        at: Any = (slice(None), wrap_owner(m)[joint_wraps], dof)
+        np.add.at(rows, at, np.asarray(m.wrap_prm)[joint_wraps])
     if not len(cut.start):
         return rows
     site_body = np.asarray(m.site_bodyid)

@@ -49,7 +49,8 @@ def transmissions(m, tree: Tree, pose: Pose, ten_length: Array, ten_rows: Array)
         length[:, out[i]], rows[:, out[i]] = _site(m, tree, pose, target[i, 0], target[i, 1], gear[out[i]])
     for i in np.flatnonzero(kind == Transmission.SLIDERCRANK):
         rod = m.actuator_cranklength[i]
-        length[:, out[i]], rows[:, out[i]] = _slider_crank(m, tree, pose, *target[i], rod, gear[out[i], 0])
+        crank, slider = target[i]
+        length[:, out[i]], rows[:, out[i]] = _slider_crank(m, tree, pose, crank, slider, rod, gear[out[i], 0])
     for i in np.flatnonzero(kind == Transmission.SO3):
         block = slice(out[i], out[i] + 3)
         length[:, block], rows[:, block] = _orientation(m, tree, pose, *target[i])

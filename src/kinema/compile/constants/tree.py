@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class Block:
 class Tree:
     """Topology of an object with mjModel's attributes."""
 
-    m: object
+    m: Any
     levels: list[Array] = field(init=False)  # body ids by depth, the world left out
     joints: list[list[tuple[Array, Array]]] = field(init=False)  # by level and place on the body: (bodies, joints)
 

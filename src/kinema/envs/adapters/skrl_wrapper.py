@@ -10,7 +10,7 @@ from kinema.errors import BuildError, need
 base = need("skrl.envs.wrappers.torch", "skrl", "Environments for skrl")
 
 
-class SkrlEnv(base.Wrapper):
+class SkrlEnv(base.Wrapper):  # type: ignore[name-defined]  # imported on use
     """A VectorEnv as skrl's Wrapper.
 
     Args:

@@ -18,7 +18,7 @@ from kinema.errors import need
 vec_env = need("stable_baselines3.common.vec_env", "sb3", "Environments for Stable-Baselines3")
 
 
-class StableBaselinesEnv(vec_env.VecEnv):
+class StableBaselinesEnv(vec_env.VecEnv):  # type: ignore[name-defined]  # imported on use
     """A VectorEnv as Stable-Baselines3's VecEnv.
 
     Args:

@@ -109,7 +109,7 @@ class Cable:
             stresses.append(-stiffness * bent / np.linalg.norm(pos[body]))
         for n, body in enumerate(bodies):
             ends = stresses[max(n - 1, 0) : n + 1]
-            value = np.linalg.norm(np.mean(ends, axis=0)) / self.vmax
+            value = float(np.linalg.norm(np.mean(ends, axis=0))) / self.vmax
             shown.color(model.body_geomadr[body], ramp(value))
 
     @wp.func
