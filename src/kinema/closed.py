@@ -25,7 +25,8 @@ class Closed:
     __slots__ = ()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in attributes_of(type(self)) or name[:1] == "_" or name in getattr(self, "__dict__", ())):
+        kind: Any = type(self)
+        if not (name in attributes_of(kind) or name[:1] == "_" or name in getattr(self, "__dict__", ())):
             if not self._takes(name):
                 raise UnknownKey(self._refusal(name))
         super().__setattr__(name, value)
@@ -41,7 +42,8 @@ class Closed:
 
     def _known(self) -> Iterable[str]:
         """Names to suggest."""
-        return {n for n in (*attributes_of(type(self)), *getattr(self, "__dict__", ())) if not n.startswith("_")}
+        kind: Any = type(self)
+        return {n for n in (*attributes_of(kind), *getattr(self, "__dict__", ())) if not n.startswith("_")}
 
 
 @cache

@@ -208,7 +208,7 @@ class BridgeEngine(NamedArrays):
 
 def _fill(array: wp.array, values: np.ndarray) -> None:
     """Write a whole array; on the CPU its memory is the host's."""
-    if array.device.is_cpu:
+    if array.device is not None and array.device.is_cpu:
         target = array.numpy()
         np.copyto(target, values.reshape(target.shape), casting="unsafe")
     else:

@@ -65,5 +65,5 @@ class _BridgeBatch(Batch):
         self.backend = backend
         super().__init__(model, worlds, options, threads)
 
-    def _engine(self, host: Any) -> BridgeEngine:
+    def _engine(self, host: Any) -> BridgeEngine:  # type: ignore[override]  # the same protocol
         return bridge_engine(self.backend, host, len(self.worlds), device=self.device, threads=self.threads)

@@ -258,7 +258,7 @@ class Engine(NamedArrays):
                 if np.size(value) and self.layout.arrays[name].size:
                     self.write(name, value[slice(None) if chosen is None else chosen] if per_world else value, chosen)
             return
-        putter = self._putters.get(keep) or StatePutter(self.layout.arrays, values, per_world=per_world)
+        putter = self._putters.get(keep or "") or StatePutter(self.layout.arrays, values, per_world=per_world)
         if keep is not None:
             self._putters[keep] = putter
         if not isinstance(worlds, wp.array):
@@ -372,7 +372,8 @@ class Engine(NamedArrays):
             if stage.launch:
                 launches.append(Launch(None, 0, (), 0, *when, host=stage.launch))
             elif stage in self.collider.stages:
-                launches += [Launch(*launch, *when) for launch in self.collider.launches()]
+                found = self.collider.launches()
+                launches += [Launch(kernel, dim, inputs, block, *when) for kernel, dim, inputs, block in found]
             elif stage.lanes:
                 dim, inputs = (self.nworld, stage.threads), [self.m, self.d]
                 launches.append(Launch(lane_kernel(run.stages), dim, inputs, lane_block(run.stages), *when))
@@ -399,7 +400,7 @@ class Engine(NamedArrays):
                 self._side.wait_event(main.record_event())
             if launch.kernel:
                 wp.launch(launch.kernel, launch.dim, launch.inputs, stream=stream, block_dim=launch.block)
-            else:
+            elif launch.host:
                 launch.host(self.m, self.d)
             if launch.aside:
                 made[launch.run] = self._side.record_event()

@@ -96,7 +96,7 @@ class LastGood:
             self._command.launch()
             return
         inputs = [self.state, self.kept, self.steps, nstep]
-        where = {"dim": self.engine.nworld, "device": self.engine.device}
+        where: dict[str, Any] = {"dim": self.engine.nworld, "device": self.engine.device}
         if self.engine.device.is_capturing:
             wp.launch(keep_state, inputs=inputs, **where)
             return

@@ -78,7 +78,7 @@ def _arrays(thing: Any, seen: set[int]) -> Iterator[wp.array]:
     elif isinstance(thing, list | tuple | set):
         inner = thing
     elif isinstance(thing, wp._src.codegen.StructInstance):
-        inner = [getattr(thing, name) for name in thing._cls.vars]
+        inner = [getattr(thing, name) for name in thing._cls.vars]  # type: ignore[attr-defined]
     elif type(thing).__module__.startswith("kinema.") and hasattr(thing, "__dict__"):
         inner = [value for name, value in vars(thing).items() if name not in ("engine", "source", "layout", "model")]
     else:

@@ -170,7 +170,7 @@ def mirrored(source: Any, nworld: int, device: wp.Device, offers: Callable[[str]
     layout = Layout(source, nworld, device, {})
 
     def is_offered(field: Field) -> bool:
-        if not all(isinstance(s, int) or hasattr(source, s) for s in field.size):
+        if not all(isinstance(s, int) or hasattr(source, s) for s in field.size or ()):
             return False
         if field.kind == "data":
             return field.name == "status" or (field.name in data_fields() and offers(field.name))

@@ -9,7 +9,7 @@ The formulas are those of mj_contactForce and mj_objectVelocity:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,7 +33,8 @@ def contacts(run: Run) -> np.recarray:
     if run.worlds > 1:
         raise BuildError("data.contact is of one world; with several, read contact arrays by Simulation.d")
     count = int(run.mirror("ncon").values[0])  # brings what is due up to date
-    return contact_records(run.engine)[0, :count].copy()
+    found: Any = contact_records(run.engine)
+    return found[0, :count].copy()
 
 
 def contact_force(run: Run, contact_id: int) -> np.ndarray:

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from kinema.convex.engine import Engine
 from kinema.errors import PluginError, UnknownKey, did_you_mean
 from kinema.plugins.distance import reshaped
 
 
-def columns(engine: Engine, plugin: str, name: str) -> tuple[list[int], int]:
+def columns(engine: Any, plugin: str, name: str) -> tuple[list[int], int]:
     """Columns of a field in plugin_value, one an instance, and how many numbers the field has."""
     instances = [instance for instance in engine.extension.instances if instance.plugin.name == plugin]
     if not instances:
@@ -30,14 +29,14 @@ def columns(engine: Engine, plugin: str, name: str) -> tuple[list[int], int]:
     raise UnknownKey(f"plugin {plugin} has no number {name!r}{did_you_mean(name, instances[0].plugin.fields)}")
 
 
-def read_parameter(engine: Engine, plugin: str, name: str) -> np.ndarray:
+def read_parameter(engine: Any, plugin: str, name: str) -> np.ndarray:
     """A field of all instances of a plugin: (nworld, ninstance), with a last axis for tuples."""
     at, length = columns(engine, plugin, name)
     values = engine.read("plugin_value")
     return np.stack([values[:, a : a + length] if length else values[:, a] for a in at], axis=1)
 
 
-def write_parameter(engine: Engine, plugin: str, name: str, value: Any) -> None:
+def write_parameter(engine: Any, plugin: str, name: str, value: Any) -> None:
     """Write a field: anything that broadcasts to (nworld, ninstance[, n]); worlds may differ from then on.
 
     Where the plugin gives the shape of geoms, their distance fields and the boxes around them follow; meshes, and with
@@ -59,7 +58,7 @@ def write_parameter(engine: Engine, plugin: str, name: str, value: Any) -> None:
     reshape(engine)
 
 
-def reshape(engine: Engine) -> None:
+def reshape(engine: Any) -> None:
     """Let distance fields follow plugin_value; nothing happens where they have the shapes it gives already."""
     fields, shaping = engine.extension.fields, [i for i in engine.extension.instances if len(i.geoms)]
     if fields is None or not shaping:

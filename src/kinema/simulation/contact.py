@@ -29,7 +29,7 @@ def contact_records(engine: Engine) -> np.recarray:
         raise UnknownKey("d.contact: contacts are not brought over from the program that runs these worlds")
     count = engine.read("ncon")
     shape = engine.in_use("contact_dist").shape
-    types = [(name, np.int32 if name in INTEGERS else np.float64, extent) for name, extent in RECORD]
+    types: list[tuple] = [(name, np.int32 if name in INTEGERS else np.float64, extent) for name, extent in RECORD]
     types += [("geom1", np.int32), ("geom2", np.int32), ("efc_address", np.int32)]
     records = np.zeros(shape, dtype=types).view(np.recarray)
     for name, extent in RECORD:

@@ -408,13 +408,14 @@ SOLVERS = {"convex": None, "mujoco": "c", "mujoco-warp": "warp"}
 def _engine(solver: str, model: Any, worlds: int, device: Any, threads: int, on_overflow: str) -> Engine:
     if solver not in SOLVERS:
         raise BuildError(f"solver={solver!r}{did_you_mean(str(solver), SOLVERS)}: known are {', '.join(SOLVERS)}")
-    if solver == "convex":
+    backend = SOLVERS[solver]
+    if backend is None:
         from kinema.convex.engine import Engine as ConvexEngine
 
         return ConvexEngine(model, worlds, device=device, threads=threads, on_overflow=on_overflow)
     from kinema.bridge.solver import bridge_engine  # an extra, imported on use
 
-    return bridge_engine(SOLVERS[solver], model, worlds, device=device, threads=threads)
+    return bridge_engine(backend, model, worlds, device=device, threads=threads)
 
 
 for _kind in KINDS:  # sim.body("torso"), sim.joint("knee"), ...

@@ -63,10 +63,10 @@ class Values(np.ndarray):
     def __reduce__(self) -> Any:
         return np.array(self).__reduce__()
 
-    def __copy__(self) -> np.ndarray:
+    def __copy__(self) -> np.ndarray:  # type: ignore[override]  # a plain array
         return np.array(self)
 
-    def __deepcopy__(self, memo: Any) -> np.ndarray:
+    def __deepcopy__(self, memo: Any) -> np.ndarray:  # type: ignore[override]
         return np.array(self)
 
 
