@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -27,13 +27,16 @@ from .scores import (
 SHOWN = 200
 """Characters of an example."""
 
-
-def write_page(scores: Scores, *, page: Path = PAGE) -> None:
-    """Rewrite the section from the scores of all devices."""
-    write_section("contact", text(scores), page=page)
+MISSING = 60
+"""Models that are named as not compared."""
 
 
-def text(scores: Scores) -> str:
+def write_page(scores: Scores, corpus: Collection[str], *, page: Path = PAGE) -> None:
+    """Rewrite the section from the scores of all devices; the corpus tells what is missing from them."""
+    write_section("contact", text(scores, corpus), page=page)
+
+
+def text(scores: Scores, corpus: Collection[str] = ()) -> str:
     """The section of the page."""
     labels = sorted(scores, key=lambda label: (label != STAGED, label))
     lines = ["## Contacts and constraints", ""]
@@ -43,7 +46,7 @@ def text(scores: Scores) -> str:
     lines += [f"| {' | '.join(_row(label, scores[label]))} |" for label in labels]
     lines += ["", NOTES.strip(), ""]
     for label in labels:
-        lines += _device(label, scores[label])
+        lines += _device(label, scores[label], corpus)
     for label in labels:
         if label != STAGED and STAGED in scores:
             lines += _beside(label, scores[STAGED], scores[label])
@@ -84,8 +87,12 @@ def summary(label: str, scores: Mapping[str, Score]) -> list[str]:
     ]
 
 
-def _device(label: str, scores: Mapping[str, Score]) -> list[str]:
+def _device(label: str, scores: Mapping[str, Score], corpus: Collection[str]) -> list[str]:
     lines = [f"### {label}", "", *summary(label, scores), ""]
+    missing = sorted(set(corpus) - set(scores))
+    if missing:
+        shown = ", ".join(missing[:MISSING]) + (", ..." if len(missing) > MISSING else "")
+        lines += [f"Not compared there: {len(missing)} of {len(corpus)} models ({shown}).", ""]
     misses = {name: score for name, score in scores.items() if score.wrong}
     if misses:
         lines += ["Misses by cause:", "", "| cause | model | fields | example |", "|---|---|---|---|"]

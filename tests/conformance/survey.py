@@ -105,7 +105,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.write_page:
         scores = scoring.merge(map(scoring.load, (*args.merge, args.scores)))
-        write_page(scores)
+        write_page(scores, [model.name for model in corpus() if in_scope(model)])
         extend_baselines(scores.get(scoring.STAGED, {}))
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -70,8 +70,9 @@ def test_the_page_tells_devices_apart():
     good = Score(compared={"qacc", "rollout 1", "same bits twice"}, answers={"qacc": np.ones(2)}, states="s", bits="1")
     other = Score(compared={"qacc", "same bits twice"}, wrong={"qacc": "2, not 1"}, unscored={"ncon": "chance"},
                   answers={"qacc": np.full(2, 1.5)}, states="s", bits="2")  # fmt: skip
-    said = text({scoring.STAGED: {"m": good}, "H200 (CUDA)": {"m": other}})
-    assert "| CPU, a kernel a stage | 1 | 1 | 1 (100.00 %) | 0 | 0 | 0 | 1 of 1 |" in said
+    said = text({scoring.STAGED: {"m": good, "n": good}, "H200 (CUDA)": {"m": other}}, ["m", "n"])
+    assert said.count("Not compared there: 1 of 2 models (n).") == 1
+    assert "| CPU, a kernel a stage | 2 | 2 | 2 (100.00 %) | 0 | 0 | 0 | 2 of 2 |" in said
     assert "| H200 (CUDA) | 1 | 1 | 0 (0.00 %) | 0 | 1 | 1 | 0 of 0 |" in said
     assert "| what the solver decides | m | qacc | qacc: 2, not 1 |" in said
     assert "| m | ncon | ncon: chance |" in said
