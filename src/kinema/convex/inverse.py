@@ -95,7 +95,7 @@ def divide_by_mass(m: Model, d: Data, w: int):
 
 
 @wp.func_native(source("row_forces.cpp"))
-@touches(reads=f"{ROWS} d.efc.D[w]", writes="d.efc.force[w]")
+@touches(reads=f"{ROWS} d.efc.D[w]", writes="d.efc.force[w] d.efc.state[w]")
 def row_forces(m: Model, d: Data, w: int):
     """Forces of all rows: efc.force holds their residuals, and gets their forces."""
 

@@ -11,7 +11,8 @@ from kinema.math.touches import touches
 from kinema.mujoco_enums import Solver
 
 READS = f"""
-    {ROWS} {MASS} m.opt.meaninertia[w] d.crow.address[w] d.inertia.qLD[w] d.inertia.qLDiagInv[w] d.frc.qacc_smooth[w]
+    {ROWS} {MASS} d.efc.aref[w] m.opt.meaninertia[w]
+    d.crow.address[w] d.inertia.qLD[w] d.inertia.qLDiagInv[w] d.frc.qacc_smooth[w]
 """
 SCRATCH = "d.dual.B[w] d.dual.block[w] d.solver.Jaref[w] d.solver.acc[w]"
 MOMENTUM = "d.dual.ahead[w] d.dual.order[w] d.solver.Jv[w]"

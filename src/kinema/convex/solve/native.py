@@ -13,7 +13,7 @@ WARP = 32  # threads of a lane group on CUDA, where a stage does not ask for mor
 ENUMS = native(Constraint, ConstraintState, Disable)
 ROWS = """
     d.efc.nefc[w] d.efc.ne[w] d.efc.nf[w] d.efc.J[w] d.efc.R[w] d.efc.frictionloss[w] d.efc.type[w] d.efc.id[w]
-    d.efc.trees[w] d.efc.force[w] d.efc.state[w] d.efc.aref[w] d.crow.mu[w] d.con.dim[w] d.con.friction[w]
+    d.efc.trees[w] d.efc.force[w] d.efc.state[w] d.crow.mu[w] d.con.dim[w] d.con.friction[w]
     m.tree.dofadr m.tree.dofnum
 """
 """What every solver reads of the constraint rows, as `touches` has it: lanes.cpp, rows.cpp."""

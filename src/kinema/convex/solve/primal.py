@@ -47,7 +47,8 @@ def blocks(nv: int) -> int:
     return QUARTERS * (REGISTERS // (columns(nv) + 80)) * WARP // team(nv)
 
 READS = f"""
-    {ROWS} {MASS} d.efc.D[w] m.dof.treeid m.opt.tolerance[w] m.opt.ls_tolerance[w] m.opt.meaninertia[w] d.inertia.M[w]
+    {ROWS} {MASS} d.efc.D[w] d.efc.aref[w]
+    m.dof.treeid m.opt.tolerance[w] m.opt.ls_tolerance[w] m.opt.meaninertia[w] d.inertia.M[w]
     d.state.qacc_warmstart[w] d.frc.qacc_smooth[w] d.frc.qfrc_smooth[w]
 """
 SCRATCH = """
