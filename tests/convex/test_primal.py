@@ -134,3 +134,35 @@ def test_a_search_cut_short_leaves_the_force_of_its_rows(iterations, search):
         np.testing.assert_allclose(harness.read("qacc"), d.qacc, rtol=1e-3, atol=1e-4)
         np.testing.assert_allclose(harness.read("qfrc_constraint"), d.qfrc_constraint, rtol=1e-3, atol=1e-6)
     assert short == 0 or iterations < 100
+
+
+STIFF = """<mujoco><option cone="{cone}" impratio="{impratio}" iterations="{iterations}" ls_iterations="6"/>
+  <default><geom solimp=".015 1 .03" friction=".6" condim="3" contype="0"/></default><worldbody>
+  <geom type="plane" size="9 9 1" contype="1"/>
+  <body pos="0 0 .5"><freejoint/><geom type="box" size=".3 .15 .1" mass="30"/>
+    {legs}</body></worldbody></mujoco>"""
+LEG = """<body pos="{x} {y} 0"><joint axis="1 0 0"/><geom type="capsule" fromto="0 0 0 0 .05 0" size=".03" mass="2"/>
+  <body pos="0 .05 0"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 -.1 0 -.25" size=".03" mass="1.5"/>
+  <body pos="-.1 0 -.25"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .1 0 -.25" size=".03" mass=".5"/>
+  </body></body></body>"""
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_stiff_rows_take_no_digits_from_the_direction(iterations):
+    """Rows 1e6 times as stiff as the legs are heavy: where MuJoCo's few steps end at the minimum, ours do."""
+    legs = "".join(LEG.format(x=x, y=y) for x in (-0.25, 0.25) for y in (-0.15, 0.1))
+    text = STIFF.format(cone="pyramidal", impratio=100, iterations=iterations, legs=legs)
+    m = mujoco.MjModel.from_xml_string(text)
+    rng, worst = np.random.default_rng(0), []
+    for _ in range(40):
+        d = mujoco.MjData(m)
+        mujoco.mj_integratePos(m, d.qpos, rng.normal(size=m.nv), 0.05)
+        d.qvel[:] = rng.normal(size=m.nv) * 0.2
+        harness = solve_as_given(m, d)
+        scale = np.abs(d.qacc).max()
+        inertial = np.zeros(m.nv)
+        mujoco.mj_mulM(m, d, inertial, d.qacc - d.qacc_smooth)
+        if d.ncon and np.abs(inertial - d.qfrc_constraint).max() < 1e-6 * np.abs(d.qfrc_constraint).max():
+            worst.append(np.abs(harness.read("qacc") - d.qacc).max() / scale)
+    assert len(worst) > 2
+    assert max(worst) < 5e-3, worst

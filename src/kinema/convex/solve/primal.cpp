@@ -301,6 +301,9 @@ auto start_hessian = [&]() {  // H = M, with room for what rows and elimination 
 };
 #endif
 
+#if KN_NEWTON && KN_LANES == 1
+#include "refine.cpp"
+#endif
 #if !KN_NEWTON
 float* g_last = KN_ROW(float, d.solver.grad_last);
 float* z = KN_ROW(float, d.solver.Mgrad);
@@ -310,7 +313,7 @@ factor();
 #endif
 
 int iter = 0;
-bool done = false;
+bool done = false, ended = false;  // ended: at the minimum, as far as numbers tell
 const int maxiter = m.opt.iterations;
 for (;;) {
     // gradient; at the end, J' f
@@ -347,8 +350,14 @@ for (;;) {
     {
         start_hessian();
         add_curvature();
+#if KN_LANES == 1
+        const bool stiff = is_stiff();
+#endif
         factor();
         solve(x);
+#if KN_LANES == 1
+        if (stiff) refine(x, Mv);
+#endif
     }
 #endif
 #else
@@ -396,7 +405,7 @@ for (;;) {
     float moved = 0.0f;
     KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == ConstraintState::CONE) ? 1.0f : 0.0f;
     KN_SUM(moved); KN_SUM(cost);
-    done = is_minimum(moved > 0.0f, alpha, gain, cost);
+    done = ended = is_minimum(moved > 0.0f, alpha, gain, cost);
     ++iter;
 }
 iterations = wp::max(iterations, iter);
@@ -411,7 +420,7 @@ KN_DOFS(i) {
     size += g[i] * g[i];
 }
 KN_SUM(rest); KN_SUM(size);
-bool spoilt = KN_NEWTON && iter < maxiter && rest > 1e-6f * size && scale * sqrtf(rest) > 10.0f * wp::max(tolerance, 1e-6f);
+bool spoilt = KN_NEWTON && (ended || iter < maxiter) && rest > 1e-6f * size && scale * sqrtf(rest) > 10.0f * wp::max(tolerance, 1e-6f);
 if (spoilt) {
     float noise = 0.0f;
     KN_ROWS(k) if (state[k] == ConstraintState::QUADRATIC || state[k] == ConstraintState::CONE) {

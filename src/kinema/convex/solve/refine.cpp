@@ -1,0 +1,44 @@
+// Newton's direction to the last digits that floats have: iterative refinement of H x = -g.
+//
+// A stiff row adds D J' J to M, and what is small of M beside it is rounded away: with D 1e6 times the inertia, H knows M
+// to a few per cent, and so does the direction in which the row leaves the dofs free. The gradient, made of forces D r far
+// from the minimum, loses as much. Both are whole where the step ends: with the zones of the rows as they are, solve again
+// for the gradient that is left there,
+//
+//   H dx = -(M (a + x) - M a_s + J' s'(r + J x)),    s' = D (r + J x), or -f + W J x in the middle of a cone
+//
+// The factor only has to be good enough to converge. Models of few iterations end where MuJoCo's doubles do.
+const int TURNS = 6;
+auto is_stiff = [&]() -> bool {  // asked before H is factored
+    KN_DOFS(i) if (H[(size_t)i * nv + i] > 3e3f * M[(size_t)i * nv + i]) return true;
+    return false;
+};
+auto refine = [&](float* x, float* dx) {
+    for (int turn = 0; turn < TURNS; ++turn) {
+        KN_ROWS(k) v[k] = row_times(k, x);
+        KN_ROWS(k) {  // v = s'(r + J x)
+            if (state[k] == ConstraintState::QUADRATIC) v[k] = D[k] * (r[k] + v[k]);
+            else if (state[k] != ConstraintState::CONE) v[k] = -force[k];
+            else if (kind_of(k) == CONE_HEAD) {
+                const Cone e = contact_cone(k);
+                float along[6];
+                for (int p = 0; p < e.dim; ++p) along[p] = v[k + p];
+                for (int p = 0; p < e.dim; ++p) {
+                    v[k + p] = -force[k + p];
+                    for (int q = 0; q < e.dim; ++q) v[k + p] += cone_entry(e, p, q) * along[q];
+                }
+            }
+        }
+        KN_DOFS(i) dx[i] = KN_AT(d.frc.qfrc_smooth, i) - Ma[i] - mass_times(i, x);
+        KN_ROWS(k) if (v[k] != 0.0f) {
+            int from[2], to[2];
+            const float* row = J + (size_t)k * nv;
+            for (int q = 0, n = ranges(k, from, to); q < n; ++q)
+                add_scaled(dx + from[q], row + from[q], -v[k], to[q] - from[q]);
+        }
+        solve(dx);
+        float change = 0.0f, size = 0.0f;
+        KN_DOFS(i) { x[i] += dx[i]; change += dx[i] * dx[i]; size += x[i] * x[i]; }
+        if (change <= 1e-10f * size) break;
+    }
+};
