@@ -6,6 +6,7 @@ import pytest
 
 from kinema.errors import BuildError
 from kinema.simulation import Simulation
+from tests.conformance.staged import StagedEngine
 
 SLIDING = """
 <mujoco>
@@ -140,3 +141,29 @@ def test_many_geoms_are_the_same_in_all_worlds():
     sim.m.geom_friction = np.full((sim.m.ngeom, 3), 0.25)
     np.testing.assert_allclose(detector.settings.sweep.special.friction.numpy(), 0.25)
     np.testing.assert_allclose(detector.settings.sweep.parameters.friction.numpy(), 0.25)
+
+
+def test_margins_and_sizes_reach_the_broad_phase():
+    """In a scene so large that cells find the pairs, what is written is what a model compiled with it gives."""
+    balls = "".join(
+        f'<body pos="{0.25 * (i % 20)} {0.25 * (i // 20)} 1"><freejoint/><geom size=".1"/></body>' for i in range(360)
+    )
+    xml = f"<mujoco><option gravity='0 0 0'/><worldbody>{balls}</worldbody></mujoco>"
+    m = mujoco.MjModel.from_xml_string(xml)
+    engine = StagedEngine(m, nworld=2, device="cpu")
+    assert engine.collider.detector.build.sweep
+    engine.forward()
+    assert not engine.read("ncon").any()
+    for name, value in (("geom_margin", 0.03), ("geom_size", [0.126, 0, 0])):
+        before = np.array(getattr(m, name))
+        getattr(m, name)[:] = value
+        if name == "geom_size":
+            m.geom_rbound[:], m.geom_aabb[:, 3:] = value[0], value[0]
+        d = mujoco.MjData(m)
+        mujoco.mj_forward(m, d)
+        engine.set_parameter(name, getattr(m, name))
+        engine.forward()
+        np.testing.assert_array_equal(engine.read("ncon"), [d.ncon] * 2, err_msg=name)
+        assert d.ncon > 600
+        getattr(m, name)[:] = before
+        engine.set_parameter(name, before)

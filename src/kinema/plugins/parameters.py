@@ -54,8 +54,23 @@ def write_parameter(engine: Any, plugin: str, name: str, value: Any) -> None:
     whole = np.array(engine.read("plugin_value"))
     for k, a in enumerate(at):
         whole[:, a : a + (length or 1)] = values[:, k].reshape(engine.nworld, -1)
+    _check_states(instances, name, whole, np.asarray(engine.extension.arrays["plugin_valueadr"]))
     engine.write("plugin_value", whole)
     reshape(engine)
+
+
+def _check_states(instances: list[Any], name: str, values: np.ndarray, start: np.ndarray) -> None:
+    """PluginError where numbers ask for other states or activations than the model was compiled with."""
+    for instance in instances:
+        plugin, at = instance.plugin, int(start[instance.id])
+        width = sum(field.width for field in plugin.fields.values() if field.on_device)
+        for row in np.unique(values[:, at : at + width], axis=0):
+            made = instance.configured(row.tolist())
+            if plugin.layout(made)[0] + plugin.act_offsets(made) != instance.slots:
+                raise PluginError(
+                    f"plugin {plugin.name}, instance {instance.id}: with this {name} it keeps other states than the "
+                    f"model was compiled with: set {name} in the document"
+                )
 
 
 def reshape(engine: Any) -> None:
