@@ -15,9 +15,8 @@ from kinema.mujoco_enums import Disable
 
 
 @wp.func
-def euler(m: Model, d: Data, w: int):
-    """qacc_step."""
-    h = m.opt.timestep[w]
+def is_damped(m: Model, w: int) -> bool:
+    """Is there damping to integrate implicitly?"""
     damped = bool(False)
     if (m.opt.disableflags & (Disable.EULERDAMP | Disable.DAMPER)) == 0:
         for i in range(m.size.nv):
@@ -26,7 +25,14 @@ def euler(m: Model, d: Data, w: int):
                 damped = True
             if m.jnt.actuatorid[m.dof.jntid[i]] != -1:
                 damped = True
-    if damped:
+    return damped
+
+
+@wp.func
+def euler(m: Model, d: Data, w: int):
+    """qacc_step."""
+    h = m.opt.timestep[w]
+    if is_damped(m, w):
         for i in range(m.size.nv):
             b = joint_damping(m, w, i)
             d.inertia.qHDiagInv[w, i] = h * damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])

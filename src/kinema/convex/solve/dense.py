@@ -3,7 +3,7 @@
 A thread that walks the sparse factor of its world alone is slow there; a group with the matrix in its registers is not.
 
     smooth    qacc_smooth = M^-1 qfrc_smooth
-    euler     qacc_step   = (M + h B)^-1 (qfrc_smooth + qfrc_constraint)
+    euler     qacc_step   = (M + h B)^-1 (qfrc_smooth + qfrc_constraint); without damping it is qacc
     implicit  qacc_step   = qH^-1 (qfrc_smooth + qfrc_constraint)
 """
 
@@ -12,11 +12,13 @@ from functools import cache
 import warp as wp
 
 from kinema.convex.data import Data
+from kinema.convex.integrate.euler import is_damped
 from kinema.convex.model import Model
 from kinema.convex.passive import damping_slope, joint_damping
 from kinema.convex.solve.native import WARP, source
 from kinema.convex.solve.primal import LARGE, WARPS, blocks, columns, team
 from kinema.convex.stage import Stage
+from kinema.math.lanes import lane_count
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Disable
 
@@ -84,7 +86,11 @@ def _euler(columns: int) -> wp.Function:
 
     @wp.func
     def euler_dense(m: Model, d: Data, w: int, lane: int):
-        solve(m, d.inertia.M, d.inertia.qHDiagInv, True, d.scratch.qacc_step, d.scratch.qacc_step, w, lane)
+        if is_damped(m, w):
+            solve(m, d.inertia.M, d.inertia.qHDiagInv, True, d.scratch.qacc_step, d.scratch.qacc_step, w, lane)
+        else:
+            for i in range(lane, m.size.nv, lane_count()):
+                d.scratch.qacc_step[w, i] = d.frc.qacc[w, i]
 
     return euler_dense
 

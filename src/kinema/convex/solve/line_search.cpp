@@ -96,3 +96,13 @@ auto is_flat = [&](float gg, float forces) -> bool {
 auto is_minimum = [&](bool changed, float alpha, float gain, float cost) -> bool {
     return (KN_NEWTON && !changed && fabsf(alpha - 1.0f) < 1e-3f) || -gain < smallest(cost);
 };
+
+// The force of all rows is J' f, unless rounding of stiff rows has spoilt it: at the minimum M (a - a_s) is the same
+// force. Rounding is to blame where what the two differ by is no more than the rounding of r = J a - aref, times D, times
+// J'. Where the search just ended early, as with few iterations, they differ as well, and J' f is MuJoCo's answer.
+auto differs = [&](float rest, float size) -> bool {  // squares of what the two differ by, and of M (a - a_s)
+    return rest > 1e-6f * size && scale * sqrtf(rest) > 10.0f * wp::max(tolerance, 1e-6f);
+};
+auto row_noise = [](float D, float terms, float length) -> float {  // of one row: sum of |J a| and |aref|, and |J|^2
+    return 5e-7f * D * terms * sqrtf(length);
+};

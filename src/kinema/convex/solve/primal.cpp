@@ -410,9 +410,7 @@ for (;;) {
 }
 iterations = wp::max(iterations, iter);
 
-// J' f, unless rounding of stiff rows has spoilt it: at the minimum M (a - a_s) is the same force. Rounding is to blame
-// where what the two differ by is no more than the rounding of r = J a - aref, times D, times J'. Where the search just
-// ended early, as with few iterations, they differ as well, and J' f is MuJoCo's answer.
+// J' f, unless rounding of stiff rows has spoilt it (line_search.cpp)
 float rest = 0.0f, size = 0.0f;
 KN_DOFS(i) {
     g[i] = Ma[i] - KN_AT(d.frc.qfrc_smooth, i);
@@ -420,7 +418,7 @@ KN_DOFS(i) {
     size += g[i] * g[i];
 }
 KN_SUM(rest); KN_SUM(size);
-bool spoilt = KN_NEWTON && (ended || iter < maxiter) && rest > 1e-6f * size && scale * sqrtf(rest) > 10.0f * wp::max(tolerance, 1e-6f);
+bool spoilt = KN_NEWTON && (ended || iter < maxiter) && differs(rest, size);
 if (spoilt) {
     float noise = 0.0f;
     KN_ROWS(k) if (state[k] == ConstraintState::QUADRATIC || state[k] == ConstraintState::CONE) {
@@ -429,7 +427,7 @@ if (spoilt) {
         float length = 0.0f, terms = fabsf(aref[k]);
         for (int q = 0, n = ranges(k, from, to); q < n; ++q)
             for (int j = from[q]; j < to[q]; ++j) { length += row[j] * row[j]; terms += fabsf(row[j] * a[j]); }
-        noise += 5e-7f * D[k] * terms * sqrtf(length);
+        noise += row_noise(D[k], terms, length);
     }
     KN_SUM(noise);
     spoilt = sqrtf(rest) < noise;

@@ -184,6 +184,7 @@ auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve)
 #include "line_search.cpp"
 
 int iter = 0;
+bool ended = false;  // at the minimum, as far as numbers tell
 for (;; ++iter) {
     float g = own ? Ma - smooth_force : 0.0f;
     for (int k = 0; k < nefc; ++k) g -= f[k] * J[k * N + i];
@@ -251,14 +252,36 @@ for (;; ++iter) {
     for (int k = lane; k < nefc; k += 32) r[k] += alpha * v[k];
     __syncwarp();
     const float cost = update() + sum(own ? 0.5f * (Ma - smooth_force) * (a - smooth_acc) : 0.0f);
-    if (is_minimum(changed, alpha, gain, cost)) { ++iter; break; }
+    ended = is_minimum(changed, alpha, gain, cost);
+    if (ended) { ++iter; break; }
 }
 
 float total = 0.0f;
 for (int k = 0; k < nefc; ++k) total += f[k] * J[k * N + i];
+const float inertial = own ? Ma - smooth_force : 0.0f;
+const float rest = sum(own ? (inertial - total) * (inertial - total) : 0.0f), size = sum(inertial * inertial);
+bool spoilt = (ended || iter < m.opt.iterations) && differs(rest, size);
+if (spoilt) {
+    publish(a);
+    float noise = 0.0f;
+    #pragma unroll
+    for (int p = 0; p < P; ++p) {
+        const int k = lane + 32 * p, dim = kind[p] == CONE_HEAD ? dim_of(id[k]) : kind[p] < CONE_HEAD ? 1 : 0;
+        if (zone[p] != ConstraintState::QUADRATIC && zone[p] != ConstraintState::CONE) continue;
+        for (int q = 0; q < dim; ++q) {
+            float length = 0.0f, terms = fabsf(aref[k + q]);
+            for (int j = 0; j < N; ++j) {
+                length += J[(k + q) * N + j] * J[(k + q) * N + j];
+                terms += fabsf(J[(k + q) * N + j] * vec[j]);
+            }
+            noise += row_noise(D[k + q], terms, length);
+        }
+    }
+    spoilt = sqrtf(rest) < sum(noise);
+}
 if (own) {
     KN_AT(d.frc.qacc, lane) = a;
-    KN_AT(d.frc.qfrc_constraint, lane) = total;
+    KN_AT(d.frc.qfrc_constraint, lane) = spoilt ? inertial : total;
 }
 float* force = KN_ROW(float, d.efc.force);
 #pragma unroll
