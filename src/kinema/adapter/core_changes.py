@@ -19,6 +19,7 @@ instead. What no world is made from (restitution, colours) has no effect here an
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -122,7 +123,7 @@ class CoreChanges:
                 if shape >= 0:
                     self._shape(kind, index, int(shape))
 
-    def _write(self, name: str, index: object, value: object) -> None:
+    def _write(self, name: str, index: Any, value: Any) -> None:
         array = np.array(self.host.arrays[name])
         array[index] = value
         self.host.arrays[name] = array
@@ -169,7 +170,8 @@ class CoreChanges:
     def _joint(self, joint: int, core: int, dof: int) -> None:
         host, changed, rows = self.host, self.changed, self.rows
         first = int(host.jnt_dofadr[joint])
-        count = {Joint.FREE: 6, Joint.BALL: 3}.get(int(host.jnt_type[joint]), 1)
+        dofs: dict[int, int] = {Joint.FREE: 6, Joint.BALL: 3}
+        count = dofs.get(int(host.jnt_type[joint]), 1)
         for key, name in DOF.items():
             for k in range(count):
                 if changed[key][dof + k]:
@@ -240,7 +242,8 @@ class CoreChanges:
             if type_ == Geom.PLANE:
                 self._write("geom_size", (index, slice(2)), scale[:2] / 2)
                 return
-            used = {Geom.SPHERE: 1, Geom.CAPSULE: 2, Geom.CYLINDER: 2}.get(type_, 3)
+            sizes: dict[int, int] = {Geom.SPHERE: 1, Geom.CAPSULE: 2, Geom.CYLINDER: 2}
+            used = sizes.get(type_, 3)
             size = np.where(np.arange(3) < used, scale, 0.0)
             radius, half = bounds(np.array([type_]), size[None])
             self._write("geom_size", index, size)

@@ -108,7 +108,7 @@ class Watch:
         changed = (now != self.placed[key]).any(axis=-1)
         found = np.zeros(now.shape)
         for world in np.flatnonzero(changed.any(axis=1)):
-            found[world, changed[world]] = np.round(self.rows(world)[key][changed[world]], DIGITS) + 1.0
+            found[world, changed[world]] = np.round(self.rows(int(world))[key][changed[world]], DIGITS) + 1.0
         return found
 
 

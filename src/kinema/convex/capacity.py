@@ -164,7 +164,7 @@ class Guard:
 
     def _restore(self) -> None:
         """Put the state back, flags of trouble included."""
-        for name, kept in self._saved.items():
+        for name, kept in (self._saved or {}).items():
             wp.copy(self.engine.array(name), kept)
 
     def _make_room(self, bits: int) -> None:

@@ -64,7 +64,8 @@ class Collider:
 
     def __init__(self, layout, present: Present, fields: Fields | None = None):
         layout.fill(Poses), layout.fill(State)
-        contact_parameters.declare(layout), geom_sizes.declare(layout)
+        contact_parameters.declare(layout)
+        geom_sizes.declare(layout)
         self.contacts = layout.fill(Contacts)
         m = present.to("collision")
         self.detector = Detector(

@@ -34,7 +34,7 @@ def is_undone(m) -> bool:
 def _pulled(m, tendon: int) -> list[int]:
     """Bodies that a tendon runs over."""
     first = int(m.tendon_adr[tendon])
-    owners = {Wrap.JOINT: m.jnt_bodyid, Wrap.SITE: m.site_bodyid}
+    owners: dict[int, np.ndarray] = {Wrap.JOINT: m.jnt_bodyid, Wrap.SITE: m.site_bodyid}
     owners |= dict.fromkeys((Wrap.SPHERE, Wrap.CYLINDER), m.geom_bodyid)
     wraps = range(first, first + int(m.tendon_num[tendon]))
     return [int(owners[k][m.wrap_objid[w]]) for w in wraps if (k := int(m.wrap_type[w])) in owners]
@@ -42,7 +42,8 @@ def _pulled(m, tendon: int) -> list[int]:
 
 def pattern(m) -> dict[str, np.ndarray]:
     """The sparsity of M with all its entries, and the maps between it and D, by mjModel's names."""
-    parent, chains = np.asarray(m.dof_parentid), []
+    parent = np.asarray(m.dof_parentid)
+    chains: list = []
     for i in range(m.nv):
         chains.append([*(chains[parent[i]] if parent[i] >= 0 else []), i])
     count = np.array([len(chain) for chain in chains], dtype=np.int32)

@@ -166,7 +166,7 @@ class Layout:
         """Change lengths; arrays of such lengths are made anew when they are asked for next. Returns the old ones."""
         changed = {s for s in {*capacity, *self.capacity} if capacity.get(s) != self.capacity.get(s)}
         self.capacity = dict(capacity)
-        sized = [name for name, what in self.declared.items() if changed & set(what.size) and name in self.arrays]
+        sized = [name for name, what in self.declared.items() if changed & set(what.size or ()) and name in self.arrays]
         return {name: self.arrays.pop(name) for name in sized}
 
     def replace(self, values: Mapping[str, np.ndarray]) -> None:

@@ -69,7 +69,7 @@ class Simulation(Closed):
         self.model = load(source, limits)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
         threads = cores if threads is None else threads
-        self.options = {"on_overflow": on_overflow, "solver": solver}
+        self.options: dict[str, Any] = {"on_overflow": on_overflow, "solver": solver}
         self.engine = _engine(solver, self.model, worlds, device, threads, on_overflow)
         self.document = document_of(source)
         self.recorder: Recorder | None = None

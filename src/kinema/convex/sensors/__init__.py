@@ -29,7 +29,7 @@ from kinema.convex.sensors import (
     touch,
     zone,
 )
-from kinema.convex.stage import Stage
+from kinema.convex.stage import Stage, named
 from kinema.errors import BuildError
 from kinema.mujoco_enums import Disable, Equality, Tendon
 from kinema.mujoco_enums import Sensor as S
@@ -102,7 +102,7 @@ def _combined(functions: tuple[wp.Function, ...]) -> wp.Function:
         for k in range(wp.static(len(functions))):
             wp.static(functions[k])(m, d, w, i)
 
-    return wp.func(read_sensor, name="_then_".join(f.key for f in functions))
+    return named(read_sensor, "_then_".join(f.key for f in functions))
 
 
 def unread(m) -> list[int]:
