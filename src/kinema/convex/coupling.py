@@ -16,19 +16,28 @@ FIELDS = ("M_rownnz", "M_rowadr", "M_colind", "mapM2D", "mapD2M")
 """What `pattern` gives."""
 
 
-def is_undone(m) -> bool:
-    """Whether a body that was compiled as simple is not any more."""
+def is_undone(m, compiled) -> bool:
+    """Whether a body that was compiled as simple is not any more.
+
+    What the compiler took for simple is: of a mesh, say, whose inertial frame is its own up to rounding.
+    """
     simple = (np.asarray(m.body_simple) > 0) & (np.asarray(m.body_dofnum) > 0)
     if not simple.any():
         return False
-    if np.any(np.abs(m.body_ipos)[simple] > EPS) or np.any(np.abs(m.body_iquat)[simple, 1:] > EPS):
+    if _moved(m, compiled, "body_ipos", simple) or _moved(m, compiled, "body_iquat", simple):
         return True
     joints = simple[np.asarray(m.jnt_bodyid)]
     turned = joints & np.isin(np.asarray(m.jnt_type), (Joint.HINGE, Joint.SLIDE))
-    aligned = (np.abs(m.jnt_axis) > EPS).sum(axis=1) == 1
-    if np.any(np.abs(m.jnt_pos)[joints] > EPS) or np.any(turned & ~aligned):
+    aligned = (np.abs(m.jnt_axis) > EPS).sum(axis=-1) == 1
+    if _moved(m, compiled, "jnt_pos", joints) or np.any(turned & ~aligned):
         return True
     return any(simple[body] for tendon in np.flatnonzero(m.tendon_armature) for body in _pulled(m, int(tendon)))
+
+
+def _moved(m, compiled, name: str, which: np.ndarray) -> bool:
+    """Whether a parameter of some elements is another than was compiled, in any world."""
+    change = np.asarray(getattr(m, name)) - np.asarray(getattr(compiled, name))
+    return bool(np.any(np.abs(change)[..., which, :] > EPS))
 
 
 def _pulled(m, tendon: int) -> list[int]:

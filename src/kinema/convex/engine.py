@@ -150,8 +150,10 @@ class Engine(NamedArrays):
     def lists_of_numbers(self) -> dict[str, np.ndarray]:
         """Lists of the model that follow from its numbers: the sparsity of M, and actuators that add to it."""
         m = self.present.to("recipe")
-        compiled = {name: np.asarray(getattr(self.source, name)) for name in coupling.FIELDS}
-        return {**(coupling.pattern(m) if coupling.is_undone(m) else compiled), **contributing_actuators(m)}
+        couples = {name: np.asarray(getattr(self.source, name)) for name in coupling.FIELDS}
+        if coupling.is_undone(m, self.source):
+            couples = coupling.pattern(m)
+        return {**couples, **contributing_actuators(m)}
 
     def decide(self) -> dict[str, tuple[Stage, ...]]:
         """The stages of every recipe that is in use, by what the model as it is now asks for."""

@@ -398,7 +398,12 @@ class Reader:
         self._fail(f"{ast.unparse(node.func)} is no function of Warp")
 
     def _callee(self, node: ast.expr) -> Any:
-        """What is called: a function of Warp's own, or what the name or the static expression stands for."""
+        """What is called: a function of Warp's own, or what the name or the static expression stands for.
+
+        The adjoint of a function, wp.grad(f), touches what f does.
+        """
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "wp.grad":
+            return self._callee(node.args[0])
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "wp":
             if node.attr in builtin_functions:
                 return builtin_functions[node.attr]

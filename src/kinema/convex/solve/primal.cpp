@@ -191,12 +191,18 @@ float scale = KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1);
 if (split) { scale = 0.0f; KN_DOFS(i) scale += M[(size_t)i * nv + i]; KN_SUM(scale); }
 #else
 if ((m.opt.disableflags & Disable::ISLAND) == 0) {  // as of one island: the dofs of all trees that rows act on
-    scale = 0.0f;
-    KN_EACH(i, nv) {
-        bool on = false;
-        for (int k = 0; k < nefc && !on; ++k) on = acts_on(k, tree_of[i]);
-        if (on) scale += M[(size_t)i * nv + i];
+    int* acted_on = KN_ROW(int, d.solver.root);
+    KN_EACH(t, ntree) acted_on[t] = 0;
+    KN_SYNC();
+    KN_EACH(k, nefc) {
+        const int t = trees[2 * k], u = trees[2 * k + 1];
+        if (t < 0) for (int all = 0; all < ntree; ++all) acted_on[all] = 1;
+        else acted_on[t] = 1;
+        if (u >= 0) acted_on[u] = 1;
     }
+    KN_SYNC();
+    scale = 0.0f;
+    KN_EACH(i, nv) if (acted_on[tree_of[i]]) scale += M[(size_t)i * nv + i];
     KN_SUM(scale);
 }
 #endif
