@@ -103,6 +103,22 @@ def chosen(functions: tuple, deep: bool) -> wp.Function:
     return wp.func(choose, name=f"choose_{deep}")
 
 
+@wp.func
+def squared(a: wp.array2d(dtype=float), w: int, i: int, x: float) -> float:
+    return a[w, i] * x * x
+
+
+@wp.func
+def slope(m: Model, d: Data, w: int, i: int):
+    _, _, _, rate = wp.grad(squared)(d.state.qvel, w, i, 1.0)
+    d.frc.qfrc_bias[w, i] = rate
+
+
+def test_an_adjoint_touches_what_its_function_does():
+    assert access(slope).reads == {"qvel"}
+    assert access(slope).writes == {"qfrc_bias"}
+
+
 def test_static_choices_are_followed():
     found = access(chosen((smooth.keep_acceleration, smooth.unconstrained), True))
     assert found.writes == {"qacc_warmstart", "qacc", "qfrc_constraint", "qfrc_passive"}

@@ -16,14 +16,22 @@ auto smallest = [&](float size) -> float {
 float least = 0.0f;  // gradient that counts as none
 
 // the step along x, 0 where no descent is left at this precision; c1 and c2 are the slope and curvature of the Gauss
-// term, xx is |x|^2; gain is the change of cost
-auto line_search = [&](float c1, float c2, float xx, float& gain) -> float {
+// term, xx is |x|^2 and gx = g'x; gain is the change of cost
+auto line_search = [&](float c1, float c2, float xx, float gx, float& gain) -> float {
     enum { START, FIRST, SIDE, NEXT, MIDDLE, END1, END2, DONE };
     struct Point { float alpha, gain, slope, curve; };
     Point p1, p2, q1, q2, mid, c1st, c2nd, best;
     int stage = START, count = 0, side = 0;
     bool moved1 = false, moved2 = false;
     float at = 0.0f, gtol = 0.0f;
+#if defined(__CUDA_ARCH__) && KN_NEWTON
+    // at 0 the slope is g'x, and the curvature x'Hx = -g'x: nothing need be evaluated
+    gtol = wp::max(ls_tolerance * least * sqrtf(xx), 1e-5f * fabsf(gx));
+    p2.alpha = 0.0f; p2.gain = 0.0f; p2.slope = gx; p2.curve = -gx;
+    best = p2;
+    at = 1.0f; count = 1;
+    stage = gx < 0.0f ? FIRST : DONE;
+#endif
     auto close_to = [&](const Point& p) -> bool { return fabsf(p.slope) < gtol; };
     auto nearer = [](Point& end, const Point& c) -> bool {
         const bool better = (end.slope < 0.0f && c.slope < 0.0f && end.slope < c.slope) ||

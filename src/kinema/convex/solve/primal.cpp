@@ -387,15 +387,15 @@ for (;;) {
 #endif
 
     // exact line search
-    float c1 = 0.0f, c2 = 0.0f, xx = 0.0f;
+    float c1 = 0.0f, c2 = 0.0f, xx = 0.0f, gx = 0.0f;
     KN_ROWS(i) v[i] = row_times(i, x);
     KN_DOFS(i) {
         Mv[i] = mass_times(i, x);
-        c1 += x[i] * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)); c2 += x[i] * Mv[i]; xx += x[i] * x[i];
+        c1 += x[i] * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)); c2 += x[i] * Mv[i]; xx += x[i] * x[i]; gx += g[i] * x[i];
     }
-    KN_SUM3(c1, c2, xx);
+    KN_SUM3(c1, c2, xx); KN_SUM(gx);
     float gain;
-    const float alpha = line_search(c1, c2, xx, gain);
+    const float alpha = line_search(c1, c2, xx, gx, gain);
     if (!(alpha > 0.0f)) { done = true; continue; }
 
     // move

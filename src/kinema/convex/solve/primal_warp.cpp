@@ -244,7 +244,7 @@ for (;; ++iter) {
     __syncwarp();
     const float c1 = sum(own ? x * (Ma - smooth_force) : 0.0f), c2 = sum(own ? x * Mx : 0.0f), xx = sum(x * x);
     float gain;
-    const float alpha = line_search(c1, c2, xx, gain);
+    const float alpha = line_search(c1, c2, xx, sum(own ? g * x : 0.0f), gain);
     if (!(alpha > 0.0f)) break;
 
     a += alpha * x;
