@@ -6,6 +6,7 @@ import pytest
 
 from kinema.convex.collision import Collider
 from kinema.convex.model import Model
+from kinema.convex.present import Present
 from kinema.convex.sensors import distance, rangefinder, reading
 from kinema.convex.stage import Stage
 
@@ -71,7 +72,7 @@ DISTANCES = """
 def look(m, d, *stages) -> np.ndarray:
     """Our readings on MuJoCo's poses."""
     harness = Harness(m)
-    collider = Collider(harness.layout)
+    collider = Collider(harness.layout, Present(m))
     harness.model = harness.layout.fill(Model, {"collision": collider.bundle})
     harness.inject(d)
     harness.write("sensordata", np.full(m.nsensordata, 77.0))

@@ -28,6 +28,8 @@ NOT_RUN = {
     "it installs packages",
     "it serves a page until Ctrl-C",
     "it takes minutes",
+    "it takes a quarter of an hour",
+    "it needs a GPU",
     "it never ends",
     "it wants a running Ray cluster",
 }

@@ -10,7 +10,6 @@ import json
 from collections import Counter
 
 from kinema.cli.arguments import add_device, add_model, count
-from kinema.compile.option import KEYWORDS
 from kinema.mujoco_enums import Cone, Geom, Joint, words
 
 SUMMARY = "Show what is in a model."
@@ -24,8 +23,6 @@ examples:
 
 JOINTS = tuple(words(Joint))
 GEOMS = tuple(words(Geom))
-SOLVERS = tuple(KEYWORDS["solver"][0])
-INTEGRATORS = tuple(KEYWORDS["integrator"][0])
 CONES = tuple(words(Cone))
 SIZES = (
     "nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "ncam", "nlight", "nmesh", "nmeshvert", "nhfield",
@@ -102,10 +99,13 @@ def _geoms(model, body: int) -> list[str]:
 
 def features(compilation, model) -> dict[str, str]:
     """What the model uses, by subject."""
+    from kinema.compile.option import KEYWORDS  # the compiler is imported on use
+
     opt = model.opt
-    solver = f"{SOLVERS[int(opt.solver)]}, {int(opt.iterations)} iterations, {CONES[int(opt.cone)]} cone"
+    integrators, solvers = (tuple(KEYWORDS[name][0]) for name in ("integrator", "solver"))
+    solver = f"{solvers[int(opt.solver)]}, {int(opt.iterations)} iterations, {CONES[int(opt.cone)]} cone"
     told = {
-        "integrator": f"{INTEGRATORS[int(opt.integrator)]}, time step {float(opt.timestep):g} s",
+        "integrator": f"{integrators[int(opt.integrator)]}, time step {float(opt.timestep):g} s",
         "solver": solver,
         "joints": _counted(JOINTS[int(kind)] for kind in model.jnt_type),
         "geoms": _counted(GEOMS[int(kind)] for kind in model.geom_type),

@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from kinema.errors import BuildError, ResourceError, did_you_mean, need
-from kinema.mjcf.source import is_xml
 
 if TYPE_CHECKING:
     import mujoco
@@ -50,7 +49,7 @@ def source_of(path: str) -> str:
         raise ResourceError(f"{path}: a recording rather than a model; kinema run --replay {path}")
     if zipfile.is_zipfile(path):
         return f"zip:{path}!/{_model_in(path)}"
-    if not is_xml(path) and "://" not in path and not Path(path).exists():
+    if not _is_xml(path) and "://" not in path and not Path(path).exists():
         raise ResourceError(f"cannot open {path!r}: there is no such file{_nearest(Path(path))}")
     return path
 
@@ -89,11 +88,17 @@ def device_of(name: str) -> str:
         raise BuildError(f"there is no device {name!r}{hint}; this machine has {', '.join(known)}") from None
 
 
+def _is_xml(text: str) -> bool:
+    from kinema.mjcf.source import is_xml  # the document layer is imported on use
+
+    return is_xml(text)
+
+
 def mujoco_model(source: str) -> mujoco.MjModel:
     """What `source_of` gave, as MuJoCo compiles it."""
     mujoco = need("mujoco", "mujoco", "Comparisons")
     try:
-        if is_xml(source):
+        if _is_xml(source):
             return mujoco.MjModel.from_xml_string(source)
         if source.startswith("zip:"):
             with tempfile.TemporaryDirectory() as folder:

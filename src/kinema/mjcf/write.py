@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lxml import etree
+
 from kinema.mjcf import attribute, debugging
 from kinema.mjcf.constants import XML_DEFAULT_PRECISION
 from kinema.mjcf.keyframe import Keyframes
@@ -20,8 +22,6 @@ from kinema.mjcf.source import Node
 from kinema.mjcf.units import Units
 
 if TYPE_CHECKING:
-    from lxml import etree
-
     from kinema.mjcf.namescope import NameScope
 
 
@@ -246,8 +246,6 @@ def to_lxml(
     element: Any, prefix_root: NameScope | None, style: Style, debug_context: Any = None
 ) -> etree._Element:
     """The same as lxml elements; in debug mode each is followed by a comment that marks its origin."""
-    from lxml import etree
-
     writer = _Writer(prefix_root or element.namescope, style)
     tree = writer.write(element)
     marked = {id(node): origin for node, origin in writer.trace} if debug_context and debugging.debug_mode() else {}
@@ -277,8 +275,6 @@ def to_string(
 ) -> str:
     """The same as text."""
     if debug_context and debugging.debug_mode():
-        from lxml import etree
-
         tree = to_lxml(element, prefix_root, style, debug_context)
         text = etree.tostring(tree, pretty_print=pretty_print).decode()
         return debug_context.commit_xml_string(text) if pretty_print else text
