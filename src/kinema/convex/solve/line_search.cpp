@@ -96,10 +96,9 @@ auto line_search = [&](float c1, float c2, float xx, float gx, float& gain) -> f
     return best.alpha;
 };
 // where the gradient, whose square is gg, vanishes; forces is the square of what it is made of
-auto is_flat = [&](float gg, float forces, int iter) -> bool {
+auto is_flat = [&](float gg, float forces) -> bool {
     least = smallest(sqrtf(forces));
-    // MuJoCo looks at its tolerance after a step: before the first only what floats cannot tell counts as none
-    return sqrtf(gg) < (iter > 0 ? least : wp::min(1e-6f / scale, 1e-6f * sqrtf(forces)));
+    return sqrtf(gg) < least;
 };
 // after a step: a full one that changed no zone has landed on the minimum of a quadratic
 auto is_minimum = [&](bool changed, float alpha, float gain, float cost) -> bool {

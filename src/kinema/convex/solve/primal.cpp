@@ -336,7 +336,7 @@ for (;;) {
     }
     KN_SUM(gg); KN_SUM(forces);
     KN_SYNC();
-    if (iter >= maxiter || is_flat(gg, forces, iter)) { done = true; continue; }
+    if (iter >= maxiter || is_flat(gg, forces)) { done = true; continue; }
 
 #if KN_NEWTON
     // H = M + J' D J over active rows, and the Hessians of cones

@@ -190,7 +190,7 @@ for (;; ++iter) {
     for (int k = 0; k < nefc; ++k) g -= f[k] * J[k * N + i];
     if (!own) g = 0.0f;
     const float forces = sum(touched ? Ma * Ma + smooth_force * smooth_force : 0.0f);
-    if (iter >= m.opt.iterations || is_flat(sum(g * g), forces, iter)) break;
+    if (iter >= m.opt.iterations || is_flat(sum(g * g), forces)) break;
 
     // H = M + J' (second derivative of the rows) J
     float h[N];
