@@ -52,7 +52,8 @@ CASES = [
     ('wind="3 0 1" density="20" viscosity="0.1"', ""), ('density="50"', ""), ('viscosity="0.5"', ""),
     ('magnetic="1 2 3"', ""), ('o_margin="0.02"', 'override="enable"'), ('o_solref="0.05 1.5"', 'override="enable"'),
     ('o_solimp="0.5 0.8 0.01"', 'override="enable"'), ('o_friction="0.1 0.2"', 'override="enable"'),
-    (FEW, ""), ('tolerance="1"', ""), (f'{FEW_CG} ls_iterations="3"', ""),
+    (FEW, ""), ('tolerance="10"', ""), ('tolerance="100"', ""), ('tolerance="1000"', ""),
+    (f'{FEW_CG} ls_iterations="3"', ""),
     (f'{FEW_CG} ls_tolerance="30"', ""), ('noslip_iterations="3"', ""),
     ('noslip_iterations="20" noslip_tolerance="0.5"', ""), ('actuatorgroupdisable="1"', ""),
     ('actuatorgroupdisable="0 2"', ""), ('integrator="Euler"', ""), ('integrator="RK4"', ""),
@@ -101,11 +102,6 @@ def test_it_does_what_mujoco_does(option, flag):
 @pytest.mark.parametrize("option", ['iterations="2" ls_iterations="1"', 'iterations="2" ls_iterations="2"'])
 def test_very_short_line_searches(option):
     follow_mujoco(option, "")
-
-
-@pytest.mark.xfail(strict=True, reason="MuJoCo also asks what a Newton step would gain before it calls a start good")
-def test_very_loose_tolerances():
-    follow_mujoco('tolerance="10"', "")
 
 
 def follow_mujoco(option, flag):

@@ -95,11 +95,17 @@ auto line_search = [&](float c1, float c2, float xx, float gx, float& gain) -> f
     gain = best.gain;
     return best.alpha;
 };
-// where the gradient, whose square is gg, vanishes; forces is the square of what it is made of
+// where the gradient, whose square is gg, vanishes; forces is the square of what it is made of. Before the first step
+// that alone does not end the search, unless the gradient is nothing that floats can tell: what the step would gain
+// must be small as well
 auto is_flat = [&](float gg, float forces) -> bool {
     least = smallest(sqrtf(forces));
     return sqrtf(gg) < least;
 };
+auto is_nothing = [&](float gg, float forces) -> bool {
+    return sqrtf(gg) < wp::min(1e-6f / scale, 1e-6f * sqrtf(forces));
+};
+auto gains_little = [&](float gx) -> bool { return -0.5f * scale * gx < tolerance; };  // of a step x with g'x = gx
 // after a step: a full one that changed no zone has landed on the minimum of a quadratic
 auto is_minimum = [&](bool changed, float alpha, float gain, float cost) -> bool {
     return (KN_NEWTON && !changed && fabsf(alpha - 1.0f) < 1e-3f) || -gain < smallest(cost);

@@ -336,7 +336,8 @@ for (;;) {
     }
     KN_SUM(gg); KN_SUM(forces);
     KN_SYNC();
-    if (iter >= maxiter || is_flat(gg, forces)) { done = true; continue; }
+    const bool flat = is_flat(gg, forces);
+    if (iter >= maxiter || (iter > 0 ? flat : is_nothing(gg, forces))) { done = true; continue; }
 
 #if KN_NEWTON
     // H = M + J' D J over active rows, and the Hessians of cones
@@ -394,6 +395,7 @@ for (;;) {
         c1 += x[i] * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)); c2 += x[i] * Mv[i]; xx += x[i] * x[i]; gx += g[i] * x[i];
     }
     KN_SUM3(c1, c2, xx); KN_SUM(gx);
+    if ((iter > 0 ? KN_NEWTON : flat || !KN_NEWTON) && gains_little(gx)) { done = true; continue; }
     float gain;
     const float alpha = line_search(c1, c2, xx, gx, gain);
     if (!(alpha > 0.0f)) { done = true; continue; }

@@ -190,7 +190,9 @@ for (;; ++iter) {
     for (int k = 0; k < nefc; ++k) g -= f[k] * J[k * N + i];
     if (!own) g = 0.0f;
     const float forces = sum(touched ? Ma * Ma + smooth_force * smooth_force : 0.0f);
-    if (iter >= m.opt.iterations || is_flat(sum(g * g), forces)) break;
+    const float gg = sum(g * g);
+    const bool flat = is_flat(gg, forces);
+    if (iter >= m.opt.iterations || (iter > 0 ? flat : is_nothing(gg, forces))) break;
 
     // H = M + J' (second derivative of the rows) J
     float h[N];
@@ -243,8 +245,10 @@ for (;; ++iter) {
     for (int k = lane; k < nefc; k += 32) v[k] = along(k);
     __syncwarp();
     const float c1 = sum(own ? x * (Ma - smooth_force) : 0.0f), c2 = sum(own ? x * Mx : 0.0f), xx = sum(x * x);
+    const float gx = sum(own ? g * x : 0.0f);
+    if ((iter > 0 || flat) && gains_little(gx)) break;
     float gain;
-    const float alpha = line_search(c1, c2, xx, sum(own ? g * x : 0.0f), gain);
+    const float alpha = line_search(c1, c2, xx, gx, gain);
     if (!(alpha > 0.0f)) break;
 
     a += alpha * x;
