@@ -24,5 +24,5 @@ def test_stands_once(text):
 @pytest.mark.parametrize("solver", ["primal.cpp", "primal_warp.cpp"])
 def test_both_paths_of_newton_search_alike(solver):
     text = FOLDER.joinpath(solver).read_text("utf-8")
-    for part in ('#include "line_search.cpp"', "line_search(c1, c2, xx, gain)", "is_flat(", "is_minimum("):
+    for part in ('#include "line_search.cpp"', "line_search(c1, c2, xx, gx, gain)", "is_flat(", "is_minimum("):
         assert text.count(part) == 1, part
