@@ -1,9 +1,9 @@
-"""What a builder, a model, its states and a solver refuse: names they do not know, and what they cannot simulate."""
+"""A builder, a model, its states and a solver refuse names they do not know."""
 
 import pytest
 
 from kinema import ModelBuilder, SolverConvex
-from kinema.errors import BuildError, UnknownKey
+from kinema.errors import UnknownKey
 
 
 def pendulum() -> ModelBuilder:
@@ -57,17 +57,3 @@ def test_subclasses_of_builders_keep_their_own():
     mine.robots = [1]
     with pytest.raises(UnknownKey):
         mine.robotts = [1]
-
-
-def test_particles_are_refused_by_name():
-    builder = pendulum()
-    builder.add_particle((0, 0, 1), (0, 0, 0), mass=1.0)
-    builder.add_particle((0, 0, 2), (0, 0, 0), mass=1.0)
-    builder.add_spring(0, 1, 100.0, 1.0, 0.0)
-    with pytest.raises(BuildError, match="2 particles, 1 springs, which this solver does not simulate"):
-        SolverConvex(builder.finalize(device="cpu"))
-
-
-def test_gradients_are_refused_by_name():
-    with pytest.raises(BuildError, match="requires_grad=True: this solver does not differentiate"):
-        SolverConvex(pendulum().finalize(device="cpu", requires_grad=True))
