@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from kinema.devices import device_named
+
 
 def empty_worlds(shape: tuple[int, ...], dtype: Any, device: Any = None, *, rows: bool = False) -> wp.array:
     """Zeros indexed [world, ...]: a row a world, or worlds interleaved where that is faster."""
-    device = wp.get_device(device)
+    device = device_named(device)
     if rows or not device.is_cuda or len(shape) == 1:
         return wp.zeros(shape, dtype=dtype, device=device)
     array = wp.zeros((*shape[1:], shape[0]), dtype=dtype, device=device)

@@ -179,6 +179,15 @@ class Hint:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The tail of an error message that suggests the nearest known name, or an empty string."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    """The tail of an error message that suggests the nearest known name, or an empty string.
+
+    Case is no difference: `Sphere` is `sphere`. A name that is known as it stands is wrong for another reason, which no
+    other name mends, so nothing is suggested for it.
+    """
+    spelled: dict[str, str] = {}
+    for word in known:
+        if word == name:
+            return ""
+        spelled.setdefault(word.casefold(), word)
+    near = difflib.get_close_matches(name.casefold(), list(spelled), n=1, cutoff=0.6)
+    return f"; did you mean {spelled[near[0]]!r}?" if near else ""

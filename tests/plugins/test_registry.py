@@ -1,16 +1,19 @@
 """How plugins become known: decorator, entry points, files, folders; and that models never load code."""
 
 import importlib.metadata
+import linecache
 import sys
 import types
 
+import numpy as np
 import pytest
 import warp as wp
 
 from kinema.compile import compile_model
 from kinema.errors import CompileError, PluginError
-from kinema.plugins import ActuatorInput, find_plugin, load_plugin, load_plugins, register, unregister
+from kinema.plugins import ActuatorInput, P, find_plugin, load_plugin, load_plugins, plugin, register, unregister
 from kinema.plugins.registry import BUILT_IN, plugin_at, slot_of
+from tests.conformance.staged import StagedEngine
 
 FILE = """
 import warp as wp
@@ -55,6 +58,43 @@ def test_same_again_is_no_event_and_another_an_error(name):
         register(Another, name)
 
 
+CELL = """
+@plugin("test.registered")
+class {cls}:
+    {fields}
+    @wp.func
+    def actuator(x: ActuatorInput, p: P) -> float:
+        return {force}
+"""
+
+
+def run_cell(number: int, **words) -> None:
+    """What a notebook does: a cell's source is known to linecache, and its classes belong to __main__."""
+    text = CELL.format(**words)
+    file = f"<cell {number}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    names = {"__name__": "__main__", "wp": wp, "plugin": plugin, "ActuatorInput": ActuatorInput, "P": P}
+    exec(compile(text, file, "exec"), names)
+
+
+def test_a_cell_run_again_replaces_its_plugin_and_kernels_follow(name):
+    def force() -> float:
+        sim = StagedEngine(compile_model(MODEL.format(name=name)))
+        sim.write("ctrl", np.array([[2.0]]))
+        sim.forward()
+        return float(sim.read("actuator_force")[0, 0])
+
+    run_cell(1, cls="Motor", fields="gain: float = 3.0", force="p.gain * x.ctrl")
+    old = compile_model(MODEL.format(name=name))
+    assert force() == 6.0
+    run_cell(2, cls="Motor", fields="gain: float = 3.0", force="-p.gain * x.ctrl")
+    assert force() == -6.0
+    fields = "offset: float = 1.0\n    gain: float = 5.0"
+    run_cell(3, cls="BetterMotor", fields=fields, force="p.offset + p.gain * x.ctrl")
+    assert force() == 11.0 and list(find_plugin(name).fields) == ["offset", "gain"]
+    assert old.nplugin == 1
+
+
 def test_built_in_slots_are_those_of_mujoco():
     assert [plugin_at(i).name for i in range(7)] == list(BUILT_IN)[:7]
     assert slot_of("mujoco.sdf.torus") == 6
@@ -91,8 +131,8 @@ def test_entry_points_are_imported_when_asked_for(name, monkeypatch):
 
 def test_files_and_folders(tmp_path):
     names = ["test.from_file_a", "test.from_file_b"]
-    for n, plugin in enumerate(names):
-        (tmp_path / f"p{n}.py").write_text(FILE.format(name=plugin))
+    for n, each in enumerate(names):
+        (tmp_path / f"p{n}.py").write_text(FILE.format(name=each))
     (tmp_path / "empty.py").write_text("")
     (tmp_path / "deeper").mkdir()
     (tmp_path / "deeper" / "q.py").write_text("raise RuntimeError")
@@ -104,8 +144,22 @@ def test_files_and_folders(tmp_path):
         assert load_plugins(tmp_path / "nowhere") == []
         assert compile_model(MODEL.format(name=names[0])).nplugin == 1
     finally:
-        for plugin in names:
-            unregister(plugin)
+        for each in names:
+            unregister(each)
+    changed = tmp_path / "p0.py"
+    try:
+        load_plugin(changed)
+        before = find_plugin(names[0])
+        changed.write_text(FILE.format(name=names[0]).replace("return x.ctrl", "return 7.0 * x.ctrl"))
+        assert load_plugin(changed) == names[:1] and find_plugin(names[0]) is not before
+        assert "7.0" in find_plugin(names[0]).functions["actuator"].adj.source
+        kept = find_plugin(names[0])
+        changed.write_text(FILE.format(name=names[0]) + "\n1 / 0")
+        with pytest.raises(PluginError, match="ZeroDivisionError"):
+            load_plugin(changed)
+        assert find_plugin(names[0]) is kept
+    finally:
+        unregister(names[0])
     (tmp_path / "bad.py").write_text("1 / 0")
     with pytest.raises(PluginError, match="bad.py.*ZeroDivisionError"):
         load_plugin(tmp_path / "bad.py")

@@ -19,6 +19,7 @@ import warp as wp
 
 from kinema.convex.named import NamedArrays, mirrored
 from kinema.convex.status import BAD_STATE
+from kinema.devices import device_named
 from kinema.engine import Capacity
 from kinema.errors import BuildError
 from kinema.model.mujoco_fields import data_fields, model_fields
@@ -41,7 +42,7 @@ class BridgeEngine(NamedArrays):
     def __init__(self, source: Any, nworld: int = 1, *, device=None, threads: int = 1):
         if source.nplugin:
             raise BuildError("the model has plugins, which are Kinema's own: run it with the convex solver")
-        device = wp.get_device(device)
+        device = device_named(device)
         self.threads = max(1, min(threads, nworld))
         self._make(source, nworld, device)
         super().__init__(source, nworld, device, mirrored(source, nworld, device, self._has))

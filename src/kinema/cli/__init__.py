@@ -14,6 +14,7 @@ wrong; 3 Kinema itself failed; 130 Ctrl-C. Nothing heavy is imported before a co
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import warnings
@@ -43,11 +44,11 @@ def _run(argv: Sequence[str]) -> int:
     except SystemExit as end:  # argparse has said what there was to say
         return int(end.code or 0)
     if args.debug:
-        return args.run(args)
+        return _command(args)
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
-            return args.run(args)
+            return _command(args)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -55,6 +56,15 @@ def _run(argv: Sequence[str]) -> int:
         raise
     except Exception as error:
         return _tell(error)
+
+
+def _command(args: argparse.Namespace) -> int:
+    """Load the plugins that are named, then run the command: every one takes them."""
+    if args.plugins:
+        from kinema.cli.models import load_plugins
+
+        load_plugins(args.plugins)
+    return args.run(args)
 
 
 def _warn(message, category, filename, lineno, file=None, line=None) -> None:

@@ -49,6 +49,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         description = f"{module.SUMMARY}\n\n{(module.__doc__ or '').partition(chr(10))[2].strip()}"
         parsers[name] = commands.add_parser(name, help=module.SUMMARY, description=description, epilog=module.EXAMPLES)
         module.arguments(parsers[name])
+        _add_plugin(parsers[name])
         _add_debug(parsers[name], default=argparse.SUPPRESS)  # where it is not given, what stands before the command
         parsers[name].set_defaults(run=module.run)
     words = list(argv)
@@ -68,6 +69,13 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 def _add_debug(parser: argparse.ArgumentParser, *, default) -> None:
     parser.add_argument("--debug", action="store_true", default=default, help="show the traceback of an error")
+
+
+def _add_plugin(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--plugin", action="append", default=[], metavar="FILE", dest="plugins",
+        help="Python file, or folder of files, whose plugins the model uses; may be given again",
+    )  # fmt: skip
 
 
 def count(minimum: int = 1) -> Callable[[str], int]:

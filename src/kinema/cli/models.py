@@ -41,6 +41,18 @@ def start_warp() -> None:
                 print(line, file=sys.stderr)
 
 
+def load_plugins(paths: list[str]) -> None:
+    """Load files and folders of plugins."""
+    start_warp()
+    from kinema import plugins
+
+    for path in paths:
+        if Path(path).is_dir():
+            plugins.load_plugins(path)
+        else:
+            plugins.load_plugin(path)
+
+
 def source_of(path: str) -> str:
     """What `Simulation` and `compile_model` take for a file: its path, or the address of the model in a zip."""
     if path.endswith(".mjb"):
@@ -77,15 +89,10 @@ def _nearest(path: Path) -> str:
 
 def device_of(name: str) -> str:
     """A device by name; BuildError that lists those there are."""
-    import warp as wp
+    from kinema.devices import device_named
 
     start_warp()
-    try:
-        return str(wp.get_device(name))
-    except ValueError:
-        known = [str(device) for device in wp.get_devices()]
-        hint = did_you_mean(name, known)
-        raise BuildError(f"there is no device {name!r}{hint}; this machine has {', '.join(known)}") from None
+    return str(device_named(name))
 
 
 def _is_xml(text: str) -> bool:

@@ -31,6 +31,7 @@ from kinema.collide.sweep import MANY, colliding
 from kinema.collide.sweep import bundle as sweep_bundle
 from kinema.collide.sweep import plan as sweep_plan
 from kinema.collide.table import FAMILIES, PairFunction, function_mask, uses_native
+from kinema.devices import device_named
 from kinema.errors import BuildError
 from kinema.math.status import report
 from kinema.math.touches import touches
@@ -358,7 +359,7 @@ class Detector:
         fields: Fields | None = None,
         device: Any = None,
     ):
-        self.device = wp.get_device(device)
+        self.device = device_named(device)
         self.nworld = nworld
         self.adhesion: Any = None  # arrays of whoever mixes parameters, kept alive: structs do not own memory
         self.bounds: Any = None

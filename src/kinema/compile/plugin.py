@@ -225,6 +225,9 @@ def _find(c: Compilation, e: Element, name: str) -> tuple[PluginInfo, int]:
     return known[name], known.slot(name)
 
 
+UNLOADED = " (its file is loaded by kinema.plugins.load_plugin(file), on the command line by --plugin FILE)"
+
+
 def _declared(c: Compilation, root: Node) -> set[str]:
     """Plugins a document declares, each of which must exist."""
     names = set()
@@ -233,7 +236,8 @@ def _declared(c: Compilation, root: Node) -> set[str]:
             e = Element(node, "plugin", layers=(node.attributes,))
             name = e.required("plugin")
             if name not in known_plugins():
-                raise e.error(f"plugin {name} not found{did_you_mean(name, known_plugins())}")
+                near = did_you_mean(name, known_plugins()) + UNLOADED
+                raise e.error(f"plugin {name} not found{near}")
             names.add(name)
     return names
 

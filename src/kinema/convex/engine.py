@@ -41,6 +41,7 @@ from kinema.convex.stage import (
     plan,
     world_kernel,
 )
+from kinema.devices import device_named
 from kinema.engine import Capacity
 
 RANGES = 4  # ranges of worlds a thread, so that a thread that is held up does not hold up the others
@@ -85,7 +86,7 @@ class Engine(NamedArrays):
         nefcmax: int | None = None, on_overflow: str = "grow", extension: Extension | None = None,
     ):  # fmt: skip
         support.check(source)
-        device = wp.get_device(device)
+        device = device_named(device)
         self.threads = max(1, min(threads, nworld))
         self.extension = extension_of(source, device, nworld) if extension is None else extension
         self.source, self.present, self.follower = source, Present(source), Follower(self)

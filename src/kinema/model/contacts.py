@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ..devices import device_named
 from ..errors import BuildError
 from .fields import CONTACT, FIELDS, Field
 from .state import Holder, find, place
@@ -52,7 +53,7 @@ class Contacts(Holder):
         own = {key: field for key, field in FIELDS.items() if field.assignment == CONTACT}
         super().__init__(own | (fields or {}))
         self.rigid_contact_max, self.soft_contact_max = int(rigid_contact_max), int(soft_contact_max)
-        self.device = wp.get_device(device)
+        self.device = device_named(device)
         self._counters = wp.zeros(2, dtype=wp.int32, device=device)
         self.rigid_contact_count, self.soft_contact_count = self._counters[0:1], self._counters[1:2]
         rows = {"rigid_contact": self.rigid_contact_max, "soft_contact": self.soft_contact_max}

@@ -14,6 +14,7 @@ import numpy as np
 import warp as wp
 
 from ..closed import Closed
+from ..devices import device_named
 from ..errors import BuildError, UnknownKey, did_you_mean
 from . import bvh
 from .classes import WorldClass, group_worlds
@@ -77,7 +78,7 @@ class Model(Closed):
     """Names besides methods and fields that a model has; custom attributes may not take them."""
 
     def __init__(self, device: Any = None):
-        self.device: wp.Device = wp.get_device(device)
+        self.device: wp.Device = device_named(device)
         self.requires_grad = False
         self.world_count = 1
         self.world_label: list[str] = []

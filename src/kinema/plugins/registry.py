@@ -4,13 +4,20 @@ A plugin becomes known by `@plugin(name)` or `register`, when its module is impo
 known yet may cause an import, but only of what was installed: Kinema's own plugins and the entry points of the group
 `kinema.plugins` (entry point name = plugin name; off with KINEMA_DISABLE_ENTRY_POINTS=1). Files and folders are loaded
 only by the program: `load_plugin`, `load_plugins`. A model never names a place code is loaded from.
+
+A cell of a notebook that is run again, a module that is reloaded and a file that was changed register their plugin
+again: the new class takes the old one's place, for models that are compiled from then on. Simulations made before keep
+what they were made with. Who is another plugin by accident, of another module or another class of the same module, is
+refused. All that is made of a plugin is kept by the `Plugin` itself, never by its name, so kernels follow.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.abc
 import importlib.metadata
 import importlib.util
+import linecache
 import os
 import sys
 import zlib
@@ -47,7 +54,7 @@ def plugin(name: str) -> Callable[[Class], Class]:
 
 
 def register(cls: type, name: str | None = None) -> Plugin:
-    """Register a plugin class. The same class again is no event; another class of that name is an error."""
+    """Register a plugin class. The same class again is no event; its new version replaces it; others are refused."""
     name = name or getattr(cls, "plugin_name", None)
     if not isinstance(name, str) or not name or len(name) > 1024:
         raise PluginError(f"plugin class {cls.__name__}: a plugin needs a name of at most 1024 characters")
@@ -55,14 +62,23 @@ def register(cls: type, name: str | None = None) -> Plugin:
     if known is not None:
         if known.cls is cls:
             return known
-        raise PluginError(f"plugin {name!r} is already registered by {known.cls.__module__}.{known.cls.__qualname__}")
+        if not _is_new_version(known.cls, cls):
+            raise PluginError(
+                f"plugin {name!r} is already registered by {known.cls.__module__}.{known.cls.__qualname__}; give "
+                f"{cls.__module__}.{cls.__qualname__} another name, or unregister({name!r}) first"
+            )
     described = describe(name, cls)
-    same = [other for other in _plugins if slot_of(other) == slot_of(name)]
+    same = [other for other in _plugins if other != name and slot_of(other) == slot_of(name)]
     if same:
         raise PluginError(f"plugins {name!r} and {same[0]!r} cannot be told apart in a model: rename one")
     cls.plugin_name = name  # type: ignore[attr-defined]  # read by whoever holds the class
     _plugins[name] = described
     return described
+
+
+def _is_new_version(old: type, new: type) -> bool:
+    """Whether a class is an old one, written again: in its module under its name, or anyhow in a program's main one."""
+    return old.__module__ == new.__module__ and (old.__qualname__ == new.__qualname__ or new.__module__ == "__main__")
 
 
 def unregister(name: str) -> None:
@@ -118,27 +134,51 @@ def _load_entry_point(name: str) -> None:
 
 
 def load_plugin(file: str | os.PathLike[str]) -> list[str]:
-    """Run a Python file that registers plugins; the names of the plugins it brought. Again: nothing happens."""
+    """Run a Python file that registers plugins; the names of the plugins it brought.
+
+    Again: nothing happens, unless the file has changed. Where that fails, what was there before stays.
+    """
     path = Path(file).resolve()
     if not path.is_file():
         raise PluginError(f"no plugin file {str(path)!r}")
-    module_name = f"kinema_plugin_{path.stem}_{abs(hash(str(path))):x}"
-    if module_name in sys.modules:
+    text = path.read_bytes()
+    module_name = f"kinema_plugin_{path.stem}_{zlib.crc32(str(path).encode()):x}"
+    old = sys.modules.get(module_name)
+    if old is not None and getattr(old, "__plugin_text__", None) == text:
         return []
-    before = set(_plugins)
-    spec = importlib.util.spec_from_file_location(module_name, path)
+    before = dict(_plugins)
+    spec = importlib.util.spec_from_loader(module_name, _Text(text, str(path)), origin=str(path))
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    module.__file__ = str(path)
+    module.__plugin_text__ = text  # type: ignore[attr-defined]
     sys.modules[module_name] = module
+    linecache.checkcache(str(path))  # device functions are read from their source
     try:
         spec.loader.exec_module(module)
-    except PluginError:
-        del sys.modules[module_name]
-        raise
     except Exception as error:
-        del sys.modules[module_name]
+        _plugins.clear()
+        _plugins.update(before)
+        sys.modules.pop(module_name)
+        if old is not None:
+            sys.modules[module_name] = old
+        if isinstance(error, PluginError):
+            raise
         raise PluginError(f"plugin file {str(path)!r}: {type(error).__name__}: {error}") from error
-    return [name for name in _plugins if name not in before]
+    return [name for name, plugin in _plugins.items() if before.get(name) is not plugin]
+
+
+class _Text(importlib.abc.InspectLoader):
+    """A module of text that was read already: no compiled file is written beside it, or read in its place."""
+
+    def __init__(self, text: bytes, file: str):
+        self.text, self.file = text, file
+
+    def get_source(self, fullname: str) -> str:
+        return importlib.util.decode_source(self.text)
+
+    def get_code(self, fullname: str):
+        return compile(self.text, self.file, "exec", dont_inherit=True)
 
 
 def load_plugins(
