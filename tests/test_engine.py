@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+import warp as wp
 
 from kinema.bridge.mjc import MuJoCoEngine
 from kinema.compile import compile_model
@@ -163,3 +164,19 @@ def test_the_rule_itself(text, tmp_path, monkeypatch):
     file = tmp_path / "viewer.py"
     file.write_text(text)
     assert looks_behind(file)
+
+
+def test_other_worlds_rest(engine):
+    """Forward and motion over a mask compute nothing in worlds that are not of it, and leave their status alone."""
+    mask = wp.array([0, 1, 0], dtype=int, device=engine.device)
+    engine.reset()
+    engine.forward()
+    for run in (engine.forward, engine.motion):
+        before = {name: engine.read(name).copy() for name in ("xpos", "cvel", "qacc", "status")}
+        engine.write("qpos", engine.read("qpos") + 0.3)
+        engine.write("qvel", engine.read("qvel") + 0.2)
+        run(mask)
+        for name in ("xpos", "cvel", "qacc", "status"):
+            np.testing.assert_array_equal(engine.read(name)[[0, 2]], before[name][[0, 2]], err_msg=name)
+        assert np.abs(engine.read("xpos")[1] - before["xpos"][1]).max() > 0.01
+    engine.reset()

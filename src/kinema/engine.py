@@ -58,12 +58,14 @@ class Engine(Protocol):
         nworld: Number of worlds.
         device: Warp device of the arrays.
         threads: CPU threads that worlds are spread over.
+        version: How often arrays have moved; a graph captured of an earlier version is of no use any more.
     """
 
     source: Any
     nworld: int
     device: wp.Device
     threads: int
+    version: int
 
     # ------------------------------------------------------------------------------------------ arrays
 
@@ -139,14 +141,14 @@ class Engine(Protocol):
     def step(self, nstep: int = 1) -> None:
         """Advance every world by nstep time steps."""
 
-    def forward(self) -> None:
-        """Compute everything that follows from the state; nothing is advanced."""
+    def forward(self, worlds: wp.array | None = None) -> None:
+        """Compute everything that follows from the state; nothing is advanced. Only the worlds of a mask, if given."""
 
     def inverse(self) -> None:
         """Compute qfrc_inverse from qpos, qvel and qacc."""
 
-    def motion(self) -> None:
-        """Compute poses and velocities of bodies at the present state, and nothing else."""
+    def motion(self, worlds: wp.array | None = None) -> None:
+        """Compute poses and velocities of bodies at the present state, no more; only of a mask's worlds, if given."""
 
     def poses(self) -> None:
         """Compute where everything is that can be seen: bodies, cameras, lights, tendons; and nothing else."""

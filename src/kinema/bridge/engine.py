@@ -114,9 +114,9 @@ class BridgeEngine(NamedArrays):
 
     # ------------------------------------------------------------------------------------------ run
 
-    def forward(self) -> None:
-        """Compute everything that follows from the state; nothing is advanced."""
-        self._run("forward", 1)
+    def forward(self, worlds: wp.array | None = None) -> None:
+        """Compute everything that follows from the state; nothing is advanced. Only the worlds of a mask, if given."""
+        self._run("forward", 1, worlds)
 
     def step(self, nstep: int = 1) -> None:
         """Advance every world by nstep time steps."""
@@ -126,15 +126,15 @@ class BridgeEngine(NamedArrays):
         """Compute qfrc_inverse from qpos, qvel and qacc."""
         self._run("inverse", 1)
 
-    def motion(self) -> None:
-        """Compute poses and velocities of bodies at the present state, and nothing else."""
-        self._run("motion", 1)
+    def motion(self, worlds: wp.array | None = None) -> None:
+        """Compute poses and velocities of bodies at the present state, no more; only of a mask's worlds, if given."""
+        self._run("motion", 1, worlds)
 
     def poses(self) -> None:
         """Compute where everything is that can be seen, and nothing else."""
         self._run("poses", 1)
 
-    def _run(self, what: str, count: int) -> None:
+    def _run(self, what: str, count: int, worlds: wp.array | None = None) -> None:
         for name in sorted(self._changed & set(self.parameters)):
             self._put_parameter(name, self.read(name), name in self.expanded)
         self._changed.clear()
@@ -142,8 +142,9 @@ class BridgeEngine(NamedArrays):
             if name in self.layout.arrays and name not in self._stale:
                 self._send(name)
         status = np.array(self.layout.arrays["status"].numpy())
-        found = self._compute(what, count, (status & int(BAD_STATE)) == 0)
-        self._set_status(status | found)
+        chosen = True if worlds is None else self._chosen(worlds)
+        found = self._compute(what, count, ((status & int(BAD_STATE)) == 0) & chosen)
+        self._set_status(status | np.where(chosen, found, 0))
         self._run_done()
 
     def _send(self, name: str) -> None:

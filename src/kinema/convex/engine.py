@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ from kinema.convex.present import Present
 from kinema.convex.requests import Requests
 from kinema.convex.requests import recipes as on_request
 from kinema.convex.reset import StatePutter, initial_state
+from kinema.convex.resting import Resting
 from kinema.convex.stage import (
     COHORT,
     COHORT_BLOCK,
@@ -107,6 +109,7 @@ class Engine(NamedArrays):
         self._putters: dict[str, StatePutter] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._side: wp.Stream | None = None
+        self._resting: Resting | None = None
         self.kept: LastGood | None = None
         self.requests = Requests(self)
         self.guard = Guard(self, on_overflow)
@@ -176,11 +179,13 @@ class Engine(NamedArrays):
         self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
         self._commands.clear()
         self._graphs.clear()
+        self.version += 1
 
     def rebuild(self) -> None:
         """Make anew what depends on the lengths of lists, and collision detection."""
         self.collider = Collider(self.layout, self.present, self.extension.fields)
         self.d = self.layout.fill(Data)
+        self._putters.clear()
         stale = ["efc_want"] if self.collider.active else ["efc_want", "ncon", "contact_found"]
         for name in stale:  # what a stage wrote that may not be there any more
             self.layout.arrays[name].zero_()
@@ -255,7 +260,7 @@ class Engine(NamedArrays):
         With `keep`, a name for them, the values are kept on the device for the next time. With `per_world` values are
         given for every world, of which those of the given worlds are written.
         """
-        if not self.device.is_cuda:
+        if not self.device.is_cuda and not (keep and isinstance(worlds, wp.array)):
             chosen = worlds.numpy().astype(bool) if isinstance(worlds, wp.array) else worlds
             for name, value in values.items():
                 if np.size(value) and self.layout.arrays[name].size:
@@ -272,10 +277,11 @@ class Engine(NamedArrays):
 
     # ------------------------------------------------------------------------------------------ run
 
-    def forward(self) -> None:
-        """Compute everything that follows from the state; nothing is advanced."""
-        self.guard.run(lambda: self._run("step", 1, advancing=False))
-        self.requests.run_done()
+    def forward(self, worlds: wp.array | None = None) -> None:
+        """Compute everything that follows from the state; nothing is advanced. Only the worlds of a mask, if given."""
+        with self._only(worlds):
+            self.guard.run(lambda: self._run("step", 1, advancing=False))
+            self.requests.run_done()
 
     def step(self, nstep: int = 1) -> None:
         """Advance every world by nstep time steps."""
@@ -288,10 +294,18 @@ class Engine(NamedArrays):
         self.guard.run(lambda: self._run("inverse", 1, advancing=True))
         self.requests.run_done()
 
-    def motion(self) -> None:
-        """Compute poses and velocities of bodies at the present state, and nothing else."""
+    def motion(self, worlds: wp.array | None = None) -> None:
+        """Compute poses and velocities of bodies at the present state, no more; only of a mask's worlds, if given."""
         self._offer("motion")
-        self._run("motion", 1, advancing=True)
+        with self._only(worlds):
+            self._run("motion", 1, advancing=True)
+
+    def _only(self, worlds: wp.array | None) -> AbstractContextManager[None]:
+        """Let the other worlds rest; a mask is an integer array on the device, one a world."""
+        if worlds is None:
+            return nullcontext()
+        self._resting = self._resting or Resting(self.array("status"))
+        return self._resting.all_but(worlds)
 
     def poses(self) -> None:
         """Compute where everything is that can be seen, and nothing that a later step would notice."""

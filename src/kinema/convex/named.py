@@ -38,6 +38,7 @@ class NamedArrays:
 
     def __init__(self, source: Any, nworld: int, device: wp.Device, layout: Layout):
         self.source, self.nworld, self.device, self.layout = source, nworld, device, layout
+        self.version = 0
 
     # ------------------------------------------------------------------------------------------ names
 
@@ -157,6 +158,7 @@ class NamedArrays:
 
     def _refill(self, name: str) -> None:
         """Make the array of a parameter anew."""
+        self.version += 1
         for twin in (name, *_twins(name)):
             self.layout.expanded[twin] = self.layout.expanded[name]
             self.layout.remake(twin)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import warp as wp
@@ -34,30 +33,35 @@ def initial_state(m, plugin_state) -> dict[str, np.ndarray]:
     }
 
 
-@wp.kernel(enable_backward=False)
-def put_rows(rows: wp.array2d(dtype=Any), values: wp.array2d(dtype=Any), mask: wp.array(dtype=int)):
-    """rows[w] = values[w] for the worlds of the mask, or the one row of values there is."""
-    i, w = wp.tid()
-    if mask[w] != 0:
-        rows[w, i] = values[wp.min(w, values.shape[0] - 1), i]
+@wp.struct
+class Words:
+    """Where every 32-bit word of a world's state lies, and where the word lies that is to be put there."""
+
+    count: int
+    to: wp.array(dtype=wp.uint64)  # addresses in the first world
+    stride: wp.array(dtype=wp.uint64)  # bytes to the next world
+    given: wp.array(dtype=wp.uint64)
+    given_stride: wp.array(dtype=wp.uint64)  # 0 where one value is for all worlds
+
+
+@wp.func_native("*(int*)to = *(const int*)given;")
+def copy_word(to: wp.uint64, given: wp.uint64):
+    """Copy the four bytes at one address to another."""
+    ...
 
 
 @wp.kernel(enable_backward=False)
-def put_values(rows: wp.array(dtype=Any), values: wp.array(dtype=Any), mask: wp.array(dtype=int)):
-    """The same for one number a world."""
-    w = wp.tid()
+def put_words(words: Words, mask: wp.array(dtype=int), parts: int):
+    """Words of the worlds of the mask; each thread takes every parts-th of a world."""
+    part, w = wp.tid()
     if mask[w] != 0:
-        rows[w] = values[wp.min(w, values.shape[0] - 1)]
-
-
-for _type in (float, int, wp.float64, wp.vec3, wp.vec4, wp.spatial_vector):
-    wp.overload(put_rows, [wp.array2d(dtype=_type), wp.array2d(dtype=_type), wp.array(dtype=int)])
-for _type in (int, wp.float64):
-    wp.overload(put_values, [wp.array(dtype=_type), wp.array(dtype=_type), wp.array(dtype=int)])
+        world = wp.uint64(w)
+        for k in range(part, words.count, parts):
+            copy_word(words.to[k] + world * words.stride[k], words.given[k] + world * words.given_stride[k])
 
 
 class StatePutter:
-    """Writes one world's values into chosen worlds without a detour over the host.
+    """Writes one world's values into chosen worlds without a detour over the host, all fields in one launch.
 
     Args:
         arrays: The device's arrays by name, [world, ...].
@@ -65,22 +69,44 @@ class StatePutter:
     """
 
     def __init__(self, arrays: Mapping[str, wp.array], values: Mapping[str, np.ndarray], *, per_world: bool = False):
-        self.pairs = []
+        self.held, rows = [], []
         for name, value in values.items():
             array = arrays[name]
             if array.size and np.size(value):
-                length = array.shape[1:2]
                 element = getattr(array.dtype, "_shape_", ())
                 scalar = getattr(array.dtype, "_wp_scalar_type_", array.dtype)
                 host = np.ascontiguousarray(value, dtype=wp.dtype_to_numpy(scalar))
-                host = host.reshape(array.shape[0] if per_world else 1, *length, *element)
-                self.pairs.append((array, wp.array(host, dtype=array.dtype, device=array.device)))
+                host = host.reshape(array.shape[0] if per_world else 1, *array.shape[1:], *element)
+                given = wp.array(host, dtype=array.dtype, device=array.device)
+                self.held.append((array, given))
+                rows.append(_words(array, given, per_world))
+        self.nworld, self.device = (self.held[0][0].shape[0], self.held[0][0].device) if rows else (0, None)
+        self.words = Words()
+        if rows:
+            table = np.concatenate(rows, axis=1)
+            self.words.count = table.shape[1]
+            self.words.to, self.words.stride, self.words.given, self.words.given_stride = (
+                wp.array(row, dtype=wp.uint64, device=self.device) for row in table
+            )
 
     def put(self, mask: wp.array) -> None:
         """Write into the worlds where the mask is not 0."""
-        for array, row in self.pairs:
-            inputs = [array, row, mask]
-            if array.ndim > 1:
-                wp.launch(put_rows, dim=(array.shape[1], array.shape[0]), inputs=inputs, device=array.device)
-            else:
-                wp.launch(put_values, dim=array.shape[0], inputs=inputs, device=array.device)
+        if self.held:  # on a GPU a thread a word, neighbours being worlds; on the CPU one world after the other
+            parts = self.words.count if self.device.is_cuda else 1
+            wp.launch(put_words, dim=(parts, self.nworld), inputs=[self.words, mask, parts], device=self.device)
+
+
+def _words(array: wp.array, given: wp.array, per_world: bool) -> np.ndarray:
+    """Columns of Words for one array, (4, words)."""
+    size = wp.types.type_size_in_bytes(array.dtype)
+    inside = np.arange(0, size, 4)[None]
+
+    def offsets(of: wp.array) -> np.ndarray:
+        places = np.zeros(1, np.int64)
+        for extent, stride in zip(of.shape[1:], of.strides[1:], strict=True):
+            places = (places[:, None] + stride * np.arange(extent)[None]).ravel()
+        return (places[:, None] + inside).ravel()
+
+    to, source = array.ptr + offsets(array), given.ptr + offsets(given)
+    stride, source_stride = array.strides[0], given.strides[0] if per_world else 0
+    return np.stack([to, np.full_like(to, stride), source, np.full_like(to, source_stride)]).astype(np.uint64)
