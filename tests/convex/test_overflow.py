@@ -43,6 +43,35 @@ def test_grown_lists_give_the_same_bits(heap):
     assert not grown.read("status").any()
 
 
+def test_lists_that_begin_near_the_need_grow_to_the_same_bits(heap):
+    """On CUDA lists begin short; what they grow to is near what was wanted, and no bit tells that they grew."""
+    roomy, sparing = run(heap, cuda=True, nconmax=200), run(heap, cuda=True)
+    first = StagedEngine(heap, device="cpu", cuda=True).capacity
+    assert first.contacts == 16 and first.rows == 32 and sparing.guard.needed
+    for name in ("qpos", "qvel", "qacc", "time", "ncon", "nefc"):
+        np.testing.assert_array_equal(roomy.read(name), sparing.read(name))
+    most = roomy.capacity
+    assert first.rows < most.most_rows == sparing.capacity.most_rows <= sparing.capacity.rows < 2.5 * most.most_rows
+    assert first.contacts < most.most_contacts == sparing.capacity.most_contacts <= sparing.capacity.contacts
+    assert sparing.capacity.contacts < 2.5 * most.most_contacts
+    assert not sparing.read("status").any() and not sparing.read("efc_dropped").any()
+
+
+@pytest.mark.parametrize("policy", ["warn", "raise"])
+def test_lists_that_may_not_grow_do_not_begin_short(heap, policy):
+    assert StagedEngine(heap, device="cpu", cuda=True, on_overflow=policy).capacity.contacts > 50
+
+
+def test_room_can_be_reserved(heap):
+    """A step that is recorded into a graph cannot grow: room is made before."""
+    engine = StagedEngine(heap, nworld=2, device="cpu", nconmax=3, on_overflow="raise")
+    engine.reserve(contacts=300, rows=1200)
+    assert (engine.capacity.contacts, engine.capacity.rows) == (300, 1200) and not engine.guard.needed
+    engine.step(STEPS)
+    engine.reserve(contacts=5)
+    assert engine.capacity.contacts == 300 and engine.read("ncon").min() > 3
+
+
 def test_forward_grows_too(heap):
     engine = StagedEngine(heap, nworld=2, device="cpu", nconmax=1)
     engine.forward()

@@ -19,7 +19,7 @@ import numpy as np
 import warp as wp
 
 from kinema.convex.bundle import fields_of
-from kinema.convex.collision import constraint_rows, rows_per_contact
+from kinema.convex.collision import constraint_rows, in_sixteens, rows_per_contact
 from kinema.convex.data import State
 from kinema.convex.status import CONTACT_OVERFLOW, PAIR_OVERFLOW, ROW_OVERFLOW
 from kinema.engine import Capacity
@@ -174,10 +174,10 @@ class Guard:
         wanted = dict(layout.capacity)
         if have.most_contacts > have.contacts:
             wanted["nconmax"] = _with_spare(have.most_contacts)
-            per_contact = -(-have.rows // max(have.contacts, 1))
-            wanted["nefcmax"] = max(have.rows, have.rows + per_contact * (wanted["nconmax"] - have.contacts))
-        if have.most_rows > wanted["nefcmax"]:
-            wanted["nefcmax"] = _with_spare(have.most_rows)
+        unseen = max(0, have.most_contacts - have.contacts)  # contacts that found no room have asked for no rows yet
+        rows = have.most_rows + unseen * rows_per_contact(self.engine.present.to("recipe"))
+        if rows > have.rows:
+            wanted["nefcmax"] = _with_spare(rows)
         if bits & int(PAIR_OVERFLOW):
             wanted["npairmax"] = 2 * have.pairs
         if wanted == layout.capacity:
@@ -187,7 +187,7 @@ class Guard:
 
 
 def _with_spare(n: int) -> int:
-    return -(-int(SPARE * n) // 16) * 16
+    return in_sixteens(SPARE * n)
 
 
 def _holds_all(engine) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import warp as wp
 
 from kinema.collide.detect import Detector, world_function
-from kinema.collide.filter import geom_pairs
+from kinema.collide.filter import GeomPairs, geom_pairs
 from kinema.collide.ray import RayScene
 from kinema.collide.sdf import Fields
 from kinema.collide.upload import estimate_capacity
@@ -21,6 +21,9 @@ from kinema.convex.present import Present
 from kinema.convex.sensors import distance, sensor_types
 from kinema.convex.stage import Stage
 from kinema.mujoco_enums import Disable, Equality, Sensor
+
+CHEAP = 32_000  # bytes of a world that lists of full length may cost
+ROW_WORDS, CONTACT_WORDS = 16, 64  # numbers of a row beside its Jacobian, and of a contact; about
 
 
 def detects(source) -> bool:
@@ -33,7 +36,12 @@ def constraint_rows(m) -> int:
     kind = np.asarray(m.eq_type)
     rows = int(np.where(kind == Equality.CONNECT, 3, np.where(kind == Equality.WELD, 6, 1)).sum())
     rows += int((np.asarray(m.dof_frictionloss) > 0).sum() + (np.asarray(m.tendon_frictionloss) > 0).sum())
-    return rows + 2 * int((np.asarray(m.jnt_limited) > 0).sum() + (np.asarray(m.tendon_limited) > 0).sum())
+    return rows + 2 * len(_limited(m))
+
+
+def _limited(m) -> np.ndarray:
+    """Joints and tendons that have limits."""
+    return np.flatnonzero(np.concatenate([np.asarray(m.jnt_limited) > 0, np.asarray(m.tendon_limited) > 0]))
 
 
 def rows_per_contact(m) -> int:
@@ -42,27 +50,59 @@ def rows_per_contact(m) -> int:
     return condim if m.opt.cone else 2 * (condim - 1)
 
 
-def capacity(m, shapes, nconmax: int | None = None, nefcmax: int | None = None) -> dict[str, int]:
+def capacity(
+    m, shapes, nconmax: int | None = None, nefcmax: int | None = None, *, sparing: bool = False
+) -> dict[str, int]:
     """Room for contacts and constraint rows of one world, by what the model could ask for.
 
     Args:
         m: The model.
         shapes: The same as collision detection reads it: its pairs of geoms.
         nconmax, nefcmax: Room that was asked for.
+        sparing: Begin near what a world will want rather than with what it could: for rooms that can grow.
     """
+    contacts, rows = nconmax or 0, nefcmax
     if not detects(m):
-        nconmax = 0
+        contacts = 0
     elif nconmax is None:
-        nconmax = estimate_capacity(geom_pairs(shapes))
-    if nefcmax is None:
-        nefcmax = constraint_rows(m) + rows_per_contact(m) * nconmax
-    return {"nconmax": nconmax, "nefcmax": nefcmax, "ntreeword": -(-int(m.ntree) // 32)}
+        pairs = geom_pairs(shapes)
+        contacts = estimate_capacity(pairs)
+        if sparing and nefcmax is None and not _is_cheap(m, contacts):
+            contacts = min(contacts, first_contacts(pairs))
+            rows = min(_most_rows(m, contacts), first_rows(m, contacts))
+    rows = _most_rows(m, contacts) if rows is None else rows
+    return {"nconmax": contacts, "nefcmax": rows, "ntreeword": -(-int(m.ntree) // 32)}
+
+
+def first_contacts(pairs: GeomPairs) -> int:
+    """Contacts of a world that begins sparingly: one for every geom that may touch another."""
+    return in_sixteens(len(np.unique(pairs.geom)))
+
+
+def first_rows(m, contacts: int) -> int:
+    """Rows of such a world: half of its contacts at once, half of its limits, all that is always there."""
+    sometimes = len(_limited(m)) + rows_per_contact(m) * contacts
+    return in_sixteens(constraint_rows(m) - 2 * len(_limited(m)) + sometimes // 2)
+
+
+def in_sixteens(n: float) -> int:
+    """The next multiple of sixteen."""
+    return max(1, -(-int(n) // 16)) * 16
+
+
+def _most_rows(m, contacts: int) -> int:
+    return constraint_rows(m) + rows_per_contact(m) * contacts
+
+
+def _is_cheap(m, contacts: int) -> bool:
+    """Does all the model could ask for cost so little that watching over less is not worth it?"""
+    return 4 * (int(m.nv) + ROW_WORDS) * _most_rows(m, contacts) + 4 * CONTACT_WORDS * contacts <= CHEAP
 
 
 class Collider:
     """The detector of one class of worlds, sharing the engine's poses, contacts and status."""
 
-    def __init__(self, layout, present: Present, fields: Fields | None = None):
+    def __init__(self, layout, present: Present, fields: Fields | None = None, *, cuda: bool = False):
         layout.fill(Poses), layout.fill(State)
         contact_parameters.declare(layout)
         geom_sizes.declare(layout)
@@ -73,6 +113,7 @@ class Collider:
             pairs=layout.capacity.get("npairmax", 0), device=layout.device,
             geom_xpos=layout.arrays["geom_xpos"], geom_xmat=layout.arrays["geom_xmat"],
             geom_size=layout.arrays["geom_size"], contacts=self.contacts, fields=fields,
+            thread_per_pair=cuda,
         )  # fmt: skip
         self.active = detects(m) and self.detector.mask != 0
         self.source, self.nworld, self.device = m, layout.nworld, layout.device

@@ -77,15 +77,19 @@ class Engine(NamedArrays):
         nworld: Number of worlds.
         device: Warp device; None: the current one.
         threads: CPU threads to spread worlds over.
-        nconmax: Room for contacts of a world; None: estimated from the model.
-        nefcmax: Room for constraint rows of a world; None: what the model could ask for, with so many contacts.
+        nconmax: Room for contacts of a world; None: estimated from the model; on CUDA, where it can grow, sparingly.
+        nefcmax: Room for constraint rows of a world; None: what the model could ask for, with so many contacts; on
+            CUDA, where it can grow and `nconmax` is not given, sparingly as well.
         on_overflow: What to do when contacts or rows find no room: "grow", "warn" or "raise" (capacity.py).
         extension: What plugins add; None: what the plugins the model names add.
+        cuda: Decide on stages, lists and scratch as for a CUDA device, to see without one what they come to; None: as
+            the device is.
     """
 
     def __init__(
         self, source, nworld: int = 1, *, device=None, threads: int = 1, nconmax: int | None = None,
         nefcmax: int | None = None, on_overflow: str = "grow", extension: Extension | None = None,
+        cuda: bool | None = None,
     ):  # fmt: skip
         support.check(source)
         device = device_named(device)
@@ -93,11 +97,13 @@ class Engine(NamedArrays):
         self.extension = extension_of(source, device, nworld) if extension is None else extension
         self.source, self.present, self.follower = source, Present(source), Follower(self)
         self._room = nconmax, nefcmax
+        self.cuda = device.is_cuda if cuda is None else cuda
+        self._sparing = self.cuda and on_overflow == "grow"  # there worlds come in thousands
         given = {**self.extension.arrays, **self.lists_of_numbers()}
         layout = Layout(source, nworld, device, self.sizes(), given)
         super().__init__(source, nworld, device, layout)
         self.present.layout = self.layout
-        self.collider = Collider(self.layout, self.present, self.extension.fields)
+        self.collider = Collider(self.layout, self.present, self.extension.fields, cuda=self.cuda)
         self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
         self.d = self.layout.fill(Data)
         self.recipes: dict[str, tuple[Stage, ...]] = {"step": ()}
@@ -147,7 +153,7 @@ class Engine(NamedArrays):
     def sizes(self) -> dict[str, int]:
         """Lengths that are not the model's own, by what the model as it is now could ask for."""
         m = self.present.to("recipe")
-        room = capacity(m, self.present.to("collision"), *self._room)
+        room = capacity(m, self.present.to("collision"), *self._room, sparing=self._sparing)
         entries = len(self.lists_of_numbers()["M_colind"])
         return {**room, **recipe.scratch_sizes(m), **self.extension.sizes, "nC": entries}
 
@@ -163,7 +169,7 @@ class Engine(NamedArrays):
         """The stages of every recipe that is in use, by what the model as it is now asks for."""
         m, collision = self.present.to("recipe"), self.collider.stages
         make = {
-            "step": lambda: recipe.step(m, collision, self.extension, cuda=self.device.is_cuda),
+            "step": lambda: recipe.step(m, collision, self.extension, cuda=self.cuda),
             "inverse": lambda: recipe.inverse_dynamics(m, collision, self.extension),
             "motion": recipe.motion,
             "poses": lambda: recipe.poses(m),
@@ -183,7 +189,7 @@ class Engine(NamedArrays):
 
     def rebuild(self) -> None:
         """Make anew what depends on the lengths of lists, and collision detection."""
-        self.collider = Collider(self.layout, self.present, self.extension.fields)
+        self.collider = Collider(self.layout, self.present, self.extension.fields, cuda=self.cuda)
         self.d = self.layout.fill(Data)
         self._putters.clear()
         stale = ["efc_want"] if self.collider.active else ["efc_want", "ncon", "contact_found"]
@@ -195,6 +201,15 @@ class Engine(NamedArrays):
     def capacity(self) -> Capacity:
         """Room for contacts and constraint rows of a world, and the most that any world has wanted."""
         return self.guard.capacity
+
+    def reserve(self, contacts: int = 0, rows: int = 0) -> None:
+        """Make room for so many contacts and constraint rows of a world: a step recorded into a graph cannot grow."""
+        room = self.layout.capacity
+        self.layout.resize(
+            {**room, "nconmax": max(room["nconmax"], contacts), "nefcmax": max(room["nefcmax"], rows)}
+        )
+        self.rebuild()
+        self.guard.look()
 
     def initial_state(self) -> dict[str, np.ndarray]:
         """One world's state as the model defines it (mj_resetData)."""
