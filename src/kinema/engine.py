@@ -87,6 +87,9 @@ class Engine(Protocol):
     def array(self, name: str) -> wp.array:
         """The device array of a field, [world, ...], up to date and kept so."""
 
+    def current(self, name: str) -> wp.array:
+        """The device array of a field, [world, ...], up to date now; what a later run does to it is not promised."""
+
     def shape(self, name: str) -> tuple[int, ...]:
         """Shape of a field on the host: (nworld, ...), as MuJoCo shapes it; nothing is copied to know it."""
 
@@ -104,6 +107,9 @@ class Engine(Protocol):
 
     def bundle(self, struct: Any) -> Any:
         """An instance of a struct of arrays declared by their names (`convex.bundle`), each up to date."""
+
+    def shapes(self) -> Any:
+        """The geoms of all worlds where they are now, and what they are made of (`collide.bundles.Shapes`)."""
 
     # ------------------------------------------------------------------------------------------ parameters
 

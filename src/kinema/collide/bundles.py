@@ -4,6 +4,8 @@ Arrays are indexed ``[world, i]`` where worlds may differ (a shared array has wo
 do. Bundles are read-only inputs, except ``Contacts`` and ``Touch``, which are written.
 """
 
+from typing import NamedTuple
+
 import warp as wp
 
 vec5 = wp.types.vector(length=5, dtype=float)
@@ -158,6 +160,15 @@ class Settings:
 
     options: Options
     sweep: Sweep
+
+
+class Shapes(NamedTuple):
+    """All that geometry asks of the geoms of worlds."""
+
+    geoms: Geoms
+    meshes: Meshes
+    hfields: HeightFields
+    settings: Settings
 
 
 @wp.struct

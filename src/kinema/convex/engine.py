@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import warp as wp
 
+from kinema.collide.bundles import Shapes
 from kinema.compile.constants.topology import contributing_actuators
 from kinema.convex import coupling, geom_sizes, support
 from kinema.convex import step as recipe
@@ -231,6 +232,11 @@ class Engine(NamedArrays):
         if not by:
             by, inputs = origin(recipe.inverse_dynamics(self.source, self.collider.stages), name, self.inputs)
         return by, inputs
+
+    def shapes(self) -> Shapes:
+        """The geoms of all worlds where they are now, and what they are made of."""
+        found = self.collider.detector
+        return Shapes(found.geoms, found.meshes, found.hfields, found.settings)
 
     def in_use(self, name: str) -> np.ndarray:
         """A field as a host array; of contacts and constraint rows those that count (lists.py)."""
