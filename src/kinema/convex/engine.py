@@ -104,7 +104,7 @@ class Engine(NamedArrays):
         layout = Layout(source, nworld, device, self.sizes(), given)
         super().__init__(source, nworld, device, layout)
         self.present.layout = self.layout
-        self.collider = Collider(self.layout, self.present, self.extension.fields, cuda=self.cuda)
+        self.collider = self._collider()
         self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
         self.d = self.layout.fill(Data)
         self.recipes: dict[str, tuple[Stage, ...]] = {"step": ()}
@@ -188,9 +188,15 @@ class Engine(NamedArrays):
         self._graphs.clear()
         self.version += 1
 
+    def _collider(self) -> Collider:
+        """Collision detection for the lists as long as they are now."""
+        return Collider(
+            self.layout, self.present, self.extension.fields, cuda=self.cuda, sparing=self._sparing
+        )
+
     def rebuild(self) -> None:
         """Make anew what depends on the lengths of lists, and collision detection."""
-        self.collider = Collider(self.layout, self.present, self.extension.fields, cuda=self.cuda)
+        self.collider = self._collider()
         self.d = self.layout.fill(Data)
         self._putters.clear()
         stale = ["efc_want"] if self.collider.active else ["efc_want", "ncon", "contact_found"]
