@@ -133,6 +133,9 @@ class Engine(Protocol):
     def set_parameter(self, name: str, value: Any) -> None:
         """Write a parameter: for all worlds alike, or world by world once it is expanded."""
 
+    def follow_on_device(self, name: str) -> None:
+        """Let parameters of contacts follow one of geoms that was written to its array, without asking the host."""
+
     def set_option(self, name: str, value: int) -> None:
         """Change a switch of mjOption that is read as worlds run."""
 
@@ -164,6 +167,9 @@ class Engine(Protocol):
     @property
     def capacity(self) -> Capacity:
         """Room for contacts and rows, and the most that any world has wanted."""
+
+    def make_room(self, bits: int) -> None:
+        """Lengthen the lists that worlds found too short (bits of status) within a graph, where nobody could look."""
 
     def memory(self) -> tuple[dict[str, int], dict[str, int]]:
         """Bytes by group: those that worlds share, and those of each world."""

@@ -98,6 +98,13 @@ class BridgeEngine(NamedArrays):
         """Nobody knows: the arrays are another program's."""
         raise BuildError("memory is told of Kinema's own arrays: it needs solver='convex'")
 
+    def follow_on_device(self, name: str) -> None:
+        """The other side is told before it runs."""
+        self._changed.add(name)
+
+    def make_room(self, bits: int) -> None:
+        """The other side makes its own."""
+
     def last_good(self) -> None:
         """The other side holds the states."""
         return None

@@ -12,7 +12,7 @@ import warp as wp
 
 from kinema.collide.bundles import Shapes
 from kinema.compile.constants.topology import contributing_actuators
-from kinema.convex import coupling, geom_sizes, support
+from kinema.convex import contact_parameters, coupling, geom_sizes, support
 from kinema.convex import step as recipe
 from kinema.convex.capacity import Guard
 from kinema.convex.collision import Collider, capacity
@@ -117,6 +117,7 @@ class Engine(NamedArrays):
         self._pool: ThreadPoolExecutor | None = None
         self._side: wp.Stream | None = None
         self._resting: Resting | None = None
+        self._remix: tuple[int, contact_parameters.Mixing] | None = None
         self.kept: LastGood | None = None
         self.requests = Requests(self)
         self.guard = Guard(self, on_overflow)
@@ -140,6 +141,13 @@ class Engine(NamedArrays):
 
     def _check_sizes(self, size: np.ndarray) -> None:
         geom_sizes.check(self.collider.detector, self.layout, size)
+
+    def follow_on_device(self, name: str) -> None:
+        """Let the parameters of contacts follow one of geoms that was written to its array; nothing else follows."""
+        if name in contact_parameters.MIXED:
+            if self._remix is None or self._remix[0] != self.version:
+                self._remix = self.version, contact_parameters.Mixing(self.collider.detector, self.layout)
+            self._remix[1].launch()
 
     def set_option(self, name: str, value: int) -> None:
         """Change a switch of mjOption, such as disableactuator, in all worlds."""
@@ -217,6 +225,10 @@ class Engine(NamedArrays):
         )
         self.rebuild()
         self.guard.look()
+
+    def make_room(self, bits: int) -> None:
+        """Lengthen the lists that worlds found too short within a graph, where nobody could look."""
+        self.guard.catch_up(bits)
 
     def initial_state(self) -> dict[str, np.ndarray]:
         """One world's state as the model defines it (mj_resetData)."""
