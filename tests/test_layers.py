@@ -31,7 +31,6 @@ ORDER = [
     {"adapter"},
     {"soft"},
     {"bridge"},
-    {"functions"},
     {"solvers", "plugins"},
     {"recording"},
     {"simulation"},

@@ -178,8 +178,8 @@ class Search:
 
     niter: per_world(int)
     fullM: data("nv", "nv", rows=True)  # the mass matrix as a dense one
-    H: data("nv", "nv", rows=True)
-    cone: data(6, "nv", rows=True)
+    H: data("nv", "nv_vector", rows=True)  # rows of whole vectors of eight, see solve/leaves_first.cpp
+    strip: data(14, "nv_vector", rows=True)
     pattern: data("ntree", "ntreeword", dtype=int, rows=True)  # bit u of row t: trees t and u are coupled in H
     root: data("ntree", dtype=int, rows=True)  # islands, see solve/islands.cpp: first tree of the island of each
     next_tree: data("ntree", dtype=int, rows=True)

@@ -232,6 +232,7 @@ def scratch_sizes(m) -> dict[str, int]:
         "nv_rk4": rk4_only * m.nv,
         "na_rk4": rk4_only * m.na,
         "nbody_implicit": implicit_only * m.nbody,
+        "nv_vector": -(-int(m.nv) // 8) * 8,
         "nlevel": (depth := int(body_levels(m).max()) + 1),
         "nlevelend": depth + 1,
         "flg_surfacevel": int(np.any(m.geom_surfacevel)),

@@ -9,12 +9,15 @@
 //   KN_NEWTON 1:  H x = -g,  H = M + J' (d2s/dr2) J = U'U
 //   KN_NEWTON 0:  x = -M^-1 g + beta x_last,  M = U'U,  beta by Hager and Zhang
 //
-// Matrices are row-major; U is upper triangular, so that every inner loop runs along a row. Trees are the blocks of
+// Matrices are row-major; U is upper triangular, so that every inner loop runs along a row; one CPU thread takes the lower
+// triangle instead, from the last dof to the first (leaves_first.cpp). Trees are the blocks of
 // sparsity: a row of J lives in the columns of one or two trees, M couples dofs of one tree, H those of trees that some
 // row couples, and those that elimination couples through them. What lies outside is neither cleared nor read. Trees
 // that no row couples are minimized apart, one island after the other (islands.cpp).
 
 #include "lanes.cpp"
+#undef KN_LEAVES_FIRST
+#define KN_LEAVES_FIRST (KN_LANES == 1)
 
 if (nefc == 0 || nv == 0) {
     KN_EACH(i, nv) {
@@ -42,7 +45,6 @@ const int* tree_of = m.dof.treeid.data;
 #include "rows.cpp"
 const float* D = KN_ROW(float, d.efc.D);
 float* H = KN_ROW(float, d.solver.H);
-float* cone = KN_ROW(float, d.solver.cone);
 float* a = KN_ROW(float, d.solver.acc);
 float* Ma = KN_ROW(float, d.solver.Ma);
 float* Mv = KN_ROW(float, d.solver.Mv);
@@ -51,6 +53,12 @@ float* x = KN_ROW(float, d.solver.search);
 float* r = KN_ROW(float, d.solver.Jaref);
 float* v = KN_ROW(float, d.solver.Jv);
 
+unsigned* pattern = (unsigned*)KN_ROW(int, d.solver.pattern);
+
+#include "islands.cpp"
+#if KN_LANES == 1
+#include "vector8.cpp"
+#else
 auto dot = [&](const float* p, const float* q, int n) -> float {  // by one lane
     float s[8] = {0, 0, 0, 0, 0, 0, 0, 0};
     int i = 0;
@@ -60,9 +68,7 @@ auto dot = [&](const float* p, const float* q, int n) -> float {  // by one lane
     for (; i < n; ++i) t += p[i] * q[i];
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])) + t;
 };
-unsigned* pattern = (unsigned*)KN_ROW(int, d.solver.pattern);
-
-#include "islands.cpp"
+#endif
 
 auto row_times = [&](int k, const float* p) -> float {  // (J p)_k
     int from[2], to[2];
@@ -154,19 +160,30 @@ if (lane == 0) {
     for (int t = 0; t < ntree * nword; ++t) pattern[t] = 0u;
 #if KN_NEWTON
     auto couple = [&](int t, int u) { pattern[t * nword + (u >> 5)] |= 1u << (u & 31); };
+    auto coupled = [&](int t, int u) -> bool { return pattern[t * nword + (u >> 5)] >> (u & 31) & 1u; };
     bool any = false;
     for (int k = 0; k < nefc; ++k) {
         const int t = trees[2 * k], u = trees[2 * k + 1];
         if (t < 0) any = true;
-        else if (u >= 0) couple(t < u ? t : u, t < u ? u : t);
+        else if (u >= 0) KN_LEAVES_FIRST ? couple(t < u ? u : t, t < u ? t : u) : couple(t < u ? t : u, t < u ? u : t);
     }
+#if KN_LEAVES_FIRST
+    for (int t = ntree - 1; t >= 0; --t) {
+        if (any) for (int u = 0; u < t; ++u) if (KN_TOGETHER(t, u)) couple(t, u);
+        for (int u = 0; u < t; ++u)
+            if (coupled(t, u))
+                for (int q = 0; q <= u >> 5; ++q)
+                    pattern[u * nword + q] |= pattern[t * nword + q] & (q == u >> 5 ? ~(~0u << (u & 31)) : ~0u);
+    }
+#else
     for (int t = 0; t < ntree; ++t) {
         if (any) for (int u = t + 1; u < ntree; ++u) if (KN_TOGETHER(t, u)) couple(t, u);
         for (int u = t + 1; u < ntree; ++u)
-            if (pattern[t * nword + (u >> 5)] >> (u & 31) & 1u)
+            if (coupled(t, u))
                 for (int q = u >> 5; q < nword; ++q)
                     pattern[u * nword + q] |= pattern[t * nword + q] & (q == u >> 5 ? ~1u << (u & 31) : ~0u);
     }
+#endif
 #endif
 }
 KN_SYNC();
@@ -225,7 +242,9 @@ auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve)
 
 #include "line_search.cpp"
 
-#if !KN_TEAMED
+#if KN_LEAVES_FIRST
+#include "leaves_first.cpp"
+#elif !KN_TEAMED
 // the columns of the rows of tree t in H and U: ascending ranges; many of them are bridged over zeros
 const int SEGMENTS = 32;
 auto segments = [&](int t, int from[SEGMENTS], int to[SEGMENTS]) -> int {

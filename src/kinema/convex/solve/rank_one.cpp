@@ -1,11 +1,11 @@
 // What constraint rows add up to: forces on dofs, out += sign J' f, and curvature, H += J' (d2s/dr2) J.
 //
-// One thread goes row by row, each a sum of outer products over the few columns of the row. On CUDA a lane owns dofs and
+// One thread goes row by row; what rows add to the Hessian there is in leaves_first.cpp. On CUDA a lane owns dofs and
 // gathers from the rows that act on their trees, so that no lane waits for another; and numbers are read before any is
 // written, for a read that must wait for a write is slow there.
 
+#if KN_LANES > 1
 auto add_scaled = [](float* y, const float* x, float s, int n) {  // y += s x
-#if defined(__CUDA_ARCH__)
     for (int j = 0; j < n; j += 8) {
         float b[8];
         #pragma unroll
@@ -13,10 +13,8 @@ auto add_scaled = [](float* y, const float* x, float s, int n) {  // y += s x
         #pragma unroll
         for (int q = 0; q < 8; ++q) if (j + q < n) y[j + q] = b[q];
     }
-#else
-    for (int j = 0; j < n; ++j) y[j] += s * x[j];
-#endif
 };
+#endif
 
 auto contact_cone = [&](int k) -> Cone {  // of the elliptic contact whose rows begin at k
     const int c = id[k];
@@ -32,39 +30,6 @@ auto add_forces = [&](float* out, float sign) {
             const float* row = J + (size_t)k * nv;
             for (int q = 0, n = ranges(k, from, to); q < n; ++q)
                 add_scaled(out + from[q], row + from[q], f, to[q] - from[q]);
-        }
-    }
-};
-auto add_curvature = [&]() {
-    auto rank_one = [&](const float* left, const float* right, float weight, const int* from, const int* to, int n) {
-        for (int p = 0; p < n; ++p)
-            for (int i = from[p]; i < to[p]; ++i) {
-                const float s = weight * left[i];
-                if (s != 0.0f)
-                    for (int q = p; q < n; ++q) {
-                        const int j = q == p ? i : from[q];
-                        add_scaled(H + (size_t)i * nv + j, right + j, s, to[q] - j);
-                    }
-            }
-    };
-    KN_ROWS(k) {
-        int from[2], to[2];
-        const float* row = J + (size_t)k * nv;
-        if (state[k] == ConstraintState::QUADRATIC) {
-            const int n = ranges(k, from, to);
-            rank_one(row, row, D[k], from, to, n);
-        } else if (state[k] == ConstraintState::CONE && kind_of(k) == CONE_HEAD) {
-            const Cone e = contact_cone(k);
-            const int n = ranges(k, from, to);
-            for (int p = 0; p < e.dim; ++p) {  // cone = (second derivative) J
-                for (int z = 0; z < n; ++z)
-                    for (int i = from[z]; i < to[z]; ++i) {
-                        float sum = 0.0f;
-                        for (int q = 0; q < e.dim; ++q) sum += cone_entry(e, p, q) * row[(size_t)q * nv + i];
-                        cone[(size_t)p * nv + i] = sum;
-                    }
-            }
-            for (int p = 0; p < e.dim; ++p) rank_one(row + (size_t)p * nv, cone + (size_t)p * nv, 1.0f, from, to, n);
         }
     }
 };
