@@ -6,10 +6,12 @@ import pathlib
 import sys
 
 here = pathlib.Path(__file__).parent
-known = {path.stem for path in here.glob("*.py")}
-names = list(itertools.takewhile(known.__contains__, sys.argv[1:]))
+known = sorted(path.stem for path in here.glob("*.py") if not path.stem.startswith("_"))
+names = list(itertools.takewhile(lambda word: word in known, sys.argv[1:]))
 options = sys.argv[1 + len(names) :]
-for name in names or sorted(path.stem for path in here.glob("*.py") if not path.stem.startswith("_")):
+if options and not names and not options[0].startswith("-"):
+    raise SystemExit(f"no benchmark {options[0]!r}: {', '.join(known)}")
+for name in names or known:
     module = importlib.import_module(f"benchmarks.{name}")
     if hasattr(module, "main"):  # others help to write benchmarks
         print(f"== {name}", flush=True)

@@ -40,6 +40,41 @@ class Figure:
     panels: Sequence[Panel] = field(default_factory=tuple)
 
 
+@dataclass(frozen=True)
+class Bars:
+    """A bar for every name.
+
+    Attributes:
+        title: What it shows.
+        values: By name.
+        line: Where to draw a line across, for ratios.
+    """
+
+    title: str
+    values: Mapping[str, float]
+    line: float | None = None
+
+
+def plot_bars(panels: Sequence[Bars], name: str, folder: Path = OUT) -> Path:
+    """Write bars side by side as a PNG and give its path."""
+    matplotlib = need("matplotlib", "plot", "Plots")
+    matplotlib.use("Agg")
+    pyplot = need("matplotlib.pyplot", "plot", "Plots")
+    fig, axes = pyplot.subplots(1, len(panels), figsize=(5 * len(panels), 4), squeeze=False, layout="constrained")
+    for ax, panel in zip(axes[0], panels, strict=True):
+        bars = ax.barh(list(panel.values)[::-1], list(panel.values.values())[::-1])
+        ax.bar_label(bars, fmt="{:,.3g}", padding=3)
+        ax.set(title=panel.title)
+        ax.margins(x=0.15)
+        if panel.line is not None:
+            ax.axvline(panel.line, color="0.6", linewidth=1)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.png"
+    fig.savefig(path, dpi=120)
+    pyplot.close(fig)
+    return path
+
+
 def plot_lines(figure: Figure, folder: Path = OUT) -> Path:
     """Write a PNG and give its path."""
     matplotlib = need("matplotlib", "plot", "Plots")

@@ -6,7 +6,7 @@
     python -m benchmarks throughput path/to/folder --models a,b       models of a folder (.mjb, .xml, */scene*.xml)
 
 Both sides run the same model with the same options from the same states under the same controls, and are timed in
-turns; the ratio is of medians, with the spread of the turns behind it. Worlds have parted (parted.py): each has its own
+turns; the ratio is of medians, with the spread of the turns behind it. Worlds have parted (noise.py): each has its own
 noise on the controls. Many worlds on the CPU stand beside MuJoCo's own `rollout` on as many threads. "by CPU time" is
 the ratio of steps a second of CPU time, which other programs on the machine disturb less.
 """
@@ -24,7 +24,7 @@ import numpy as np
 import warp as wp
 from mujoco import rollout
 
-from benchmarks.parted import Parted, part
+from benchmarks.noise import Parted, part
 from benchmarks.plot import Figure, Panel, plot_lines
 from kinema.convex.engine import Engine
 from kinema.errors import MissingExtra

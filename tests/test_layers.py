@@ -31,6 +31,7 @@ ORDER = [
     {"adapter"},
     {"soft"},
     {"bridge"},
+    {"functions"},
     {"solvers", "plugins"},
     {"recording"},
     {"simulation"},

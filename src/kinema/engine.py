@@ -87,6 +87,9 @@ class Engine(Protocol):
     def array(self, name: str) -> wp.array:
         """The device array of a field, [world, ...], up to date and kept so."""
 
+    def current(self, name: str) -> wp.array:
+        """The device array of a field, [world, ...], up to date now; what a later run does to it is not promised."""
+
     def shape(self, name: str) -> tuple[int, ...]:
         """Shape of a field on the host: (nworld, ...), as MuJoCo shapes it; nothing is copied to know it."""
 
@@ -104,6 +107,9 @@ class Engine(Protocol):
 
     def bundle(self, struct: Any) -> Any:
         """An instance of a struct of arrays declared by their names (`convex.bundle`), each up to date."""
+
+    def shapes(self) -> Any:
+        """The geoms of all worlds where they are now, and what they are made of (`collide.bundles.Shapes`)."""
 
     # ------------------------------------------------------------------------------------------ parameters
 
@@ -126,6 +132,9 @@ class Engine(Protocol):
 
     def set_parameter(self, name: str, value: Any) -> None:
         """Write a parameter: for all worlds alike, or world by world once it is expanded."""
+
+    def follow_on_device(self, name: str) -> None:
+        """Let parameters of contacts follow one of geoms that was written to its array, without asking the host."""
 
     def set_option(self, name: str, value: int) -> None:
         """Change a switch of mjOption that is read as worlds run."""
@@ -158,6 +167,9 @@ class Engine(Protocol):
     @property
     def capacity(self) -> Capacity:
         """Room for contacts and rows, and the most that any world has wanted."""
+
+    def make_room(self, bits: int) -> None:
+        """Lengthen the lists that worlds found too short (bits of status) within a graph, where nobody could look."""
 
     def memory(self) -> tuple[dict[str, int], dict[str, int]]:
         """Bytes by group: those that worlds share, and those of each world."""

@@ -150,6 +150,31 @@ def test_overflow_is_counted_and_flagged():
     np.testing.assert_array_equal(small.contacts.dist.numpy(), full.contacts.dist.numpy()[:, :4])
 
 
+def test_slots_for_as_many_contacts_as_there_are_suffice():
+    """Where a thread takes a pair, room is needed for contacts, not for pairs; too little is counted and flagged."""
+    m = pile()
+    data = states(m, 5)
+    full = Detector(m, len(data), thread_per_pair=True, device="cpu")
+    most = 0
+    for slots in (None, 1):
+        found = full if slots is None else Detector(m, len(data), thread_per_pair=True, slots=slots, device="cpu")
+        load(found, data)
+        for _ in range(2):  # what one run leaves must not be in the way of the next
+            found.detect()
+        most = most or int(found.contacts.found.numpy().max())
+        np.testing.assert_array_equal(found.contacts.found.numpy(), full.contacts.found.numpy())
+    np.testing.assert_array_equal(found.contacts.status.numpy(), OVERFLOW_CONTACTS)
+    np.testing.assert_array_equal(found.contacts.ncon.numpy(), 0)
+    enough = Detector(m, len(data), thread_per_pair=True, slots=most, device="cpu")
+    assert most < full.slots.sum() / 2
+    load(enough, data)
+    enough.detect()
+    np.testing.assert_array_equal(enough.contacts.status.numpy(), 0)
+    for w in range(len(data)):
+        for name, value in fields(enough, w).items():
+            np.testing.assert_array_equal(value, fields(full, w)[name])
+
+
 @wp.func
 def unit_ball(kind: int, p: wp.vec3d, parameters: wp.array(dtype=float)) -> wp.float64:
     return wp.length(p) - wp.float64(1.0)

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from kinema.collide import upload
+from kinema.collide.bundles import Shapes
 from kinema.convex.named import NamedArrays, mirrored
 from kinema.convex.status import BAD_STATE
 from kinema.devices import device_named
@@ -50,6 +52,7 @@ class BridgeEngine(NamedArrays):
         self._stale: set[str] = set()
         self._asked: set[str] = set()
         self._changed: set[str] = set()
+        self._shapes: Shapes | None = None
         self._set_status(np.zeros(nworld, dtype=np.int32))
         self._run_done()
         self.reset()
@@ -77,6 +80,16 @@ class BridgeEngine(NamedArrays):
         if name == "geom_size":
             raise BuildError("geom_size is fixed: MuJoCo keeps bounds that follow from it")
 
+    def shapes(self) -> Shapes:
+        """The geoms of all worlds where they are now, and what they are made of."""
+        xpos, xmat, size = (self.current(name) for name in ("geom_xpos", "geom_xmat", "geom_size"))
+        if self._shapes is None:
+            with wp.ScopedDevice(self.device):
+                geoms = upload.geoms(self.source, self.nworld, xpos, xmat, size)
+                made = upload.meshes(self.source), upload.height_fields(self.source), upload.settings(self.source)
+            self._shapes = Shapes(geoms, *made)
+        return self._shapes
+
     def depends(self) -> set[str]:
         """The model's fields that the other side has: all."""
         return {name for name, field in model_fields().items() if field.group == "array"}
@@ -84,6 +97,13 @@ class BridgeEngine(NamedArrays):
     def memory(self) -> tuple[dict[str, int], dict[str, int]]:
         """Nobody knows: the arrays are another program's."""
         raise BuildError("memory is told of Kinema's own arrays: it needs solver='convex'")
+
+    def follow_on_device(self, name: str) -> None:
+        """The other side is told before it runs."""
+        self._changed.add(name)
+
+    def make_room(self, bits: int) -> None:
+        """The other side makes its own."""
 
     def last_good(self) -> None:
         """The other side holds the states."""

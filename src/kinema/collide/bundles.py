@@ -4,6 +4,8 @@ Arrays are indexed ``[world, i]`` where worlds may differ (a shared array has wo
 do. Bundles are read-only inputs, except ``Contacts`` and ``Touch``, which are written.
 """
 
+from typing import NamedTuple
+
 import warp as wp
 
 vec5 = wp.types.vector(length=5, dtype=float)
@@ -32,7 +34,6 @@ class Pairs:
     count: wp.array(dtype=int)  # (nworld,) number of pairs
     geom: wp.array2d(dtype=wp.vec2i)  # (nworld, npair) geom 1 and 2, the type of 1 not above that of 2
     function: wp.array2d(dtype=int)  # (nworld, npair) code of the pair function, see table.py
-    slot: wp.array(dtype=int)  # (npair + 1,) first contact slot of the pair; the last entry is the number of slots
     condim: wp.array2d(dtype=int)  # (nworld, npair)
     margin: wp.array2d(dtype=float)  # (nworld, npair) [m]
     gap: wp.array2d(dtype=float)  # (nworld, npair) [m]
@@ -160,13 +161,29 @@ class Settings:
     sweep: Sweep
 
 
+class Shapes(NamedTuple):
+    """All that geometry asks of the geoms of worlds."""
+
+    geoms: Geoms
+    meshes: Meshes
+    hfields: HeightFields
+    settings: Settings
+
+
 @wp.struct
 class Touch:
-    """Geometry of contacts, written by the narrow phase at [world, slot]."""
+    """Geometry of contacts, written by the narrow phase at [world, slot].
+
+    Where many threads find the contacts of a world, slots are taken as contacts are found, and those of a pair are
+    linked (emit.py); elsewhere the last three arrays are empty.
+    """
 
     dist: wp.array2d(dtype=float)  # [m], negative when penetrating
     pos: wp.array2d(dtype=wp.vec3)  # [m]
     frame: wp.array2d(dtype=wp.mat33)  # rows: normal from geom 1 to geom 2, two tangents
+    used: wp.array(dtype=int)  # (nworld,) slots taken, whether there was room or not
+    last: wp.array2d(dtype=int)  # (nworld, npair) link to the last contact of each pair, 0 without
+    before: wp.array2d(dtype=int)  # (nworld, nslot) link to the contact of the same pair before
 
 
 @wp.struct

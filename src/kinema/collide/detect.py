@@ -2,11 +2,12 @@
 
 On the CPU one thread takes a world and walks its pairs in order, writing contacts as it finds them (``detect_world``, a
 ``wp.func`` that a fused kernel of the engine can call as one of its stages). On CUDA one thread takes a pair of a world
-and writes into the pair's own slots; a second kernel then moves the contacts of each world together. Neighbouring
-threads hold the same pair of neighbouring worlds, so they take the same branch and read adjacent memory. Both ways give
-the same contacts in the same order, whatever runs beside them.
+and writes into slots of the world, linked pair by pair (emit.py); a second kernel then moves the contacts of each world
+into the order of pairs. Neighbouring threads hold the same pair of neighbouring worlds, so they take the same branch
+and read adjacent memory. Both ways give the same contacts in the same order, whatever runs beside them.
 
-Contacts beyond the capacity are not stored, but counted in ``Contacts.found`` and flagged in ``Contacts.status``.
+Contacts beyond the capacity are not stored, but counted in ``Contacts.found`` and flagged in ``Contacts.status``. Where
+not even the slots suffice, it is chance which contacts found one: a world then has none, rather than any.
 """
 
 from functools import cache
@@ -15,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import warp as wp
 
-from kinema.arrays import empty_worlds
 from kinema.collide import upload
 from kinema.collide.bound import boxes_apart, rounding, spheres_apart
 from kinema.collide.broad import count_pairs, place_pairs, sort_geoms, sweep_world, write_pairs
 from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Options, Pairs, Settings, Touch
 from kinema.collide.convex import convex_pair
+from kinema.collide.emit import PER_PAIR
 from kinema.collide.filter import geom_pairs
 from kinema.collide.hfield import hfield_pair
 from kinema.collide.legacy import collide_portal
@@ -223,7 +224,7 @@ def world_kernel(build: Build):
 
 @cache
 def pair_kernel(build: Build):
-    """One thread a pair of a world: CUDA's shape of execution. Contacts go to the pair's slots."""
+    """One thread a pair of a world: CUDA's shape of execution. Contacts go to slots of the world."""
     collide_pair = pair_function(build)
     mask = build.mask
 
@@ -236,31 +237,29 @@ def pair_kernel(build: Build):
         pairs: Pairs,
         settings: Settings,
         touch: Touch,
-        count: wp.array2d(dtype=int),
     ):
         k, w = wp.tid()
         pair = selected[k]
         if pair < pairs.count[w] and (mask >> pairs.function[w, pair]) & 1 != 0:
-            n = int(0)
+            touch.last[w, pair] = 0
             if is_near(w, pair, geoms, pairs):
-                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, settings.options, touch, pairs.slot[pair])
-            count[w, pair] = n
+                collide_pair(w, pair, geoms, meshes, hfields, pairs, settings.options, touch, pair * PER_PAIR)
 
     return detect_pairs
 
 
 @wp.func_native("""
-    const char* at = (const char*)count.data + w * (size_t)count.strides[0];
+    const char* at = (const char*)last.data + w * (size_t)last.strides[0];
     int sum = 0;
     #pragma unroll 8
-    for (int k = first; k < end; ++k) sum += *(const int*)(at + k * (size_t)count.strides[1]);
+    for (int k = first; k < end; ++k) sum += *(const int*)(at + k * (size_t)last.strides[1]) % 256;
     return sum;
 """)
-def count_contacts(count: wp.array2d(dtype=int), w: int, first: int, end: int) -> int:
-    """Contacts of a range of pairs of one world."""
+def count_contacts(last: wp.array2d(dtype=int), w: int, first: int, end: int) -> int:
+    """Contacts of a range of pairs of one world, from the links of its pairs (PER_PAIR is 256)."""
 
 
-touches(reads="count[w]")(count_contacts.func)
+touches(reads="last[w]")(count_contacts.func)
 
 
 @wp.func_native("""
@@ -271,24 +270,24 @@ touches(reads="count[w]")(count_contacts.func)
     __syncthreads();
     for (int p = 0; p < part; ++p) before += sums[p][lane];
 #else
-    const char* at = (const char*)count.data + w * (size_t)count.strides[0];
-    for (int k = 0; k < first; ++k) before += *(const int*)(at + k * (size_t)count.strides[1]);
+    const char* at = (const char*)last.data + w * (size_t)last.strides[0];
+    for (int k = 0; k < first; ++k) before += *(const int*)(at + k * (size_t)last.strides[1]) % 256;
 #endif
     return before;
 """)
-def contacts_before(count: wp.array2d(dtype=int), w: int, first: int, own: int, part: int, lane: int) -> int:
+def contacts_before(last: wp.array2d(dtype=int), w: int, first: int, own: int, part: int, lane: int) -> int:
     """Contacts of the pairs before `first`; warps of a block tell each other how many their own ranges hold."""
 
 
-touches(reads="count[w]")(contacts_before.func)
+touches(reads="last[w]")(contacts_before.func)
 
 
 GATHER = wp.constant(8)  # warps that share out the pairs of 32 worlds
 
 
 @wp.kernel(enable_backward=False)
-def gather_contacts(nworld: int, count: wp.array2d(dtype=int), touch: Touch, pairs: Pairs, contacts: Contacts):
-    """Move the contacts of each world from the slots of pairs to one list, in the order of pairs.
+def gather_contacts(nworld: int, touch: Touch, pairs: Pairs, contacts: Contacts):
+    """Move the contacts of each world from its slots to one list, in the order of pairs.
 
     Warp `part` of a block takes one range of the pairs of 32 worlds: it learns how many contacts the ranges before its
     own hold, and goes on from there.
@@ -297,26 +296,36 @@ def gather_contacts(nworld: int, count: wp.array2d(dtype=int), touch: Touch, pai
     w = 32 * block + lane
     live = w < nworld
     npair = int(0)
+    used = int(0)
     if live:
-        npair = pairs.count[w]
+        used = touch.used[w]
+        if used <= touch.dist.shape[1]:
+            npair = pairs.count[w]
     first = npair * part / GATHER
     end = npair * (part + 1) / GATHER
     own = int(0)
     if live:
-        own = count_contacts(count, w, first, end)
-    k = contacts_before(count, w, first, own, part, lane)
+        own = count_contacts(touch.last, w, first, end)
+    start = contacts_before(touch.last, w, first, own, part, lane)  # from here on all of the block have read `used`
     for pair in range(first, end):
-        n = count[w, pair]
-        for i in range(n):
+        link = touch.last[w, pair]
+        n = link % PER_PAIR
+        while link != 0:
+            slot = link / PER_PAIR - 1
+            k = start + link % PER_PAIR - 1
             if k < contacts.dist.shape[1]:
-                slot = pairs.slot[pair] + i
                 contacts.dist[w, k] = touch.dist[w, slot]
                 contacts.pos[w, k] = touch.pos[w, slot]
                 contacts.frame[w, k] = touch.frame[w, slot]
                 finish_contact(contacts, pairs, w, k, pair)
-            k += 1
+            link = touch.before[w, slot]
+        start += n
     if live and part == GATHER - 1:
-        finish_world(contacts, w, k)
+        finish_world(contacts, w, used)
+        if used > touch.dist.shape[1]:
+            contacts.ncon[w] = 0
+            report(contacts.status, w, OVERFLOW_CONTACTS)
+        touch.used[w] = 0
 
 
 def require_fields(m, mask: int, fields: Fields | None) -> None:
@@ -338,8 +347,9 @@ class Detector:
     engine writes, ``geom_size`` its array of sizes, (nworld, ngeom); allocated when not given. ``contacts`` holds the
     result. ``thread_per_pair`` chooses the shape of execution (by default: on CUDA), ``sweep`` the broad phase: a
     fixed list of all pairs, or a search for near ones (by default: for many geoms), with room for at least ``pairs``
-    of them. ``fields`` brings the signed distance fields of geoms of type sdf. ``detect()`` only launches kernels and
-    allocates nothing.
+    of them. With a thread a pair, ``slots`` is the room for contacts of a world as they are found (by default: for all
+    that its pairs could make). ``fields`` brings the signed distance fields of geoms of type sdf. ``detect()`` only
+    launches kernels and allocates nothing.
     """
 
     def __init__(
@@ -356,6 +366,7 @@ class Detector:
         contacts: "Contacts | None" = None,
         thread_per_pair: bool | None = None,
         sweep: bool | None = None,
+        slots: int | None = None,
         fields: Fields | None = None,
         device: Any = None,
     ):
@@ -388,13 +399,13 @@ class Detector:
             self.contacts = contacts if contacts is not None else upload.contacts(nworld, self.capacity, status)
             self.thread_per_pair = self.device.is_cuda if thread_per_pair is None else thread_per_pair
             if self.thread_per_pair:
-                self._allocate_slots()
+                self._allocate_slots(int(self.slots.sum()) if slots is None else slots)
 
-    def _allocate_slots(self):
-        """Slots and counts for the thread-per-pair shape, worlds interleaved."""
+    def _allocate_slots(self, slots: int):
+        """Slots and links for the thread-per-pair shape, worlds interleaved."""
         npair = len(self.slots)
-        self.touch = upload.touch(self.nworld, int(self.slots.sum()))
-        self.count = empty_worlds((self.nworld, npair), int)
+        self.touch = upload.touch(self.nworld, slots)
+        upload.link(self.touch, self.nworld, npair, slots)
         self.launches = []
         for family in FAMILIES:
             build = self.build.only(family_mask(family))
@@ -426,8 +437,8 @@ class Detector:
                 (write_pairs, (nbody, n), [self.geoms, sweep, self.pairs], 128),
             ]
         for kernel, chosen in self.launches:
-            launches.append((kernel, (len(chosen), n), [chosen, *inputs, self.touch, self.count], 128))
-        gather = [n, self.count, self.touch, self.pairs, self.contacts]
+            launches.append((kernel, (len(chosen), n), [chosen, *inputs, self.touch], 128))
+        gather = [n, self.touch, self.pairs, self.contacts]
         launches.append((gather_contacts, (-(-n // 32), GATHER, 32), gather, 32 * GATHER))
         return launches
 

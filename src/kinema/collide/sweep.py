@@ -100,4 +100,4 @@ def bundle(m, p: SweepPlan, nworld: int) -> tuple[Sweep, Pairs]:
     s.count = empty_worlds((nworld, m.nbody), int)
     s.key = empty_worlds((nworld, p.capacity), wp.int64)
     s.source = empty_worlds((nworld, p.capacity), int)
-    return s, upload.swept_pairs(p.capacity, p.slots, nworld)
+    return s, upload.swept_pairs(p.capacity, nworld)

@@ -125,18 +125,16 @@ def pairs(host: GeomPairs, nworld: int) -> Pairs:
     p = host.parameters
     b = Pairs()
     b.count = wp.full(nworld, len(host.function), dtype=int)
-    b.slot = wp.array(np.concatenate([[0], np.cumsum(host.slots)]).astype(np.int32), dtype=int)
     rows = {"geom": host.geom.reshape(-1, 2), "function": host.function, **p._asdict()}
     for name, dtype in PAIR_DTYPE.items():
         setattr(b, name, shared(rows[name], nworld, dtype))
     return b
 
 
-def swept_pairs(capacity: int, slots: int, nworld: int) -> Pairs:
-    """Room for ``capacity`` pairs a world that the broad phase fills in, each with the same number of contact slots."""
+def swept_pairs(capacity: int, nworld: int) -> Pairs:
+    """Room for ``capacity`` pairs a world that the broad phase fills in."""
     b = Pairs()
     b.count = wp.zeros(nworld, dtype=int)
-    b.slot = wp.array(np.arange(capacity + 1, dtype=np.int32) * slots, dtype=int)
     for name, dtype in PAIR_DTYPE.items():
         setattr(b, name, empty_worlds((nworld, capacity), dtype))
     return b
@@ -161,6 +159,13 @@ def touch(nworld: int, n: int) -> Touch:
     b.pos = empty_worlds((nworld, n), wp.vec3)
     b.frame = empty_worlds((nworld, n), wp.mat33)
     return b
+
+
+def link(b: Touch, nworld: int, npair: int, n: int) -> None:
+    """Let the slots of worlds be taken as contacts are found, and linked pair by pair (emit.py)."""
+    b.used = wp.zeros(nworld, dtype=int)
+    b.last = empty_worlds((nworld, npair), int)
+    b.before = empty_worlds((nworld, n), int)
 
 
 def contacts(nworld: int, capacity: int, status: wp.array | None = None) -> Contacts:

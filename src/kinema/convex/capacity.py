@@ -88,6 +88,12 @@ class Guard:
             work()
         raise SimulationError(f"contacts or rows still find no room: {self._numbers(OVERFLOW)}")
 
+    def catch_up(self, bits: int) -> None:
+        """Make the room that was wanted within a graph of somebody else's; what found none there was left out."""
+        have = self.capacity
+        if have.most_contacts > have.contacts or have.most_rows > have.rows or bits & int(PAIR_OVERFLOW):
+            self._make_room(bits)
+
     @property
     def capacity(self) -> Capacity:
         """Lengths of the lists, and what was wanted of them."""

@@ -100,9 +100,16 @@ def _is_cheap(m, contacts: int) -> bool:
 
 
 class Collider:
-    """The detector of one class of worlds, sharing the engine's poses, contacts and status."""
+    """The detector of one class of worlds, sharing the engine's poses, contacts and status.
 
-    def __init__(self, layout, present: Present, fields: Fields | None = None, *, cuda: bool = False):
+    Args:
+        cuda: Detect in the way of CUDA devices.
+        sparing: There, take no more slots for contacts than there is room for contacts; more make the room grow.
+    """
+
+    def __init__(
+        self, layout, present: Present, fields: Fields | None = None, *, cuda: bool = False, sparing: bool = False
+    ):
         layout.fill(Poses), layout.fill(State)
         contact_parameters.declare(layout)
         geom_sizes.declare(layout)
@@ -113,7 +120,7 @@ class Collider:
             pairs=layout.capacity.get("npairmax", 0), device=layout.device,
             geom_xpos=layout.arrays["geom_xpos"], geom_xmat=layout.arrays["geom_xmat"],
             geom_size=layout.arrays["geom_size"], contacts=self.contacts, fields=fields,
-            thread_per_pair=cuda,
+            thread_per_pair=cuda, slots=max(1, layout.capacity["nconmax"]) if sparing else None,
         )  # fmt: skip
         self.active = detects(m) and self.detector.mask != 0
         self.source, self.nworld, self.device = m, layout.nworld, layout.device

@@ -96,7 +96,33 @@ def _per_world(detector: Detector, nworld: int) -> Pairs:
 
 
 def _launch(geoms: GeomParameters, pairs: Pairs, detector: Detector, *, worlds: int) -> None:
-    implicit = np.flatnonzero(detector.host.explicit < 0).astype(np.int32)
-    if len(implicit):
-        with wp.ScopedDevice(detector.device):
-            wp.launch(mix_pairs, dim=(len(implicit), worlds), inputs=[geoms, wp.array(implicit, dtype=int), pairs])
+    implicit = _implicit(detector)
+    if implicit.size:
+        wp.launch(mix_pairs, dim=(implicit.size, worlds), inputs=[geoms, implicit, pairs], device=detector.device)
+
+
+def _implicit(detector: Detector) -> wp.array:
+    """Pairs that are not explicit, and so take their parameters from geoms."""
+    found = np.flatnonzero(detector.host.explicit < 0).astype(np.int32)
+    return wp.array(found, dtype=int, device=detector.device)
+
+
+class Mixing:
+    """Mixing again what differs per world, with everything at hand: nothing passes through the host.
+
+    Args:
+        detector: The detector, whose pairs have rows of their own for every world.
+        layout: Where the parameters of geoms are.
+    """
+
+    def __init__(self, detector: Detector, layout: Layout):
+        self.off = bool(int(layout.source.opt.enableflags) & Enable.OVERRIDE) or not len(detector.slots)
+        self.pairs, self.device = detector.pairs, detector.device
+        self.geoms, self.implicit = _geoms(layout, detector), _implicit(detector)
+        self.worlds = layout.nworld if self.pairs.friction.strides[0] != 0 else 1
+
+    def launch(self) -> None:
+        """Mix."""
+        if not self.off and self.implicit.size:
+            dim = (self.implicit.size, self.worlds)
+            wp.launch(mix_pairs, dim=dim, inputs=[self.geoms, self.implicit, self.pairs], device=self.device)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import warp as wp
 
+from kinema.collide.bundles import Shapes
 from kinema.compile.constants.topology import contributing_actuators
-from kinema.convex import coupling, geom_sizes, support
+from kinema.convex import contact_parameters, coupling, geom_sizes, support
 from kinema.convex import step as recipe
 from kinema.convex.capacity import Guard
 from kinema.convex.collision import Collider, capacity
@@ -103,7 +104,7 @@ class Engine(NamedArrays):
         layout = Layout(source, nworld, device, self.sizes(), given)
         super().__init__(source, nworld, device, layout)
         self.present.layout = self.layout
-        self.collider = Collider(self.layout, self.present, self.extension.fields, cuda=self.cuda)
+        self.collider = self._collider()
         self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
         self.d = self.layout.fill(Data)
         self.recipes: dict[str, tuple[Stage, ...]] = {"step": ()}
@@ -116,6 +117,7 @@ class Engine(NamedArrays):
         self._pool: ThreadPoolExecutor | None = None
         self._side: wp.Stream | None = None
         self._resting: Resting | None = None
+        self._remix: tuple[int, contact_parameters.Mixing] | None = None
         self.kept: LastGood | None = None
         self.requests = Requests(self)
         self.guard = Guard(self, on_overflow)
@@ -139,6 +141,13 @@ class Engine(NamedArrays):
 
     def _check_sizes(self, size: np.ndarray) -> None:
         geom_sizes.check(self.collider.detector, self.layout, size)
+
+    def follow_on_device(self, name: str) -> None:
+        """Let the parameters of contacts follow one of geoms that was written to its array; nothing else follows."""
+        if name in contact_parameters.MIXED:
+            if self._remix is None or self._remix[0] != self.version:
+                self._remix = self.version, contact_parameters.Mixing(self.collider.detector, self.layout)
+            self._remix[1].launch()
 
     def set_option(self, name: str, value: int) -> None:
         """Change a switch of mjOption, such as disableactuator, in all worlds."""
@@ -187,9 +196,15 @@ class Engine(NamedArrays):
         self._graphs.clear()
         self.version += 1
 
+    def _collider(self) -> Collider:
+        """Collision detection for the lists as long as they are now."""
+        return Collider(
+            self.layout, self.present, self.extension.fields, cuda=self.cuda, sparing=self._sparing
+        )
+
     def rebuild(self) -> None:
         """Make anew what depends on the lengths of lists, and collision detection."""
-        self.collider = Collider(self.layout, self.present, self.extension.fields, cuda=self.cuda)
+        self.collider = self._collider()
         self.d = self.layout.fill(Data)
         self._putters.clear()
         stale = ["efc_want"] if self.collider.active else ["efc_want", "ncon", "contact_found"]
@@ -211,6 +226,10 @@ class Engine(NamedArrays):
         self.rebuild()
         self.guard.look()
 
+    def make_room(self, bits: int) -> None:
+        """Lengthen the lists that worlds found too short within a graph, where nobody could look."""
+        self.guard.catch_up(bits)
+
     def initial_state(self) -> dict[str, np.ndarray]:
         """One world's state as the model defines it (mj_resetData)."""
         return initial_state(self.present.to("initial"), self.extension.state)
@@ -231,6 +250,11 @@ class Engine(NamedArrays):
         if not by:
             by, inputs = origin(recipe.inverse_dynamics(self.source, self.collider.stages), name, self.inputs)
         return by, inputs
+
+    def shapes(self) -> Shapes:
+        """The geoms of all worlds where they are now, and what they are made of."""
+        found = self.collider.detector
+        return Shapes(found.geoms, found.meshes, found.hfields, found.settings)
 
     def in_use(self, name: str) -> np.ndarray:
         """A field as a host array; of contacts and constraint rows those that count (lists.py)."""

@@ -20,20 +20,29 @@ from kinema.mujoco_enums import Disable, Joint
 
 
 @wp.func
-def mul_like_mass(
-    m: Model, y: wp.array2d(dtype=float), mat: wp.array2d(dtype=float), x: wp.array2d(dtype=float), w: int
-):
-    """y = mat x for a symmetric matrix kept as the rows of M."""
-    for i in range(m.size.nv):
+def mul_rows(
+    y: wp.array2d(dtype=float), mat: wp.array2d(dtype=float), x: wp.array2d(dtype=float), rownnz: wp.array(dtype=int),
+    rowadr: wp.array(dtype=int), colind: wp.array(dtype=int), nv: int, w: int,
+):  # fmt: skip
+    """y = mat x for a symmetric matrix kept as sparse rows of its lower triangle, the diagonal last (mj_mulM)."""
+    for i in range(nv):
         y[w, i] = float(0.0)
-    for i in range(m.size.nv):
-        last = m.dof.M_rowadr[i] + m.dof.M_rownnz[i] - 1
+    for i in range(nv):
+        last = rowadr[i] + rownnz[i] - 1
         sum = mat[w, last] * x[w, i]
-        for a in range(m.dof.M_rowadr[i], last):
-            c = m.dof.M_colind[a]
+        for a in range(rowadr[i], last):
+            c = colind[a]
             sum += mat[w, a] * x[w, c]
             y[w, c] = y[w, c] + mat[w, a] * x[w, i]
         y[w, i] = y[w, i] + sum
+
+
+@wp.func
+def mul_like_mass(
+    m: Model, y: wp.array2d(dtype=float), mat: wp.array2d(dtype=float), x: wp.array2d(dtype=float), w: int
+):
+    """`mul_rows` of a matrix that is kept as M is."""
+    mul_rows(y, mat, x, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w)
 
 
 @wp.func

@@ -89,8 +89,11 @@ class NamedArrays:
         """The device array of a field of mjModel's or mjData's, [world, ...], up to date and kept so."""
         return self._current(name)
 
+    def current(self, name: str) -> wp.array:
+        """The array of a field, up to date now."""
+        return self._current(name)
+
     def _current(self, name: str) -> wp.array:
-        """The array of a field, up to date."""
         return self.layout.arrays[name]
 
     def bundle(self, struct: Any) -> Any:

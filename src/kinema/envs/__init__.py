@@ -10,7 +10,8 @@ A task of your own is a class with a few functions (`Task`); adapters for rsl_rl
 from kinema.draws import Draws
 from kinema.envs.registry import TASKS, make, register
 from kinema.envs.task import Task
+from kinema.envs.variation import Variation
 from kinema.envs.vector_env import VectorEnv
 from kinema.envs.worlds import Worlds
 
-__all__ = ["TASKS", "Draws", "Task", "VectorEnv", "Worlds", "make", "register"]
+__all__ = ["TASKS", "Draws", "Task", "Variation", "VectorEnv", "Worlds", "make", "register"]

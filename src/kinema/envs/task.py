@@ -24,7 +24,7 @@ in `userdata` (`<size nuserdata="3"/>`) or as a mocap body, and so is saved, res
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,8 @@ class Task:
         refresh: What is computed anew after a step and after a reset, for observations: "none" (qpos, qvel, act, ctrl,
             userdata and mocap poses need nothing), "motion" (poses and velocities of bodies, geoms and sites) or
             "forward" (everything, sensors and contacts included; costs as much as a time step).
-        ranges: Parameters of the model that differ from world to world: name -> (low, high), factors on the model's
+        refresh_start: The same after a reset only, in the worlds that were reset; None: as `refresh`.
+        ranges: What differs from world to world, as data: `Variation`s, or name -> (low, high), factors on the model's
             values, drawn independently for each number: {"body_mass": (0.8, 1.2), "dof_damping": (0.5, 2)}.
     """
 
@@ -54,7 +55,8 @@ class Task:
     max_episode_steps: int = 1000
     keyframe: int | str | None = None
     refresh: str = "none"
-    ranges: Mapping[str, tuple[float, float]] = {}
+    refresh_start: str | None = None
+    ranges: Mapping[str, Any] | Sequence[Any] = {}
 
     def bind(self, worlds: Worlds) -> None:
         """Called once, when the worlds exist: look up indices and constants."""
@@ -66,21 +68,14 @@ class Task:
     def vary(self, worlds: Worlds, draws: Draws) -> dict[str, np.ndarray]:
         """Parameters of the model per world, NumPy arrays (worlds, ...); drawn whenever the environment is seeded.
 
-        What derives from them (inverse weights, masses of subtrees) is computed again.
+        What derives from them (inverse weights, masses of subtrees) is computed again. For numbers that belong
+        together; those that do not are `ranges`.
         """
-        values = {}
-        for name, (low, high) in self.ranges.items():
-            owner = worlds.model if hasattr(worlds.model, name) else worlds.model.opt
-            nominal = np.asarray(getattr(owner, name), dtype=np.float32)
-            values[name] = nominal * draws.uniform(low, high, nominal.shape)
-        return values
+        return {}
 
     def act(self, worlds: Worlds, action: Any) -> None:
         """Turn actions in [-1, 1], (worlds, nu), into controls: the range of each actuator, or as they are."""
-        span = worlds.default("actuator_ctrlrange")
-        limited = worlds.default("actuator_ctrllimited") > 0
-        middle, half = (span[:, 0] + span[:, 1]) / 2, (span[:, 1] - span[:, 0]) / 2
-        worlds.write({"ctrl": worlds.xp.where(limited, middle + half * action, action)})
+        worlds.write({"ctrl": worlds.controls(action)})
 
     def observe(self, worlds: Worlds) -> Any:
         """What the policy sees, (worlds, n)."""
@@ -89,6 +84,18 @@ class Task:
     def reward(self, worlds: Worlds, action: Any) -> Any:
         """The reward of the step just made with these actions, (worlds,)."""
         raise NotImplementedError
+
+    def info(self, worlds: Worlds, action: Any) -> dict[str, Any]:
+        """What else is told of a step, by name: arrays (worlds, ...)."""
+        return {}
+
+    def action_range(self, model: Any) -> tuple[Any, Any]:
+        """Lowest and highest actions, one number or one an actuator; what is given beyond is clipped."""
+        return -1.0, 1.0
+
+    def observation_space(self, shape: tuple[int, ...]) -> Any:
+        """The space of one world's observations: Gymnasium's, or the arguments of a Box."""
+        return -np.inf, np.inf, shape, np.float32
 
     def terminated(self, worlds: Worlds) -> Any:
         """Has the episode come to an end of its own, (worlds,) booleans."""

@@ -46,7 +46,10 @@ class Worlds:
         self.device = None if backend == "numpy" else wp.device_to_torch(sim.engine.device)
         self._shared = backend == "torch" or not sim.engine.device.is_cuda
         self._seen: dict[str, tuple[wp.array, Any]] = {}
+        self._lent: dict[int, tuple[wp.array, Any]] = {}
         self._defaults: dict[str, Any] = {}
+        self._spans: tuple[Any, Any] | None = None
+        self._age: wp.array | None = None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -63,12 +66,35 @@ class Worlds:
             held = self._seen[name] = (array, self._hand_over(array, name))
         return held[1]
 
-    def _hand_over(self, array: wp.array, name: str) -> Any:
-        if self.backend == "numpy":
-            shared = array.numpy()
+    @property
+    def age(self) -> Any:
+        """Actions made in each world's present episode, (count,) integers: 0 where one has just begun."""
+        return self.full(0, "int64") if self._age is None else self.share(self._age)
+
+    def share(self, array: wp.array) -> Any:
+        """An array on the simulation's device as one of this library: the same memory, or a copy for NumPy on a GPU."""
+        if not self._shared:
+            return array.numpy()
+        held = self._lent.get(id(array))
+        if held is None:
+            held = self._lent[id(array)] = (array, self._in_library(array))
+        return held[1]
+
+    def fill(self, array: wp.array, values: Any) -> None:
+        """Write values of this library, one a world, into an array on the simulation's device."""
+        if self._shared:
+            self.share(array)[...] = values
         else:
-            with self.xp.inference_mode(False):  # it may be written outside the mode it is first asked for in
-                shared = wp.to_torch(array)
+            array.assign(np.broadcast_to(np.asarray(values, wp.dtype_to_numpy(array.dtype)), array.shape))
+
+    def _in_library(self, array: wp.array) -> Any:
+        if self.backend == "numpy":
+            return array.numpy()
+        with self.xp.inference_mode(False):  # it may be written outside the mode it is first asked for in
+            return wp.to_torch(array)
+
+    def _hand_over(self, array: wp.array, name: str) -> Any:
+        shared = self._in_library(array)
         shape = self.sim.engine.shape(name)
         if tuple(shared.shape) == shape:
             return shared
@@ -130,8 +156,17 @@ class Worlds:
                 target[...] = value
             else:
                 where = mask.reshape(-1, *[1] * (len(target.shape) - 1))
-                target[...] = self.xp.where(where, value, target)
+                if self.backend == "numpy":
+                    np.copyto(target, value, where=where)
+                else:
+                    self.xp.where(where, value, target, out=target)
 
-    def device_mask(self, mask: Any) -> Any:
-        """A boolean array over worlds in the form `Simulation.reset` takes without looking at it."""
-        return mask if self.backend == "numpy" else wp.from_torch(mask.to(self.xp.int32))
+    def controls(self, action: Any) -> Any:
+        """Actions in [-1, 1] as controls: the range of each actuator that has one, others as they are."""
+        if self._spans is None:
+            span, limited = self.default("actuator_ctrlrange"), self.default("actuator_ctrllimited") > 0
+            middle, half = (span[:, 0] + span[:, 1]) / 2, (span[:, 1] - span[:, 0]) / 2
+            none = self.xp.zeros_like(middle)
+            self._spans = self.xp.where(limited, middle, none), self.xp.where(limited, half, none + 1)
+        middle, half = self._spans
+        return middle + half * action

@@ -32,6 +32,7 @@ from kinema.errors import BuildError, MissingExtra, PluginError, SimulationError
 from kinema.recording import Recording
 from kinema.simulation import checkpoint
 from kinema.simulation.failure import last_failure
+from kinema.simulation.functions import MuJoCoFunctions
 from kinema.simulation.memory import Memory, extrapolate
 from kinema.simulation.named import accessor, ids_of
 from kinema.simulation.parameters import changed_parameters, put_parameters
@@ -42,7 +43,7 @@ from kinema.simulation.state import KEY_NAMES, KEYFRAME, STATE
 from kinema.simulation.views import DataView, ModelView
 
 
-class Simulation(Closed):
+class Simulation(MuJoCoFunctions, Closed):
     """Many worlds of one model.
 
     Args:
