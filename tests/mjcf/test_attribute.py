@@ -242,3 +242,17 @@ def test_errors_of_attributes_are_of_one_tree(geom):
     with pytest.raises(DocumentError) as caught:
         geom.pos = "x"
     assert isinstance(caught.value, BadValue) and caught.value.path == "worldbody/geom[ball]"
+
+
+def test_a_document_has_the_shortest_numbers_that_are_the_same():
+    rng = np.random.default_rng(0)
+    sizes = [0.1, 1 / 3, 1e-20, 123456789.0, 5e300, *rng.normal(size=20) * 10.0 ** rng.integers(-9, 9, size=20)]
+    root = mjcf.RootElement()
+    for size in sizes:
+        root.worldbody.add("site", size=[size], pos=[0.1, np.float64(0.2), 1.0])
+    text = root.to_xml_string()
+    assert 'pos="0.1 0.2 1"' in text and "0.10000000000000001" not in text
+    again = mjcf.from_xml_string(text, escape_separators=True)
+    assert [site.size[0] for site in again.worldbody.site] == sizes
+    assert "0.10000000000000001" in root.to_xml_string(precision=17)
+    assert "0.10000000000000001" in root.worldbody.site[0].to_xml_string()

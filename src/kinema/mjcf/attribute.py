@@ -166,11 +166,20 @@ def reference_namespace(spec: AttributeSpec, element: Any) -> str | None:
 # ---------------------------------------------------------------- to text
 
 
-def format_numbers(values: Any, precision: int = XML_DEFAULT_PRECISION, zero_threshold: float = 0) -> str:
-    """Numbers as text, shortest that keeps `precision` digits; those below the threshold become zero."""
+def shortest(number: Any) -> str:
+    """The shortest text that reads as the same number; NumPy's numbers are written as Python's."""
+    return repr(number if type(number) in (int, float) else number.item()).removesuffix(".0")
+
+
+def format_numbers(
+    values: Any, precision: int | None = XML_DEFAULT_PRECISION, zero_threshold: float = 0
+) -> str:  # fmt: skip
+    """Numbers as text, shortest that keeps `precision` digits, or None: the number; those below the threshold are 0."""
     numbers = values if isinstance(values, list) else values.tolist()
     if zero_threshold:
         numbers = [0 if abs(number) < zero_threshold else number for number in numbers]
+    if precision is None:
+        return " ".join([shortest(number) for number in numbers])
     return " ".join([f"%.{precision}g"] * len(numbers)) % tuple(numbers)
 
 

@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING
 
 from kinema.errors import BadValue
-from kinema.mjcf.constants import XML_DEFAULT_PRECISION
 
 if TYPE_CHECKING:
     from kinema.mjcf.element import RootElement
@@ -17,7 +16,7 @@ def export_with_assets(
     out_dir: str | os.PathLike,
     out_file_name: str | None = None,
     *,
-    precision: int = XML_DEFAULT_PRECISION,
+    precision: int | None = None,
     zero_threshold: float = 0,
 ) -> None:
     """Write a model as XML, and its files beside it.
@@ -26,7 +25,7 @@ def export_with_assets(
         mjcf_model: The model.
         out_dir: The folder, made when it is not there.
         out_file_name: Name of the XML file, ending in ``.xml``; the model's name by default.
-        precision: Significant digits of numbers.
+        precision: Significant digits of numbers; None: the fewest that read as the same number.
         zero_threshold: Numbers below it are written as zero.
     """
     if out_file_name is None:

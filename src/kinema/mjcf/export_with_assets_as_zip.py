@@ -6,8 +6,6 @@ import os
 import zipfile
 from typing import TYPE_CHECKING
 
-from kinema.mjcf.constants import XML_DEFAULT_PRECISION
-
 if TYPE_CHECKING:
     from kinema.mjcf.element import RootElement
 
@@ -17,7 +15,7 @@ def export_with_assets_as_zip(
     out_dir: str | os.PathLike,
     model_name: str | None = None,
     *,
-    precision: int = XML_DEFAULT_PRECISION,
+    precision: int | None = None,
     zero_threshold: float = 0,
 ) -> str:
     """Write a model and its files into ``model_name.zip``, in a folder ``model_name`` of it.
@@ -26,7 +24,7 @@ def export_with_assets_as_zip(
         mjcf_model: The model.
         out_dir: The folder of the zip file, made when it is not there.
         model_name: Name of zip file, folder and XML file; the model's name by default.
-        precision: Significant digits of numbers.
+        precision: Significant digits of numbers; None: the fewest that read as the same number.
         zero_threshold: Numbers below it are written as zero.
 
     Returns:

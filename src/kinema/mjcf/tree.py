@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from kinema.errors import BadValue, UnknownAttribute, UnknownChild, did_you_mean
 from kinema.mjcf import attribute, compare, debugging, schema, write
 from kinema.mjcf.asset import SkinAsset
-from kinema.mjcf.constants import PREFIX_SEPARATOR, XML_DEFAULT_PRECISION
+from kinema.mjcf.constants import PREFIX_SEPARATOR
 from kinema.mjcf.element_list import ElementList
 from kinema.mjcf.holder import AttributeHolder, Place, put
 from kinema.mjcf.place import NoSuchAttribute, placed
@@ -308,7 +308,7 @@ class ElementImpl(AttributeHolder):
         prefix_root: NameScope | None = None,
         debug_context: Any = None,
         *,
-        precision: int = XML_DEFAULT_PRECISION,
+        precision: int | None = None,
         zero_threshold: float = 0,
         filename_with_hash: bool = True,
     ) -> etree._Element:
@@ -317,11 +317,12 @@ class ElementImpl(AttributeHolder):
         Args:
             prefix_root: The scope of the document it is written for; its own by default.
             debug_context: Where debug marks are registered, in debug mode.
-            precision: Significant digits of numbers.
+            precision: Significant digits of numbers; by default a document has the fewest that read as the same
+                number, an element by itself 17.
             zero_threshold: Numbers below it are written as zero.
             filename_with_hash: Whether names of files carry the hash of their content.
         """
-        style = write.Style(precision, zero_threshold, filename_with_hash)
+        style = write.Style(write.digits(self, precision), zero_threshold, filename_with_hash)
         return write.to_lxml(self, prefix_root, style, debug_context)
 
     def to_xml_string(
@@ -331,12 +332,12 @@ class ElementImpl(AttributeHolder):
         pretty_print: bool = True,
         debug_context: Any = None,
         *,
-        precision: int = XML_DEFAULT_PRECISION,
+        precision: int | None = None,
         zero_threshold: float = 0,
         filename_with_hash: bool = True,
     ) -> str:
         """This element as text; with `self_only` its children are left out. Other arguments as for `to_xml`."""
-        style = write.Style(precision, zero_threshold, filename_with_hash)
+        style = write.Style(write.digits(self, precision), zero_threshold, filename_with_hash)
         return write.to_string(self, prefix_root, style, self_only, pretty_print, debug_context)
 
     def __str__(self) -> str:

@@ -27,11 +27,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How values are written."""
+    """How values are written.
 
-    precision: int = XML_DEFAULT_PRECISION
+    Attributes:
+        precision: Significant digits of numbers; None: the fewest that read as the same number, 0.1.
+        zero_threshold: Numbers below it are written as zero.
+        filename_with_hash: Whether names of files carry the hash of their content.
+    """
+
+    precision: int | None = XML_DEFAULT_PRECISION
     zero_threshold: float = 0
     filename_with_hash: bool = True
+
+
+def digits(element: Any, precision: int | None) -> int | None:
+    """Digits of numbers where none are asked for: a document has the fewest; an element alone 17, as in dm_control."""
+    return precision if precision is not None or element.parent is None else XML_DEFAULT_PRECISION
 
 
 def attribute_text(element: Any, name: str, prefix_root: NameScope | None, style: Style) -> str | None:
@@ -239,7 +250,7 @@ def _in_replicate(element: Any) -> bool:
 
 def to_source(element: Any, prefix_root: NameScope | None = None, style: Style | None = None) -> Node:
     """The source tree of an element: what its document says, and where each part was read from."""
-    return _Writer(prefix_root or element.namescope, style or Style()).write(element)
+    return _Writer(prefix_root or element.namescope, style or Style(digits(element, None))).write(element)
 
 
 def to_lxml(
