@@ -1,5 +1,6 @@
 """What docs/plugins.md tells a newcomer works as it is written: the plugin, the model, the packaging."""
 
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from kinema import Simulation
-from kinema.plugins import find_plugin, unregister
+from kinema.plugins import find_plugin, inputs, unregister
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 
@@ -49,3 +50,16 @@ def test_from_nothing_to_a_packaged_plugin(installed):
         np.testing.assert_allclose(sim.d.actuator_force[:, 0], [60, 20] / (1 + temperature), rtol=1e-5)
         np.testing.assert_allclose(sim.d.sensordata[:, 0], temperature, rtol=1e-5, atol=1e-9)
         temperature = temperature + 0.002 * 0.01 * 4
+
+
+def test_the_tables_of_inputs_are_those_of_the_structs(monkeypatch):
+    monkeypatch.syspath_prepend(str(PAGE.parents[1] / "scripts"))
+    tables = importlib.import_module("plugin_inputs")
+    assert tables.page_with(PAGE.read_text()) == PAGE.read_text(), "python scripts/plugin_inputs.py --write"
+    named = {name for name in dir(inputs) if isinstance(getattr(inputs, name), type(inputs.Clock))}
+    own = {name for name in named if getattr(inputs, name).cls.__module__ == inputs.__name__}
+    assert own == set(tables.structs()) >= {"ActuatorInput", "SensorInput", "BodyInput", "Clock"}
+    for name in own:
+        rows = tables.members(tables.structs()[name])
+        assert [row[0] for row in rows] == list(getattr(inputs, name).vars)
+        assert all(meaning for _, _, meaning in rows), name

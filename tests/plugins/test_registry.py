@@ -1,5 +1,6 @@
 """How plugins become known: decorator, entry points, files, folders; and that models never load code."""
 
+import importlib
 import importlib.metadata
 import linecache
 import sys
@@ -165,6 +166,16 @@ def test_files_and_folders(tmp_path):
         load_plugin(tmp_path / "bad.py")
     with pytest.raises(PluginError, match="no plugin file"):
         load_plugin(tmp_path / "none.py")
+
+
+def test_a_module_and_its_own_file_are_one_place(tmp_path, monkeypatch, name):
+    (tmp_path / "imported_and_loaded.py").write_text(FILE.format(name=name))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.import_module("imported_and_loaded")
+    assert load_plugin(tmp_path / "imported_and_loaded.py") == [name]
+    (tmp_path / "elsewhere.py").write_text(FILE.format(name=name))
+    with pytest.raises(PluginError, match="already registered"):
+        load_plugin(tmp_path / "elsewhere.py")
 
 
 def test_a_model_cannot_name_a_place_to_load_from(tmp_path, monkeypatch):

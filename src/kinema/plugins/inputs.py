@@ -5,7 +5,8 @@ SensorInput     of a sensor function: the frame of the object it is attached to
 BodyInput       of a passive force: where the body is and how it moves
 Clock           of `advance` for plugins without actuators
 
-All in the global frame and SI units.
+All in the global frame and SI units. The comment of a member is its line in docs/plugins.md
+(`scripts/plugin_inputs.py --write`).
 """
 
 from typing import Any
@@ -40,10 +41,10 @@ class ActuatorInput:
     ctrl: float  # control, delayed and clamped
     setpoint: float  # state of the actuator's dyntype, or the control where it has none
     setpoint_rate: float  # its rate of change; 0 without dyntype
-    length: float
-    velocity: float
-    time: float
-    dt: float  # time step
+    length: float  # of the transmission, times gear [m or rad]
+    velocity: float  # rate of change of the length
+    time: float  # of the world [s]
+    dt: float  # time step [s]
     id: int  # of the actuator in the model
 
 
@@ -51,27 +52,27 @@ class ActuatorInput:
 class SensorInput:
     """A sensor: the object it is attached to."""
 
-    pos: wp.vec3
-    mat: wp.mat33
-    linvel: wp.vec3
-    angvel: wp.vec3
-    time: float
-    dt: float
+    pos: wp.vec3  # of the object's frame [m]
+    mat: wp.mat33  # its axes, as columns
+    linvel: wp.vec3  # of its origin [m/s]
+    angvel: wp.vec3  # [rad/s]
+    time: float  # of the world [s]
+    dt: float  # time step [s]
     id: int  # of the sensor in the model
-    obj: int  # id of the object; -1: none
+    obj: int  # id of the object; -1: none, and the frame is 0
 
 
 @wp.struct
 class BodyInput:
     """A body: its inertial frame and motion."""
 
-    pos: wp.vec3  # centre of mass
-    mat: wp.mat33  # of the body frame
-    linvel: wp.vec3  # of the centre of mass
-    angvel: wp.vec3
-    mass: float
-    time: float
-    dt: float
+    pos: wp.vec3  # centre of mass [m]
+    mat: wp.mat33  # axes of the body frame, as columns
+    linvel: wp.vec3  # of the centre of mass [m/s]
+    angvel: wp.vec3  # [rad/s]
+    mass: float  # [kg]
+    time: float  # of the world [s]
+    dt: float  # time step [s]
     id: int  # of the body in the model
 
 
@@ -79,8 +80,8 @@ class BodyInput:
 class Clock:
     """Time, for what belongs to no element."""
 
-    time: float
-    dt: float
+    time: float  # of the world [s]
+    dt: float  # time step [s]
 
 
 @wp.func

@@ -77,8 +77,16 @@ def register(cls: type, name: str | None = None) -> Plugin:
 
 
 def _is_new_version(old: type, new: type) -> bool:
-    """Whether a class is an old one, written again: in its module under its name, or anyhow in a program's main one."""
-    return old.__module__ == new.__module__ and (old.__qualname__ == new.__qualname__ or new.__module__ == "__main__")
+    """Whether a class is an old one, written again: in its module or file under its name, or anyhow in the main one."""
+    if old.__module__ == new.__module__ == "__main__":
+        return True
+    return old.__qualname__ == new.__qualname__ and (old.__module__ == new.__module__ or _file(old) == _file(new) != "")
+
+
+def _file(cls: type) -> str:
+    """The file a class was written in; empty where there is none."""
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    return os.path.realpath(file) if file else ""
 
 
 def unregister(name: str) -> None:
