@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pathlib
+import tempfile
+
 import pytest
+
+from kinema.compile import compile_model
 
 from .oracle import agree, both_refuse
 
@@ -115,3 +120,21 @@ def test_options_that_cannot_be_merged():
 def test_a_missing_model_file_names_the_place():
     error = both_refuse('<mujoco><asset><model name="c" file="nothing.xml"/></asset></mujoco>', "nothing.xml")
     assert "asset/model[c]" in str(error)
+
+
+def test_many_conflicts_are_one_warning():
+    """Each stated option would be a warning of its own, and each attachment of the same model all of them again."""
+    child = """<mujoco model="hand"><option timestep="0.005" gravity="0 0 -1" density="3" viscosity="1" impratio="4"
+      wind="1 0 0" iterations="7"><flag contact="disable"/></option>
+      <worldbody><body name="b"><geom size=".1"/></body></worldbody></mujoco>"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "hand.xml"
+        path.write_text(child)
+        model = compile_model(f"""<mujoco><option timestep="0.01"/>
+          <asset><model name="hand" file="{path}"/></asset>
+          <worldbody><attach model="hand" body="b" prefix="l"/><attach model="hand" body="b" prefix="r"/></worldbody>
+          </mujoco>""")
+    [warning] = [text for text in model.warnings if text.startswith("attach")]
+    assert "timestep='0.005' (here 0.01)" in warning and "'hand'" in warning and warning.count("(here") == 6
+    assert warning.endswith("and 2 more of the attached model 'hand' are not heard; what stands here stays")
+    assert model.opt.timestep == 0.01

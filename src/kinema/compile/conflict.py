@@ -27,18 +27,37 @@ VISUAL = {"znear": min, "realtime": min, "zfar": max}
 
 
 def settle_conflicts(parent: Node, child: Node, policy: str, e: Element, warn: Callable[[str], None]) -> None:
-    """Apply the policy to <option>, <size> and <visual> of two documents; may add sections to the parent."""
+    """Apply the policy to <option>, <size> and <visual> of two documents; may add sections to the parent.
+
+    An attachment is told of once, whatever the number of its conflicts.
+    """
+    unheard: list[str] = []
+    _settle(parent, child, policy, e, unheard.append)
+    if unheard:
+        name = child.attributes.get("model")
+        which = f"the attached model {name!r}" if name else "the attached model"
+        verb = "is" if len(unheard) == 1 else "are"
+        warn(f"attach: {_listed(unheard)} of {which} {verb} not heard; what stands here stays")
+
+
+def _listed(parts: list[str], most: int = 6) -> str:
+    """Some things in a sentence, and how many more there are."""
+    more = len(parts) - most
+    return ", ".join(parts[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _settle(parent: Node, child: Node, policy: str, e: Element, unheard: Callable[[str], None]) -> None:
     for section in ("option", "size"):
         ours, theirs = _stated(parent, section), _stated(child, section)
         adopted = {}
         for name, value in theirs.items():
-            chosen = _choose(name, ours.get(name), value, policy, e, warn)
+            chosen = _choose(name, ours.get(name), value, policy, e, unheard)
             if chosen is not None:
                 adopted[name] = chosen
         if adopted:
             parent.add(Node(section, adopted, file=child.file, line=child.line))
-    _flags(parent, child, policy, e, warn)
-    _visual(parent, child, policy, e, warn)
+    _flags(parent, child, policy, e, unheard)
+    _visual(parent, child, policy, e, unheard)
 
 
 def stated_options(root: Node) -> dict[str, str]:
@@ -62,11 +81,12 @@ def refuse_conflicts(ours: Mapping[str, str], theirs: Mapping[str, str]) -> None
 
 
 def warn_unheard(ours: Mapping[str, str], theirs: Mapping[str, str]) -> None:
-    """What only a later document states is not heard; say so."""
-    for name in sorted(name for name in theirs if name not in ours and not name.startswith("statistic")):
+    """What only a later document states is not heard; say so, once for a document."""
+    names = sorted(name for name in theirs if name not in ours and not name.startswith("statistic"))
+    if names:
         warnings.warn(
-            f"option {name} is {theirs[name]} in this document and unset in the one the world already has, "
-            "whose value stays; state it there",
+            f"option {_listed([f'{name} is {theirs[name]}' for name in names])} in this document and unset in the one "
+            "the world already has, whose value stays; state it there",
             stacklevel=4,
         )
 
@@ -86,13 +106,13 @@ def _same(a: str, b: str) -> bool:
 
 
 def _choose(
-    name: str, ours: str | None, theirs: str, policy: str, e: Element, warn: Callable[[str], None]
+    name: str, ours: str | None, theirs: str, policy: str, e: Element, unheard: Callable[[str], None]
 ) -> str | None:
     """The value the parent takes from the child, if any."""
     if ours is not None and _same(ours, theirs):
         return None
     if policy == "warning":
-        warn(f"attach: {name} is {theirs} in the attached model and {ours or 'unset'} here; the value here stays")
+        unheard(f"{name}={theirs!r} (here {ours or 'unset'})")
         return None
     if ours is None:
         return theirs if policy == "merge" else None
@@ -104,7 +124,7 @@ def _choose(
     return pick((ours, theirs), key=float)
 
 
-def _flags(parent: Node, child: Node, policy: str, e: Element, warn: Callable[[str], None]) -> None:
+def _flags(parent: Node, child: Node, policy: str, e: Element, unheard: Callable[[str], None]) -> None:
     def stated(root: Node) -> dict[str, str]:
         found: dict[str, str] = {}
         for option in root.find("option"):
@@ -118,7 +138,7 @@ def _flags(parent: Node, child: Node, policy: str, e: Element, warn: Callable[[s
         if ours.get(name) == value:
             continue
         if policy == "warning":
-            warn(f"attach: flag {name} is {value!r} in the attached model; the setting here stays")
+            unheard(f"flag {name}={value!r} (here {ours.get(name) or 'unset'})")
         elif policy == "error" and name in ours:
             raise e.error(f"attach: flag {name} is {value!r} in the attached model but {ours[name]!r} here")
         elif policy == "merge":
@@ -129,7 +149,7 @@ def _flags(parent: Node, child: Node, policy: str, e: Element, warn: Callable[[s
         option.add(Node("flag", adopted, file=child.file, line=child.line))
 
 
-def _visual(parent: Node, child: Node, policy: str, e: Element, warn: Callable[[str], None]) -> None:
+def _visual(parent: Node, child: Node, policy: str, e: Element, unheard: Callable[[str], None]) -> None:
     def stated(root: Node) -> dict[tuple[str, str], str]:
         return {
             (group.tag, name): value
@@ -143,7 +163,7 @@ def _visual(parent: Node, child: Node, policy: str, e: Element, warn: Callable[[
         mine = ours.get((group, name))
         if policy == "merge" and mine is not None and name not in VISUAL:
             continue
-        chosen = _choose(name, mine, value, policy, e, warn)
+        chosen = _choose(name, mine, value, policy, e, unheard)
         if chosen is not None:
             section = parent.add(Node("visual", {}, file=child.file, line=child.line))
             section.add(Node(group, {name: chosen}, file=child.file, line=child.line))
