@@ -6,7 +6,7 @@ import pytest
 import warp as wp
 
 from kinema.render import place, skin
-from kinema.render.renderer import look_kernel, paint_kernel
+from kinema.render.renderer import look_kernel, paint_kernel, shadow_kernel
 from kinema.render.trace import Features
 
 BARE = Features(surfaces=False, tree=False)
@@ -17,7 +17,7 @@ FULL = Features(surfaces=True, tree=True, textures=True, clear=True, mirror=True
 @pytest.mark.parametrize("features", [BARE, FULL], ids=["bare", "full"])
 def test_kernels_compile_for_hopper(features, tmp_path):
     seeing = Features(surfaces=features.surfaces, tree=features.tree)
-    for kernel in (look_kernel(seeing, True), paint_kernel(features), place.place_items, skin._bend):
+    for kernel in (look_kernel(seeing, True), shadow_kernel(features), paint_kernel(features), place.place_items, skin._bend):
         wp.compile_aot_module(kernel.module, arch=90, module_dir=tmp_path, use_ptx=True)
     found = list(tmp_path.rglob("*.ptx"))
     assert found

@@ -19,8 +19,8 @@ LOOKS = (
     "geom_rgba", "geom_matid", "geom_group", "geom_size", "site_rgba", "site_matid", "site_group", "site_size",
     "tendon_rgba", "tendon_matid", "tendon_width", "mat_rgba", "mat_emission", "mat_specular", "mat_shininess",
     "mat_reflectance", "mat_texid", "mat_texrepeat", "light_active", "light_castshadow", "light_ambient",
-    "light_diffuse", "light_specular", "light_attenuation", "light_cutoff", "light_exponent", "cam_projection",
-    "skin_rgba", "skin_matid",
+    "light_diffuse", "light_specular", "light_attenuation", "light_cutoff", "light_exponent", "light_bulbradius",
+    "cam_projection", "skin_rgba", "skin_matid",
 )  # fmt: skip
 """What of a model is seen and may be written."""
 
@@ -41,7 +41,7 @@ def render(
         kind: "rgb", "depth" or "segmentation".
         shadows: Whether lights cast shadows.
         reflections: Whether a material with reflectance mirrors.
-        antialias: Smooth the outlines of things.
+        antialias: Smooth the outlines of things and the edges of shadows.
         geom_groups, site_groups, tendon_groups, skin_groups: Groups that are drawn.
         refresh: Compute poses from the state first; False draws them as the last step or forward left them.
 

@@ -5,7 +5,8 @@ the hit; `paint` turns hits into colours. Neighbouring threads take pixels of a 
 things. On the CPU ranges of pixels are shared out over threads.
 
 Edges of things are smoothed as multisampling would: a pixel whose neighbours show another item, or the same one much
-nearer or farther, is drawn again with four rays.
+nearer or farther, is drawn again with four rays. Edges of shadows likewise: `shadow` finds out which lights reach each
+pixel, and where pixels around differ, `paint` sends several rays to the bulb.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -25,7 +27,7 @@ from kinema.render import scene as scenes
 from kinema.render.camera import Views, pixel_ray, upload_views, view_of
 from kinema.render.items import GROUPS, items_of
 from kinema.render.scene import Scene
-from kinema.render.shade import radiance_of
+from kinema.render.shade import Shade, dark_of, radiance_of
 from kinema.render.shown import Shown
 from kinema.render.skin import bend, plant_skins
 from kinema.render.trace import Features, Hit, nearest_of
@@ -55,6 +57,7 @@ class Canvas:
     item: wp.array4d(dtype=int)
     face: wp.array4d(dtype=int)
     uv: wp.array4d(dtype=wp.vec2)
+    dark: wp.array4d(dtype=int)  # bits of lights that do not reach the pixel; -1: nothing is there
 
 
 @wp.struct
@@ -113,6 +116,59 @@ def look_kernel(features: Features, colours: bool) -> wp.Kernel:
     return look
 
 
+@cache
+def shadow_kernel(features: Features) -> wp.Kernel:
+    """Which lights do not reach the first hit of every pixel's ray."""
+    dark = dark_of(features)
+
+    @wp.kernel(enable_backward=False, module="unique", grid_stride=False, module_options={"fast_math": True})
+    def shadow(scene: Scene, views: Views, canvas: Canvas, first: int):
+        p = pixel_of(canvas, first + wp.tid())
+        if p.x >= canvas.width or p.y >= canvas.height:
+            return
+        s = (float(p.x) + 0.5) / float(canvas.width)
+        t = (float(p.y) + 0.5) / float(canvas.height)
+        ray = pixel_ray(views, p.slot, p.camera, s, t)
+        hit = hit_of(canvas, p)
+        bits = int(-1)
+        if hit.item >= 0:
+            bits = dark(scene, p.slot, hit, ray.origin, ray.direction)
+        canvas.dark[p.slot, p.camera, p.y, p.x] = bits
+
+    return shadow
+
+
+@wp.func
+def hit_of(canvas: Canvas, p: Pixel) -> Hit:
+    """What `look` found for a pixel."""
+    hit = Hit()
+    hit.t = canvas.t[p.slot, p.camera, p.y, p.x]
+    hit.item = canvas.item[p.slot, p.camera, p.y, p.x]
+    if canvas.face.shape[0] > 0:
+        hit.face = canvas.face[p.slot, p.camera, p.y, p.x]
+        uv = canvas.uv[p.slot, p.camera, p.y, p.x]
+        hit.u = uv[0]
+        hit.v = uv[1]
+    return hit
+
+
+@wp.func
+def is_shadow_edge(canvas: Canvas, p: Pixel) -> bool:
+    """Whether other lights reach a pixel than reach some pixel up to eight away: penumbras are no wider."""
+    bits = canvas.dark[p.slot, p.camera, p.y, p.x]
+    for k in range(32):
+        step = 1 << (k // 8)
+        turn = k % 8
+        right = wp.where(turn == 0 or turn == 1 or turn == 7, 1, wp.where(turn >= 3 and turn <= 5, -1, 0))
+        up = wp.where(turn >= 1 and turn <= 3, 1, wp.where(turn >= 5, -1, 0))
+        x = wp.clamp(p.x + step * right, 0, canvas.width - 1)
+        y = wp.clamp(p.y + step * up, 0, canvas.height - 1)
+        other = canvas.dark[p.slot, p.camera, y, x]
+        if other >= 0 and other != bits:
+            return True
+    return False
+
+
 @wp.func
 def is_edge(canvas: Canvas, p: Pixel) -> bool:
     """Whether a pixel lies on the outline of something."""
@@ -146,9 +202,16 @@ def paint_kernel(features: Features) -> wp.Kernel:
         if views.orthographic[p.camera] != 0:
             spread = wp.vec2(covered, 0.0)
         count = int(1)
+        shade = int(Shade.RAY)
+        dark = int(0)
         if canvas.smooth != 0:
             if is_edge(canvas, p):
                 count = 4
+            elif canvas.dark.shape[0] > 0:
+                dark = canvas.dark[p.slot, p.camera, p.y, p.x]
+                shade = int(Shade.KNOWN)
+                if is_shadow_edge(canvas, p):
+                    shade = int(Shade.SOFT)
         colour = wp.vec3()
         for k in range(count):
             dx = float(0.5)
@@ -165,14 +228,8 @@ def paint_kernel(features: Features) -> wp.Kernel:
             if count > 1:
                 hit = nearest(scene, p.slot, ray.origin, ray.direction, near, far, -1)
             else:
-                hit.t = canvas.t[p.slot, p.camera, p.y, p.x]
-                hit.item = canvas.item[p.slot, p.camera, p.y, p.x]
-                if wp.static(features.surfaces):
-                    hit.face = canvas.face[p.slot, p.camera, p.y, p.x]
-                    uv = canvas.uv[p.slot, p.camera, p.y, p.x]
-                    hit.u = uv[0]
-                    hit.v = uv[1]
-            colour += radiance(scene, p.slot, ray.origin, ray.direction, hit, gaze, spread, far)
+                hit = hit_of(canvas, p)
+            colour += radiance(scene, p.slot, ray.origin, ray.direction, hit, gaze, spread, far, shade, dark)
         colour = colour * (255.0 / float(count)) + wp.vec3(0.5, 0.5, 0.5)
         canvas.rgb[p.slot, p.camera, p.y, p.x] = wp.vec3ub(
             wp.uint8(wp.min(colour[0], 255.0)), wp.uint8(wp.min(colour[1], 255.0)), wp.uint8(wp.min(colour[2], 255.0))
@@ -192,7 +249,7 @@ class Renderer:
         worlds: Which worlds are drawn: indices; None: all.
         shadows: Whether lights cast shadows (where the model says so).
         reflections: Whether a material with reflectance mirrors.
-        antialias: Smooth the outlines of things.
+        antialias: Smooth the outlines of things and the edges of shadows.
         geom_groups, site_groups, tendon_groups, skin_groups: Groups that are drawn.
         threads: CPU threads; None: one a core.
 
@@ -253,6 +310,7 @@ class Renderer:
         canvas.t, canvas.item = made(colours, float), made(colours, int)
         surfaces = colours and (self.setting.has_surfaces or not self.device.is_cuda)
         canvas.face, canvas.uv = made(surfaces, int), made(surfaces, wp.vec2)
+        canvas.dark = made(colours and antialias and self.setting.casts_shadows, int)
         return canvas
 
     def render(self, *, refresh: bool = True) -> None:
@@ -334,6 +392,8 @@ class Renderer:
         setting, colours = self.setting, "rgb" in self.kinds
         features = self._features()
         kernels = [look_kernel(Features(surfaces=features.surfaces, tree=features.tree), colours)]
+        if colours and self.canvas.dark.shape[0]:
+            kernels.append(shadow_kernel(replace(features, textures=False, clear=False, mirror=False)))
         if colours:
             kernels.append(paint_kernel(features))
         canvas = self.canvas

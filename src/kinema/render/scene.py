@@ -68,6 +68,9 @@ class Placed:
     count: int
 
 
+SUN = 0.00465  # radius of the sun as seen from here [rad]
+
+
 @wp.struct
 class Lights:
     """Lights of the model that are on, by light; poses are [slot, light]."""
@@ -81,6 +84,7 @@ class Lights:
     specular: wp.array(dtype=wp.vec3)
     attenuation: wp.array(dtype=wp.vec3)
     spot: wp.array(dtype=wp.vec2)  # cosine of the cutoff, exponent
+    radius: wp.array(dtype=float)  # of the bulb; of a directional light its tangent
     pos: wp.array2d(dtype=wp.vec3)
     dir: wp.array2d(dtype=wp.vec3)
 
@@ -259,6 +263,9 @@ def _lights(m, slots: int, device, shadows: bool) -> Lights:
     cutoff = np.asarray(m.light_cutoff, float)[chosen]
     spot = np.stack([np.cos(np.deg2rad(np.minimum(cutoff, 180.0))), np.asarray(m.light_exponent)[chosen]], axis=1)
     lights.spot = wp.array(spot.astype(np.float32).reshape(-1, 2), dtype=wp.vec2, device=device)
+    distant = np.asarray(m.light_type)[chosen] == LightType.DIRECTIONAL
+    bulb = np.where(distant, SUN, np.asarray(m.light_bulbradius, float)[chosen])
+    lights.radius = wp.array(bulb.astype(np.float32), dtype=float, device=device)
     lights.pos = wp.zeros((slots, len(on)), dtype=wp.vec3, device=device)
     lights.dir = wp.zeros((slots, len(on)), dtype=wp.vec3, device=device)
     return lights

@@ -8,10 +8,14 @@ The model is OpenGL's, as MuJoCo uses it, with light computed in every pixel:
 A headlight shines along the camera's gaze. Things seen through are lit without shadows and laid over what is behind;
 MuJoCo draws them twice, so their opacity is 1 - (1 - alpha)^2. The one mirror of a scene adds the unshadowed view of
 the other side, dimmed by its reflectance. Behind everything is the sky, and above an endless floor a cone of haze.
+
+Edges of shadows (`Shade.SOFT`) are the mean of rays from places of the pixel to places of the bulb. So a shadow is
+never sharper than a pixel, and as soft as the bulb makes it.
 """
 
 from __future__ import annotations
 
+from enum import IntEnum
 from functools import cache
 
 import warp as wp
@@ -25,6 +29,16 @@ from kinema.render.trace import Features, Hit, nearest_of, occluded_of
 
 OPAQUE = wp.constant(0.995)
 LAYERS = 8  # things seen through on one ray
+RAYS = 16  # of a pixel on the edge of a shadow
+
+
+class Shade(IntEnum):
+    """How it is found out whether a light reaches a point."""
+
+    NONE = 0  # it does
+    RAY = 1  # by a ray
+    KNOWN = 2  # it was found out before: bits of lights
+    SOFT = 3  # by several rays
 
 
 @wp.struct
@@ -152,13 +166,91 @@ def surface_of(features: Features) -> wp.Function:
     return surface
 
 
+@wp.func
+def across(v: wp.vec3) -> wp.vec3:
+    """A unit vector across another."""
+    axis = wp.vec3(1.0, 0.0, 0.0)
+    if wp.abs(v[0]) > 0.7:
+        axis = wp.vec3(0.0, 1.0, 0.0)
+    return wp.normalize(wp.cross(v, axis))
+
+
+@wp.func
+def on_disc(k: int) -> wp.vec2:
+    """The k-th of RAYS even places on the unit disc (Vogel's spiral)."""
+    r = wp.sqrt((float(k) + 0.5) / float(RAYS))
+    turn = 2.3999632 * float(k)
+    return wp.vec2(r * wp.cos(turn), r * wp.sin(turn))
+
+
 @cache
-def illumination_of(features: Features) -> wp.Function:
-    """illumination(scene, slot, s, gaze, to_eye, shadows) -> colour a surface sends to the eye."""
+def reached_of(features: Features) -> wp.Function:
+    """reached(scene, slot, s, k, pixel, soft) -> which part of light k reaches a surface, 0 to 1."""
     occluded = occluded_of(features)
 
     @wp.func
-    def illumination(scene: Scene, slot: int, s: Surface, gaze: wp.vec3, to_eye: wp.vec3, shadows: bool) -> wp.vec3:
+    def reached(scene: Scene, slot: int, s: Surface, k: int, pixel: float, soft: bool) -> float:
+        distant = scene.lights.kind[k] == LightType.DIRECTIONAL
+        start = s.pos + s.normal * (scene.sky.epsilon + 1.0e-5 * wp.length(s.pos))
+        to_light = -scene.lights.dir[slot, k]
+        far = scene.sky.far
+        if not distant:
+            gap = scene.lights.pos[slot, k] - s.pos
+            far = wp.length(gap)
+            to_light = gap / wp.max(far, 1.0e-9)
+        reach = far
+        if distant:
+            reach = 1.0
+        u = across(to_light)
+        v = wp.cross(to_light, u)
+        a = across(s.normal)
+        b = wp.cross(s.normal, a)
+        rays = wp.where(soft, RAYS, 1)
+        count = int(0)
+        for n in range(rays):
+            at = wp.vec2()
+            x = float(0.0)
+            y = float(0.0)
+            if soft:
+                at = scene.lights.radius[k] * on_disc(n)
+                cell = (5 * n) % RAYS  # places of the pixel in another order than those of the bulb
+                x = pixel * (0.25 * (float(cell % 4) + 0.5) - 0.5)
+                y = pixel * (0.25 * (float(cell // 4) + 0.5) - 0.5)
+            ray = wp.normalize(to_light * reach + u * at[0] + v * at[1])
+            if not occluded(scene, slot, start + a * x + b * y, ray, far):
+                count += 1
+        return float(count) / float(rays)
+
+    return reached
+
+
+@cache
+def dark_of(features: Features) -> wp.Function:
+    """dark(scene, slot, hit, p, v) -> bits of the first 31 lights that cast shadows and do not reach what a ray met."""
+    surface = surface_of(features)
+    reached = reached_of(features)
+
+    @wp.func
+    def dark(scene: Scene, slot: int, hit: Hit, p: wp.vec3, v: wp.vec3) -> int:
+        s = surface(scene, slot, hit, p, v, 0.0)
+        bits = int(0)
+        for k in range(wp.min(scene.lights.count, 31)):
+            if scene.lights.castshadow[k] != 0:
+                if reached(scene, slot, s, k, 0.0, False) == 0.0:
+                    bits = bits | (1 << k)
+        return bits
+
+    return dark
+
+
+@cache
+def illumination_of(features: Features) -> wp.Function:
+    """illumination(scene, slot, s, gaze, to_eye, shade, dark, pixel) -> colour a surface sends to the eye."""
+    reached = reached_of(features)
+
+    @wp.func
+    def illumination(scene: Scene, slot: int, s: Surface, gaze: wp.vec3, to_eye: wp.vec3, shade: int, dark: int,
+                     pixel: float) -> wp.vec3:  # fmt: skip
         rgb = wp.vec3(s.rgba[0], s.rgba[1], s.rgba[2])
         texture = wp.vec3(s.texture[0], s.texture[1], s.texture[2])
         sky = scene.sky
@@ -190,16 +282,17 @@ def illumination_of(features: Features) -> wp.Function:
                 light = strength * lit(
                     s, scene.lights.ambient[k], scene.lights.diffuse[k], scene.lights.specular[k], part
                 )
-                dark = False
+                own = False
                 if wp.static(features.shadows):
-                    if shadows and scene.lights.castshadow[k] != 0:
-                        if wp.dot(light, light) > 0.0:
-                            lift = sky.epsilon + 1.0e-5 * wp.length(s.pos)
-                            dark = occluded(scene, slot, s.pos + s.normal * lift, to_light, far)
-                        if not dark:
-                            cast += saturated(light)
-                        dark = True
-                if not dark:
+                    if shade != Shade.NONE and scene.lights.castshadow[k] != 0:
+                        part_seen = float(1.0)
+                        if shade == Shade.KNOWN and k < 31:
+                            part_seen = wp.where((dark & (1 << k)) != 0, 0.0, 1.0)
+                        elif wp.dot(light, light) > 0.0:
+                            part_seen = reached(scene, slot, s, k, pixel, shade == Shade.SOFT)
+                        cast += part_seen * saturated(light)
+                        own = True
+                if not own:
                     plain += light
         return saturated(wp.cw_mul(texture, saturated(plain) + cast))
 
@@ -230,7 +323,10 @@ def haze_on(scene: Scene, slot: int, p: wp.vec3, v: wp.vec3) -> wp.vec2:
 
 @cache
 def radiance_of(features: Features) -> wp.Function:
-    """radiance(scene, slot, p, v, hit, gaze, spread, near, far) -> colour of a ray whose first hit is known."""
+    """radiance(scene, slot, p, v, hit, gaze, spread, far, shade, dark) -> colour of a ray whose first hit is known.
+
+    `shade` and `dark` are of that hit; what is behind it asks for itself.
+    """
     nearest = nearest_of(features)
     surface = surface_of(features)
     illumination = illumination_of(features)
@@ -266,11 +362,11 @@ def radiance_of(features: Features) -> wp.Function:
         other.rgba = wp.vec4(rgba[0] * dim, rgba[1] * dim, rgba[2] * dim, rgba[3])
         look = other.material  # OpenGL leaves highlights as they are, which it hardly ever sees: it lights corners only
         other.material = wp.vec4(look[0], look[1] * dim, look[2], look[3])
-        return illumination(scene, slot, other, gaze, -mirrored, False)
+        return illumination(scene, slot, other, gaze, -mirrored, Shade.NONE, 0, 0.0)
 
     @wp.func
     def radiance(scene: Scene, slot: int, p: wp.vec3, v: wp.vec3, first: Hit, gaze: wp.vec3, spread: wp.vec2,
-                 far: float) -> wp.vec3:  # fmt: skip
+                 far: float, shade: int, dark: int) -> wp.vec3:  # fmt: skip
         colour = wp.vec3()
         through = float(1.0)
         hit = first
@@ -287,7 +383,10 @@ def radiance_of(features: Features) -> wp.Function:
                     if scene.look.shape[hit.item] == Geom.PLANE and wp.dot(s.normal, v) > 0.0:
                         alpha = 0.3 * alpha  # from behind
                 if alpha >= OPAQUE or layer == LAYERS - 1:
-                    c = illumination(scene, slot, s, gaze, -v, True)
+                    how = shade
+                    if layer > 0:
+                        how = int(Shade.RAY)
+                    c = illumination(scene, slot, s, gaze, -v, how, dark, pixel)
                     if wp.static(features.mirror):
                         if hit.item == scene.sky.mirror and s.material[3] > 0.0:
                             up = wp.static(_top_of)(scene, slot, hit.item, s.normal)
@@ -297,7 +396,7 @@ def radiance_of(features: Features) -> wp.Function:
                     through = 0.0
                 else:
                     alpha = 1.0 - (1.0 - alpha * s.texture[3]) * (1.0 - alpha * s.texture[3])
-                    colour += through * alpha * illumination(scene, slot, s, gaze, -v, False)
+                    colour += through * alpha * illumination(scene, slot, s, gaze, -v, Shade.NONE, 0, 0.0)
                     through *= 1.0 - alpha
                     hit = nearest(scene, slot, p, v, hit.t + 1.0e-5 * wp.max(1.0, hit.t), far, -1)
             if through <= 0.0:
