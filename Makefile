@@ -5,10 +5,17 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 DEMO   := $(VENV)/.demo
 
+# The oldest versions of everything that pyproject.toml allows, on the oldest Python that is here and has MuJoCo.
+OLDEST   := .venv-oldest
+OLDEST_PYTHON ?= python3.11
+OLDEST_TESTS := tests/test_arrays.py tests/test_devices.py tests/test_draws.py tests/test_engine.py tests/test_errors.py \
+	tests/mjcf tests/resources tests/plugins/test_config.py tests/plugins/test_registry.py tests/simulation/test_named.py \
+	tests/render/test_renderer.py tests/viewer/test_scene.py tests/viewer/test_surface.py tests/compile/test_attach.py
+
 # Packages that only carry models or peers for side-by-side tests; their own dependencies are not needed.
 CARRIERS := brax mujoco-mjx newton==1.7.0
 
-.PHONY: demo test test-gpu lint bench docs clean
+.PHONY: demo test test-gpu test-oldest lint bench docs gallery clean
 demo: $(DEMO)
 	$(BIN)/python examples/demo.py
 
@@ -19,6 +26,9 @@ test: $(STAMP)
 test-gpu: $(STAMP)
 	$(BIN)/python -m pytest -m gpu -rs
 
+test-oldest: $(OLDEST)/.installed
+	PYTHONPATH=src $(OLDEST)/bin/python -m pytest $(OLDEST_TESTS)
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -27,7 +37,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
 docs: $(STAMP)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m zensical build --strict
 	@echo "open build/site/index.html; for the search: $(BIN)/python -m http.server -d build/site"
 
 $(STAMP): pyproject.toml
@@ -36,6 +46,11 @@ $(STAMP): pyproject.toml
 	$(BIN)/pip install --quiet --no-deps $(CARRIERS)
 	touch $@ $(DEMO)
 
+$(OLDEST)/.installed: pyproject.toml scripts/oldest.py
+	$(OLDEST_PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/pip install --quiet $$($(OLDEST_PYTHON) scripts/oldest.py mujoco resources view video rl) pytest hypothesis
+	touch $@
+
 # What the demo needs, which is much less than what the tests need.
 $(DEMO): pyproject.toml
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
@@ -43,4 +58,4 @@ $(DEMO): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) $(OLDEST) .pytest_cache .ruff_cache .mypy_cache

@@ -5,6 +5,7 @@ from pathlib import Path
 import acme_motor
 import numpy as np
 import pytest
+
 from kinema import Simulation
 from kinema.errors import KinemaError
 

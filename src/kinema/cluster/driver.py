@@ -125,7 +125,8 @@ def _run(job: Job, executor: Executor, controls: np.ndarray | None, retries: int
             executor.replace(worker)
             waiting.appendleft(call)
         except Exception as error:
-            error.add_note(f"in a rollout on a cluster: {_where(job, call)}")
+            note = f"in a rollout on a cluster: {_where(job, call)}"
+            error.__notes__ = [*getattr(error, "__notes__", ()), note]  # add_note, which Python 3.10 has not
             raise
         else:
             done += 1

@@ -4,6 +4,7 @@
 """
 
 import warp as wp
+
 from kinema.plugins import ActuatorInput, P, S, SensorInput, State, field, plugin
 
 __all__ = ["Motor"]
