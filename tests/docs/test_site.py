@@ -15,6 +15,8 @@ pytest.importorskip("mkdocstrings")
 LOADED = re.compile(r"""(?:<(?:script|img|iframe)[^>]*\ssrc|<link[^>]*\shref)=["']?((?:https?:)?//[^"'\s>]+)""")
 """Addresses that a page fetches by itself, as opposed to links a reader may follow."""
 
+PICTURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)|<img[^>]*src=\"([^\"]+)\"")
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
@@ -36,7 +38,7 @@ def test_every_page_is_in_the_site(site):
 
 def test_every_picture_is_there():
     for page in PAGES:
-        for target in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)|<img[^>]*src=\"([^\"]+)\"", page.read_text(encoding="utf-8")):
+        for target in PICTURE.findall(page.read_text(encoding="utf-8")):
             path = "".join(target)
             assert path.startswith("https:") or (page.parent / path).is_file(), f"{page}: {path}"
 

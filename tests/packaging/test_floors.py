@@ -40,7 +40,7 @@ def test_the_source_is_of_the_oldest_python():
     minor = int(re.search(r'requires-python = ">=3\.(\d+)"', PROJECT)[1])
     for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "examples").rglob("*.py")]:
         ast.parse(path.read_text(encoding="utf-8"), str(path), feature_version=(3, minor))
-    late = re.compile(r"\b(?:import tomllib|from typing import [^\n]*\b(?:Self|override|assert_never)|add_note\(|StrEnum)")
+    late = re.compile(r"\b(?:import tomllib|from typing import [^\n]*\b(?:Self|assert_never)|\.add_note\(|StrEnum)")
     if minor < 11:
         assert [path for path in (ROOT / "src").rglob("*.py") if late.search(path.read_text(encoding="utf-8"))] == []
 

@@ -17,7 +17,8 @@ FULL = Features(surfaces=True, tree=True, textures=True, clear=True, mirror=True
 @pytest.mark.parametrize("features", [BARE, FULL], ids=["bare", "full"])
 def test_kernels_compile_for_hopper(features, tmp_path):
     seeing = Features(surfaces=features.surfaces, tree=features.tree)
-    for kernel in (look_kernel(seeing, True), shadow_kernel(features), paint_kernel(features), place.place_items, skin._bend):
+    drawing = (look_kernel(seeing, True), shadow_kernel(features), paint_kernel(features))
+    for kernel in (*drawing, place.place_items, skin._bend):
         wp.compile_aot_module(kernel.module, arch=90, module_dir=tmp_path, use_ptx=True)
     found = list(tmp_path.rglob("*.ptx"))
     assert found

@@ -1,7 +1,7 @@
 """Edges of shadows against the closed form: a bulb of radius R behind a straight edge.
 
-A disc of radius R at height H above the floor, an edge at height h above it. At a distance x from where the edge's shadow
-of a point light ends, the edge cuts the disc at u = x (H - h) / h from its middle, and the part that is seen is
+A disc of radius R at height H above the floor, an edge at height h above it. At a distance x from where the shadow of a
+point light ends, the edge cuts the disc at u = x (H - h) / h from its middle, and the part that is seen is
 1/2 + (u sqrt(R^2 - u^2) + R^2 asin(u / R)) / (pi R^2).
 """
 
