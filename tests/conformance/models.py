@@ -117,8 +117,6 @@ def unsupported(m: mujoco.MjModel) -> str | None:
     """What keeps a model out of the engine."""
     if m.nflex:
         return "flex is not supported"
-    if m.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE:
-        return "the discrete integrator is not supported"
     return None
 
 

@@ -83,10 +83,11 @@ class StagedEngine(Engine):
     def _common(self, stage: Stage) -> Stage:
         """A stage that does the same for more models."""
         nv = self.source.nv
-        if stage.func is newton(nv, self.source.ntree):
-            return replace(stage, func=newton())
+        for discrete in (False, True):
+            if stage.func is newton(nv, self.source.ntree, discrete=discrete):
+                return replace(stage, func=newton(discrete=discrete))
         if stage.lanes and dense.fits(nv):
-            for make in (dense._smooth, dense._euler, dense._implicit):
+            for make in (dense._smooth, dense._euler, dense._implicit, dense._discrete, dense._noslip):
                 if stage.func is make(dense.columns(nv)):
                     return replace(stage, func=make(LARGE))
         if stage in self.collider.stages:

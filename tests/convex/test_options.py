@@ -57,8 +57,9 @@ CASES = [
     (f'{FEW_CG} ls_tolerance="30"', ""), ('noslip_iterations="3"', ""),
     ('noslip_iterations="20" noslip_tolerance="0.5"', ""), ('actuatorgroupdisable="1"', ""),
     ('actuatorgroupdisable="0 2"', ""), ('integrator="Euler"', ""), ('integrator="RK4"', ""),
-    ('integrator="implicit"', ""), ('integrator="implicitfast"', ""), ('cone="pyramidal"', ""),
-    ('cone="elliptic"', ""), ('jacobian="dense"', ""), ('jacobian="sparse"', ""), ('jacobian="auto"', ""),
+    ('integrator="implicit"', ""), ('integrator="implicitfast"', ""), ('integrator="discrete"', ""),
+    ('cone="pyramidal"', ""), ('cone="elliptic"', ""), ('jacobian="dense"', ""), ('jacobian="sparse"', ""),
+    ('jacobian="auto"', ""),
     ('solver="PGS"', ""), ('solver="CG"', ""), ('solver="Newton"', ""),
     *(("", f'{name}="disable"') for name in (
         "constraint", "equality", "frictionloss", "limit", "contact", "spring", "damper", "gravity", "clampctrl",

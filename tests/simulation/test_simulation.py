@@ -129,13 +129,6 @@ def test_mistakes_are_explained(sim):
         Simulation(sim.model, worlds=0)
 
 
-def test_the_discrete_integrator_is_refused_by_name():
-    m = mujoco.MjModel.from_xml_string(XML)
-    m.opt.integrator = 4
-    with pytest.raises(BuildError, match="discrete"):
-        Simulation(m, device="cpu")
-
-
 def test_loads_xml_text_and_files(tmp_path, sim):
     path = tmp_path / "arm.xml"
     path.write_text(XML)

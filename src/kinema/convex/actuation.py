@@ -31,7 +31,13 @@ from kinema.convex.activation import (
 from kinema.convex.check import bad
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.convex.muscle import muscle_bias, muscle_gain, muscle_gain_slope
+from kinema.convex.muscle import (
+    muscle_bias,
+    muscle_bias_stretch,
+    muscle_gain,
+    muscle_gain_slope,
+    muscle_gain_stretch,
+)
 from kinema.convex.stage import Stage
 from kinema.convex.status import BAD_CONTROL
 from kinema.math.status import report
@@ -263,28 +269,41 @@ def is_saturated(m: Model, d: Data, w: int, i: int) -> bool:
 
 @wp.func
 def force_slope(m: Model, d: Data, w: int, i: int):
-    """d force / d velocity of each output of actuator i, into d.act.slope[w, i]: what implicit integrators need.
+    """d force / d velocity of each output of actuator i, into d.act.slope[w, i]: what implicit integrators need; and
+    d force / d length, into d.act.stretch[w, i], which only the discrete one asks for.
 
     qfrc_actuator depends on qvel by moment' diag(slope) moment: of each output row of actuator i, the entries
-    moment_a slope moment_b belong to the dof pair (a, b). Forces held by a limit do not depend on velocity. DC motors
-    have their own stage (dcmotor.dcmotor_slope), `slope_stages` lists what a model needs.
+    moment_a slope moment_b belong to the dof pair (a, b). Forces held by a limit depend on neither. DC motors have
+    their own stage (dcmotor.dcmotor_slope), `slope_stages` lists what a model needs.
     """
     if m.actuator.family[i] != FAMILY_DCMOTOR:
         out = m.actuator.outadr[i]
         slope = float(0.0)
+        stretch = float(0.0)
         biastype = m.actuator.biastype[i]
         if biastype == Bias.AFFINE or biastype == Bias.SO3:
             slope = m.actuator.biasprm[w, i][2]
+            stretch = m.actuator.biasprm[w, i][1]
+        elif biastype == Bias.MUSCLE:
+            stretch = muscle_bias_stretch(
+                d.act.length[w, out], m.actuator.lengthrange[w, out], m.actuator.acc0[w, out], m.actuator.biasprm[w, i]
+            )
         gain = float(0.0)
+        gain_stretch = float(0.0)
         gaintype = m.actuator.gaintype[i]
         if gaintype == Gain.AFFINE:
             gain = m.actuator.gainprm[w, i][2]
+            gain_stretch = m.actuator.gainprm[w, i][1]
         elif gaintype == Gain.MUSCLE:
             gain = muscle_gain_slope(
                 d.act.length[w, out], d.act.velocity[w, out], m.actuator.lengthrange[w, out],
                 m.actuator.acc0[w, out], m.actuator.gainprm[w, i],
             )  # fmt: skip
-        if gain != 0.0:
+            gain_stretch = muscle_gain_stretch(
+                d.act.length[w, out], d.act.velocity[w, out], m.actuator.lengthrange[w, out],
+                m.actuator.acc0[w, out], m.actuator.gainprm[w, i],
+            )  # fmt: skip
+        if gain != 0.0 or gain_stretch != 0.0:
             dyntype = m.actuator.dyntype[i]
             u = float(0.0)
             if dyntype == Dynamics.NONE:
@@ -298,17 +317,17 @@ def force_slope(m: Model, d: Data, w: int, i: int):
                         m.actuator.actlimited[i], m.actuator.actrange[w, i],
                     )  # fmt: skip
             slope += gain * u
+            stretch += gain_stretch * u
+        held = is_disabled(m.opt.disableactuator, m.actuator.group[i]) or is_saturated(m, d, w, i)
         if m.actuator.forcelimited[i] != 0:
             limits = m.actuator.forcerange[w, i]
             if m.actuator.family[i] == FAMILY_ORIENTATION:
                 torque = wp.vec3(d.act.force[w, out], d.act.force[w, out + 1], d.act.force[w, out + 2])
-                if wp.length(torque) >= limits[1] * (1.0 - 1e-6):
-                    slope = 0.0
-            elif d.act.force[w, out] <= limits[0] or d.act.force[w, out] >= limits[1]:
-                slope = 0.0
-        if is_disabled(m.opt.disableactuator, m.actuator.group[i]) or is_saturated(m, d, w, i):
-            slope = 0.0
-        d.act.slope[w, i] = slope
+                held = held or wp.length(torque) >= limits[1] * (1.0 - 1e-6)
+            else:
+                held = held or d.act.force[w, out] <= limits[0] or d.act.force[w, out] >= limits[1]
+        d.act.slope[w, i] = wp.where(held, 0.0, slope)
+        d.act.stretch[w, i] = wp.where(held, 0.0, stretch)
 
 
 # ---------------------------------------------------------------------------------------------- host

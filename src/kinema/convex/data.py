@@ -70,6 +70,18 @@ class Inertia:
     qLU: data()
 
 
+@bundle("metric_")
+class Metric:
+    """What the discrete integrator has in place of the mass matrix (metric.py); empty for other integrators."""
+
+    value: data("nmetric")  # Mh, in rows as those of M
+    shift: data("nv_discrete")  # -h K v
+    force: data("nv_discrete")  # smooth force, shifted
+    residual: data("nv_tied")  # conjugate gradients
+    slant: data("nv_tied")
+    search: data("nv_tied")
+
+
 @bundle()
 class Velocities:
     cvel: data(dtype=wp.spatial_vector)
@@ -105,6 +117,7 @@ class Actuation:
     control: data("nu")  # what actuators make of ctrl: delayed, clamped
     tendon_force: data("ntendon")  # sum over the actuators on each tendon
     slope: data("nactuator")  # d force / d velocity, for implicit integrators
+    stretch: data("nactuator")  # d force / d length, for the discrete one
 
 
 @bundle()
@@ -250,6 +263,7 @@ class Data:
     state: State
     pose: Poses
     inertia: Inertia
+    metric: Metric
     vel: Velocities
     ten: TendonPaths
     act: Actuation

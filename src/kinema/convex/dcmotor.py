@@ -220,7 +220,9 @@ def advance_dcmotor(m: Model, d: Data, w: int, i: int):
 
 @wp.func
 def dcmotor_slope(m: Model, d: Data, w: int, i: int):
-    """d force / d velocity of DC motors, into d.act.slope: electrical terms where no limit holds them, and friction."""
+    """d force / d velocity of DC motors, into d.act.slope: electrical terms where no limit holds them, and friction;
+    and d force / d length, into d.act.stretch: of the controller, and of cogging.
+    """
     if m.actuator.family[i] == FAMILY_DCMOTOR:
         length, velocity, dynprm, gainprm = motor_motion(m, d, w, i)
         te, constant, resistance = dynprm[0], gainprm[1], gainprm[0]
@@ -232,6 +234,7 @@ def dcmotor_slope(m: Model, d: Data, w: int, i: int):
 
         voltage = float(0.0)
         by_velocity = float(0.0)  # of the voltage, through the controller
+        by_length = float(0.0)
         if m.actuator.ctrlnum[i] > 0:
             spec = m.actuator.ctrlspec[i]
             inputs = servo_inputs(d.act.control, w, m.actuator.ctrladr[i], spec)
@@ -243,10 +246,12 @@ def dcmotor_slope(m: Model, d: Data, w: int, i: int):
                 wanted = controller_voltage(inputs, length, velocity, integral, gainprm)
                 if gainprm[7] <= 0.0 or wp.abs(wanted) < gainprm[7]:
                     by_velocity = constant - gainprm[6] * wp.max(MINVAL, gainprm[0]) / constant
+                    by_length = -gainprm[4] * wp.max(MINVAL, gainprm[0]) / constant
 
         h = m.opt.timestep[w]
         electrical = constant / resistance * (voltage - constant * velocity)
         slope = float(0.0)
+        stretch = float(0.0)
         if te > 0.0:
             k = first + slots[CURRENT]
             rate = d.act.act_dot[w, k]
@@ -254,10 +259,13 @@ def dcmotor_slope(m: Model, d: Data, w: int, i: int):
             if m.actuator.actearly[i] != 0:
                 current = next_current(current, rate, te, h)
                 if dynprm[1] <= 0.0 or wp.abs(rate) < dynprm[1]:
-                    slope = constant * (by_velocity - constant) * (1.0 - wp.exp(-h / te)) / resistance
+                    share = constant * (1.0 - wp.exp(-h / te)) / resistance
+                    slope = share * (by_velocity - constant)
+                    stretch = share * by_length
             electrical = constant * current
         else:
             slope = constant * by_velocity / resistance
+            stretch = constant * by_length / resistance
             if m.actuator.biastype[i] == Bias.DCMOTOR:
                 slope -= constant * constant / resistance
 
@@ -273,13 +281,20 @@ def dcmotor_slope(m: Model, d: Data, w: int, i: int):
                 held = held or at_tendon_limit(d.act.tendon_force[w, target], limits)
         if held:
             slope = 0.0
+            stretch = 0.0
         slope -= dynprm[6]
+        if m.actuator.biastype[i] == Bias.DCMOTOR:
+            cogging = m.actuator.biasprm[w, i]
+            stretch += cogging[0] * cogging[1] * wp.cos(cogging[1] * length + cogging[2])
         if kind == Transmission.JOINT or kind == Transmission.JOINTINPARENT:  # a joint's limit holds friction as well
             if m.jnt.actfrclimited[target] != 0:
                 limits = m.jnt.actfrcrange[w, target]
                 total = d.frc.qfrc_actuator[w, m.jnt.dofadr[target]]
                 if total <= limits[0] or total >= limits[1]:
                     slope = 0.0
+                    stretch = 0.0
         if is_disabled(m.opt.disableactuator, m.actuator.group[i]):
             slope = 0.0
+            stretch = 0.0
         d.act.slope[w, i] = slope
+        d.act.stretch[w, i] = stretch

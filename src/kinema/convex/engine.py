@@ -12,7 +12,7 @@ import warp as wp
 
 from kinema.collide.bundles import Shapes
 from kinema.compile.constants.topology import contributing_actuators
-from kinema.convex import contact_parameters, coupling, geom_sizes, support
+from kinema.convex import contact_parameters, coupling, geom_sizes, metric_pattern, support
 from kinema.convex import step as recipe
 from kinema.convex.capacity import Guard
 from kinema.convex.collision import Collider, capacity
@@ -163,16 +163,18 @@ class Engine(NamedArrays):
         """Lengths that are not the model's own, by what the model as it is now could ask for."""
         m = self.present.to("recipe")
         room = capacity(m, self.present.to("collision"), *self._room, sparing=self._sparing)
-        entries = len(self.lists_of_numbers()["M_colind"])
-        return {**room, **recipe.scratch_sizes(m), **self.extension.sizes, "nC": entries}
+        lists = self.lists_of_numbers()
+        entries = {"nC": len(lists["M_colind"]), "nmetric": len(lists["dof_metric_colind"])}
+        return {**room, **recipe.scratch_sizes(m), **self.extension.sizes, **entries}
 
     def lists_of_numbers(self) -> dict[str, np.ndarray]:
-        """Lists of the model that follow from its numbers: the sparsity of M, and actuators that add to it."""
+        """Lists of the model that follow from its numbers: the sparsity of M, actuators that add to it, and the metric
+        of the discrete integrator."""
         m = self.present.to("recipe")
         couples = {name: np.asarray(getattr(self.source, name)) for name in coupling.FIELDS}
         if coupling.is_undone(m, self.source):
             couples = coupling.pattern(m)
-        return {**couples, **contributing_actuators(m)}
+        return {**couples, **contributing_actuators(m), **metric_pattern.pattern(m, couples)}
 
     def decide(self) -> dict[str, tuple[Stage, ...]]:
         """The stages of every recipe that is in use, by what the model as it is now asks for."""

@@ -6,6 +6,7 @@ world's numbers together; parameters that no one made differ per world are store
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import warp as wp
 from kinema.arrays import empty_worlds, per_world, row_of, shared
 from kinema.convex.activation import family, periodic
 from kinema.convex.bundle import Field, fields_of
+from kinema.convex.metric_pattern import METRIC, metric_list
 from kinema.convex.transmission import (
     dof_moment_actuator,
     dof_moment_adr,
@@ -95,6 +97,7 @@ DERIVED = {
     "moment_rownnz": moment_rownnz,
     "moment_rowadr": moment_rowadr,
     "moment_colind": moment_colind,
+    **{name: partial(metric_list, name) for name in METRIC},
     "actuator_family": family,
     "actuator_periodic": periodic,
 }

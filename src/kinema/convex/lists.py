@@ -48,8 +48,7 @@ def in_use(engine: Engine, name: str) -> np.ndarray:
 
 def _columns(engine: Engine, longest: int) -> np.ndarray:
     """Which columns of J are those of a row's trees, (nworld, longest, nv)."""
-    m = engine.source
-    tree = np.asarray(m.dof_treeid)
+    tree = engine.layout.host("dof_treeid")
     of_row = engine.read("efc_trees")[:, :longest]
     everywhere = of_row[..., :1] < 0
     return everywhere | (of_row[..., :1] == tree) | (of_row[..., 1:] == tree)

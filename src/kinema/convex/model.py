@@ -155,6 +155,9 @@ class Dofs:
     M_rownnz: index()
     M_rowadr: index()
     M_colind: index()
+    metric_rownnz: index("nv")  # sparsity of the metric of the discrete integrator, as that of M: metric_pattern.py
+    metric_rowadr: index("nv")
+    metric_colind: index("nmetric")
     D_rownnz: index()
     D_rowadr: index()
     D_diag: index()

@@ -63,6 +63,28 @@ def force_length(length: float, lmin: float, lmax: float) -> float:
 
 
 @wp.func
+def force_length_slope(length: float, lmin: float, lmax: float) -> float:
+    """Derivative of FL."""
+    a = 0.5 * (lmin + 1.0)
+    b = 0.5 * (1.0 + lmax)
+    slope = float(0.0)
+    if length >= lmin and length <= lmax:
+        if length <= a:
+            width = wp.max(MINVAL, a - lmin)
+            slope = (length - lmin) / (width * width)
+        elif length <= 1.0:
+            width = wp.max(MINVAL, 1.0 - a)
+            slope = (1.0 - length) / (width * width)
+        elif length <= b:
+            width = wp.max(MINVAL, b - 1.0)
+            slope = -(length - 1.0) / (width * width)
+        else:
+            width = wp.max(MINVAL, lmax - b)
+            slope = -(lmax - length) / (width * width)
+    return slope
+
+
+@wp.func
 def force_velocity(velocity: float, fvmax: float) -> float:
     """FV: active force by normalized velocity."""
     y = fvmax - 1.0
@@ -105,6 +127,15 @@ def muscle_gain_slope(length: float, velocity: float, lengthrange: wp.vec2, acc0
 
 
 @wp.func
+def muscle_gain_stretch(length: float, velocity: float, lengthrange: wp.vec2, acc0: float, prm: vec10) -> float:
+    """Derivative of the gain by length."""
+    optimum = optimum_length(prm, lengthrange)
+    by_length = force_length_slope(normalized_length(prm, lengthrange, length), prm[4], prm[5])
+    by_velocity = force_velocity(velocity / wp.max(MINVAL, optimum * prm[6]), prm[8])
+    return -peak_force(prm, acc0) * by_length / wp.max(MINVAL, optimum) * by_velocity
+
+
+@wp.func
 def muscle_bias(length: float, lengthrange: wp.vec2, acc0: float, prm: vec10) -> float:
     """Passive force (mju_muscleBias)."""
     x = normalized_length(prm, lengthrange, length)
@@ -116,6 +147,20 @@ def muscle_bias(length: float, lengthrange: wp.vec2, acc0: float, prm: vec10) ->
     elif x > 1.0:
         force = prm[7] * 0.5 * y * y
     return -peak_force(prm, acc0) * force
+
+
+@wp.func
+def muscle_bias_stretch(length: float, lengthrange: wp.vec2, acc0: float, prm: vec10) -> float:
+    """Derivative of the passive force by length."""
+    x = normalized_length(prm, lengthrange, length)
+    b = 0.5 * (1.0 + prm[5])
+    width = wp.max(MINVAL, b - 1.0)
+    slope = float(0.0)
+    if x > b:
+        slope = prm[7] / width
+    elif x > 1.0:
+        slope = prm[7] * (x - 1.0) / (width * width)
+    return -peak_force(prm, acc0) * slope / wp.max(MINVAL, optimum_length(prm, lengthrange))
 
 
 @wp.func

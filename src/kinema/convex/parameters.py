@@ -91,11 +91,13 @@ class Follower:
         """Decide again on sizes and stages; build anew what differs."""
         engine, layout = self.engine, self.engine.layout
         have, sizes = layout.capacity, engine.sizes()
-        for room in ("nconmax", "nefcmax", "nC"):  # what was grown stays
+        for room in ("nconmax", "nefcmax", "nC", "nmetric"):  # what was grown stays
             sizes[room] = max(sizes[room], have[room])
         lists = engine.lists_of_numbers()
+        columns = lists["dof_metric_colind"]
+        lists["dof_metric_colind"] = np.pad(columns, (0, sizes["nmetric"] - len(columns)))
         kept = coupling.FIELDS if len(lists["M_colind"]) < have["nC"] else ()
-        lists = {n: v for n, v in lists.items() if n not in kept and not np.array_equal(v, layout.given[n])}
+        lists = {n: v for n, v in lists.items() if n not in kept and not np.array_equal(v, layout.host(n))}
         layout.replace(lists)
         wanted = engine.decide()
         woken = {what: stages for what in wanted if (stages := missing(engine.recipes[what], wanted[what]))}

@@ -27,6 +27,12 @@ def stiffness_at(linear: float, poly: wp.vec2, x: float) -> float:
 
 
 @wp.func
+def stiffness_slope(linear: float, poly: wp.vec2, x: float) -> float:
+    """d(x k(x))/dx."""
+    return linear + x * (2.0 * poly[0] + 3.0 * x * poly[1])
+
+
+@wp.func
 def damping_at(linear: float, poly: wp.vec2, v: float) -> float:
     """b(v) of a polynomial damper (mju_polyForce, odd)."""
     a = wp.abs(v)

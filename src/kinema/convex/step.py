@@ -19,6 +19,7 @@ from kinema.convex import (
     inverse,
     kinematics,
     mass,
+    metric,
     passive,
     plastic,
     sensors,
@@ -29,11 +30,19 @@ from kinema.convex import (
 )
 from kinema.convex.constraint import assemble
 from kinema.convex.extension import NONE, Extension
-from kinema.convex.integrate import actuator_slope, advance, euler, implicit, rk4
+from kinema.convex.integrate import actuator_slope, advance, discrete, euler, implicit, rk4
 from kinema.convex.integrate import derivatives as derivatives_of
 from kinema.convex.layout import body_levels, lone_bodies
+from kinema.convex.metric_pattern import is_discrete
 from kinema.convex.solve import dual
-from kinema.convex.solve.dense import euler_stages, fits, implicit_stages, smooth_stages
+from kinema.convex.solve.dense import (
+    discrete_stages,
+    euler_stages,
+    fits,
+    implicit_stages,
+    noslip_stages,
+    smooth_stages,
+)
 from kinema.convex.solve.primal import SMALL, blocks, conjugate_gradient, newton, team
 from kinema.convex.stage import Stage
 from kinema.mujoco_enums import Disable, Enable, Integrator, Sensor, Solver
@@ -93,24 +102,35 @@ def acceleration(m, dense: bool = False, extension: Extension = NONE) -> list[St
     forces = [*actuation.stages(m, extension.at("actuation", m)), Stage(smooth.smooth_force, over="nv")]
     keep = Stage(smooth.keep_acceleration, over="nv")
     unconstrained = smooth_stages(m.nv) if dense else [Stage(smooth.smooth_acceleration)]
+    regularize, alone = [], []
+    if is_discrete(m):
+        forces += [*metric.stages(m, factored=not dense or dual.is_dual(m)), Stage(metric.shifted_force, over="nv")]
+        unconstrained = discrete_stages(m.nv) if dense else metric.acceleration_stages(m)
+        regularize, alone = [Stage(metric.regularize_rows, lanes=True)], discrete.free_body_stages(m)
     if m.opt.disableflags & Disable.CONSTRAINT:
-        return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv"), keep]
+        return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv"), *alone, keep]
     addresses, rows = assemble.stages(m, in_lanes=dense and m.nv <= SMALL)
     early = next((k for k, stage in enumerate(addresses) if stage.over == "ncon"), 0)  # contacts come later
-    noslip = [Stage(dual.noslip(), lanes=True)] if m.opt.noslip_iterations > 0 else []
+    noslip = []
+    if m.opt.noslip_iterations > 0:
+        noslip = [Stage(dual.noslip(discrete=is_discrete(m)), lanes=True)]
+        noslip += metric.noslip_stages(m, noslip_stages(m.nv) if dense else []) if is_discrete(m) else []
     return [
-        *forces, *addresses[:early], *unconstrained, *addresses[early:], *rows, solver(m, dense), *noslip, keep,
+        *forces, *addresses[:early], *unconstrained, *addresses[early:], *rows, *regularize, solver(m, dense), *noslip,
+        *alone, keep,
     ]  # fmt: skip
 
 
 def solver(m, dense: bool = False) -> Stage:
     """The constraint solver the model asks for; `dense`: a group of lanes holds a system of its size."""
+    at_once = is_discrete(m)
     if m.opt.solver == Solver.PGS:
-        return Stage(dual.projected_gauss_seidel(), lanes=True)
+        return Stage(dual.projected_gauss_seidel(discrete=at_once), lanes=True)
     if m.opt.solver == Solver.CG:
-        return Stage(conjugate_gradient(), lanes=True)
+        return Stage(conjugate_gradient(discrete=at_once), lanes=True)
     nv, ntree = (m.nv, m.ntree) if dense else (0, 0)
-    return Stage(newton(nv, ntree), lanes=True, alone=True, threads=team(nv), blocks=blocks(nv))
+    func = newton(nv, ntree, discrete=at_once)
+    return Stage(func, lanes=True, alone=True, threads=team(nv), blocks=blocks(nv))
 
 
 def derivatives(m) -> list[Stage]:
@@ -135,6 +155,7 @@ def integrator(m, dense: bool = False) -> list[Stage]:
         Integrator.RK4: [Stage(rk4.rk4)],
         Integrator.IMPLICIT: [*derivatives(m), Stage(implicit.implicit)],
         Integrator.IMPLICITFAST: fast_stages(m, dense),
+        Integrator.DISCRETE: [Stage(discrete.step_map, over="nv")],
     }[kind]
     # before the state moves, and before solves that are kernels of their own; as late as that, for it needs barriers
     at = 0 if kind == Integrator.RK4 else next((k for k, stage in enumerate(choose) if stage.lanes), len(choose))
@@ -185,20 +206,25 @@ def energies(m) -> list[Stage]:
 def inverse_dynamics(m, collision: list[Stage], extension: Extension = NONE) -> list[Stage]:
     """mj_inverse."""
     convert = [Stage(inverse.given_acceleration)]
-    if m.opt.enableflags & Enable.INVDISCRETE:
+    if m.opt.enableflags & Enable.INVDISCRETE and not is_discrete(m):
         convert = {
             Integrator.EULER: [Stage(inverse.undo_euler)],
             Integrator.RK4: convert,  # has no discrete inverse
             Integrator.IMPLICIT: [*actuation.stages(m), *derivatives(m), Stage(inverse.undo_implicit)],
             Integrator.IMPLICITFAST: [*actuation.stages(m), *derivatives(m), Stage(inverse.undo_implicitfast)],
         }[m.opt.integrator]
+    at_once = is_discrete(m)
+    if at_once:
+        convert += [*actuation.stages(m), *metric.stages(m, factored=False)]
     constraints = [Stage(inverse.no_constraint)]
     if not m.opt.disableflags & Disable.CONSTRAINT:
         addresses, rows = assemble.stages(m)
-        constraints = [*addresses, *rows, Stage(inverse.inverse_constraint)]
+        regularize = [Stage(metric.regularize_rows, lanes=True)] if at_once else []
+        constraints = [*addresses, *rows, *regularize, Stage(inverse.inverse_constraint)]
+    force = discrete.inverse_stages(m) if at_once else [Stage(inverse.inverse_force)]
     return [
         *position(m, collision), *velocities(m, False, extension), *convert, *constraints,
-        *extension.at("acceleration", m), Stage(inverse.inverse_force),
+        *extension.at("acceleration", m), *force,
     ]  # fmt: skip
 
 
@@ -226,7 +252,7 @@ def substeps(m) -> int:
 def scratch_sizes(m) -> dict[str, int]:
     """Room that only some integrators need, as sizes of arrays in data.py, and what kernels ask of geoms at once."""
     rk4_only = int(m.opt.integrator == Integrator.RK4)
-    implicit_only = int(m.opt.integrator in (Integrator.IMPLICIT, Integrator.IMPLICITFAST))
+    implicit_only = int(m.opt.integrator in (Integrator.IMPLICIT, Integrator.IMPLICITFAST, Integrator.DISCRETE))
     return {
         "nq_rk4": rk4_only * m.nq,
         "nv_rk4": rk4_only * m.nv,
@@ -236,6 +262,7 @@ def scratch_sizes(m) -> dict[str, int]:
         "nlevel": (depth := int(body_levels(m).max()) + 1),
         "nlevelend": depth + 1,
         "flg_surfacevel": int(np.any(m.geom_surfacevel)),
+        **metric.sizes(m),
         **assemble.sizes(m),
         **dual.sizes(m),
     }

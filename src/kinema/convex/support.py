@@ -25,6 +25,7 @@ HONOURED: dict[str, str] = {
     "ccd_tolerance": "tests/collide/test_convex.py", "ccd_iterations": "tests/collide/test_convex.py",
     "sdf_iterations": "tests/collide/test_sdf.py", "sdf_initpoints": "tests/collide/test_sdf.py",
     "integrator=Euler": HERE, "integrator=RK4": HERE, "integrator=implicit": HERE, "integrator=implicitfast": HERE,
+    "integrator=discrete": HERE,
     "cone=pyramidal": HERE, "cone=elliptic": HERE, "jacobian=dense": HERE, "jacobian=sparse": HERE,
     "jacobian=auto": HERE, "solver=PGS": HERE, "solver=CG": HERE, "solver=Newton": HERE,
     **{f"flag {name}": HERE for name in (
@@ -43,7 +44,6 @@ REFUSED: dict[str, str] = {
     "flag speculative": "fast bodies get no contacts ahead of impact: remove the flag and take smaller time steps",
     "flag diagexact": "impedances follow from MuJoCo's approximate diagonal: remove the flag",
     "flag ipc": "it belongs to the discrete integrator, which is not there",
-    "integrator=discrete": "use implicitfast, or Euler, implicit, RK4",
 }
 """What a model may not ask for, and what to do instead."""
 

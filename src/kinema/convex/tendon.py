@@ -203,6 +203,16 @@ def stretch(length: float, lower: float, upper: float) -> float:
 
 
 @wp.func
+def tendon_rest(m: Model, d: Data, w: int, i: int) -> wp.vec2:
+    """The lengths between which the spring of tendon i is slack; one that can yield carries its own."""
+    rest = m.tendon.lengthspring[w, i]
+    yielded = m.tendon.plasticadr[i]
+    if yielded >= 0:
+        rest = wp.vec2(d.state.plastic[w, yielded], d.state.plastic[w, yielded + 1])
+    return rest
+
+
+@wp.func
 def tendon_damping(m: Model, w: int, i: int) -> wp.vec3:
     """Coefficients (b0, b1, b2) of tendon i, those of actuators on it included."""
     poly = m.tendon.dampingpoly[w, i]
@@ -218,10 +228,7 @@ def tendon_passive(m: Model, d: Data, w: int):
     for i in range(m.size.ntendon):
         spring = float(0.0)
         if (m.opt.disableflags & Disable.SPRING) == 0:
-            slack = m.tendon.lengthspring[w, i]
-            yielded = m.tendon.plasticadr[i]
-            if yielded >= 0:  # a spring that can yield carries its own reference
-                slack = wp.vec2(d.state.plastic[w, yielded], d.state.plastic[w, yielded + 1])
+            slack = tendon_rest(m, d, w, i)
             x = stretch(d.ten.length[w, i], slack[0], slack[1])
             spring = -x * stiffness_at(m.tendon.stiffness[w, i], m.tendon.stiffnesspoly[w, i], x)
         damper = float(0.0)

@@ -11,13 +11,15 @@ from kinema.convex.bundle import vec5
 from kinema.convex.constraint.impedance import (
     damping,
     impedance,
-    regularization,
+    implicit_factor,
+    implicit_regularization,
+    resolvable,
     safe_friction_solref,
     safe_solimp,
     safe_solref,
     stiffness,
 )
-from kinema.convex.constraint.row import column, column_count, holds, point_column, solref_floor, tree_pair
+from kinema.convex.constraint.row import column, column_count, holds, point_column, row_time, tree_pair
 from kinema.convex.data import ContactRows, Contacts, Data, Rows
 from kinema.convex.model import Model
 from kinema.math.lanes import lane_count, lane_get, lane_sum
@@ -152,8 +154,8 @@ def contact_scalars(m: Model, d: Data, w: int, lane: int):
                     d.con.frame[w, c],
                 )  # fmt: skip
             weight = m.body.invweight0[w, bodies[0]] + m.body.invweight0[w, bodies[1]]
-            opt = wp.vec2(m.opt.impratio[w], solref_floor(m.opt, w))
-            put_rows(d.con, d.crow, d.efc, w, r, c, m.opt.cone, opt, weight, vel)
+            impratio, time = m.opt.impratio[w], row_time(m.opt, w)
+            put_rows(d.con, d.crow, d.efc, w, r, c, m.opt.cone, impratio, time, weight, vel)
 
 
 @wp.func
@@ -178,13 +180,13 @@ def surface_velocity(
 
 @wp.func
 def put_rows(
-    con: Contacts, crow: ContactRows, efc: Rows, w: int, r: int, c: int, cone: int, opt: wp.vec2, weight: wp.vec2,
-    vel: wp.spatial_vector,
+    con: Contacts, crow: ContactRows, efc: Rows, w: int, r: int, c: int, cone: int, impratio: float, time: wp.vec3,
+    weight: wp.vec2, vel: wp.spatial_vector,
 ):  # fmt: skip
     """Store the scalars of the rows of one contact.
 
     Args:
-        opt: impratio, and the smallest time constant.
+        time: what `row_time` says.
         weight: approximate inverse inertia, of translation and of rotation.
         vel: velocity in the contact frame: normal, tangents, spin, rolls.
     """
@@ -195,20 +197,29 @@ def put_rows(
     dist = con.dist[w, c]
     adhesion = con.adhesion[w, c]
     solimp = safe_solimp(con.solimp[w, c])
-    ref = safe_solref(con.solref[w, c], opt[1])
+    ref = safe_solref(con.solref[w, c], time[0])
     imp = impedance(solimp, dist - margin)
     k = stiffness(ref, solimp[1])
     b = damping(ref, solimp[1])
-    push = -k * imp * (dist - margin)
-    ratio = wp.max(MINVAL, opt[0])
+    h = time[1]
+    if time[2] > 0.0 and ref[0] > 0.0:
+        softened = resolvable(k, b, imp, h)
+        k = softened[0]
+        b = softened[1]
+    factor = implicit_factor(k, b, imp, h)
+    b = (b + h * k * imp) / factor
+    push = -k * imp * (dist - margin) / factor
+    ratio = wp.max(MINVAL, impratio)
     mu = friction[0] / wp.sqrt(ratio)
     crow.mu[w, c] = mu
     if dim == 1:
         what = vec5(dist, margin, vel[0], -b * vel[0] + push, adhesion)
-        put_contact(efc, w, r, Constraint.CONTACT_FRICTIONLESS, c, trees, what, regularization(imp, weight[0]))
+        reg = implicit_regularization(imp, weight[0], factor)
+        put_contact(efc, w, r, Constraint.CONTACT_FRICTIONLESS, c, trees, what, reg)
     elif cone == Cone.PYRAMIDAL:
         # all edges share the R that matches the friction of the elliptic cone
-        reg = 2.0 * mu * mu * regularization(imp, weight[0] * (1.0 + friction[0] * friction[0]))
+        diag = weight[0] * (1.0 + friction[0] * friction[0])
+        reg = 2.0 * mu * mu * implicit_regularization(imp, diag, factor)
         share = adhesion / float(2 * (dim - 1))
         for e in range(2 * (dim - 1)):
             axis = e / 2 + 1
@@ -217,10 +228,11 @@ def put_rows(
             residual = vec5(dist, margin, v, -b * v + push, share)
             put_contact(efc, w, r + e, Constraint.CONTACT_PYRAMIDAL, c, trees, residual, reg)
     else:
-        normal = regularization(imp, weight[0])
+        normal = implicit_regularization(imp, weight[0], factor)
         what = vec5(dist, margin, vel[0], -b * vel[0] + push, adhesion)
         put_contact(efc, w, r, Constraint.CONTACT_ELLIPTIC, c, trees, what, normal)
-        slide = damping(safe_friction_solref(con.solreffriction[w, c], ref, opt[1]), solimp[1])
+        slide = damping(safe_friction_solref(con.solreffriction[w, c], ref, time[0]), solimp[1])
+        slide = slide / implicit_factor(0.0, slide, imp, h)
         for a in range(1, dim):
             scale = friction[0] / friction[a - 1]
             what = vec5(0.0, 0.0, vel[a], -slide * vel[a], 0.0)

@@ -20,7 +20,7 @@ from kinema.convex.constraint.row import (
     point_column,
     put_reference,
     put_scalars,
-    solref_floor,
+    row_time,
     tree_pair,
 )
 from kinema.convex.data import Data
@@ -113,8 +113,8 @@ def coupling_rows(m: Model, d: Data, w: int, lane: int):
             if lane == 0:
                 d.efc.trees[w, r] = trees
                 what = vec5(residual, 0.0, 0.0, vel - slope * vel2, weight)
-                floor = solref_floor(m.opt, w)
-                put_scalars(d.efc, w, r, Constraint.EQUALITY, e, what, m.eq.solref[w, e], m.eq.solimp[w, e], floor)
+                time = row_time(m.opt, w)
+                put_scalars(d.efc, w, r, Constraint.EQUALITY, e, what, m.eq.solref[w, e], m.eq.solimp[w, e], time)
 
 
 @wp.func
@@ -221,14 +221,16 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int):
                     turn_drift = weld_drift(negq2, q1, w1, w2, wp.vec3(acc[3], acc[4], acc[5]))
                     drift = wp.spatial_vector(linear_part(acc), scale * turn_drift)
                 solimp = safe_solimp(m.eq.solimp[w, e])
-                ref = safe_solref(m.eq.solref[w, e], solref_floor(m.opt, w))
+                time = row_time(m.opt, w)
+                ref = safe_solref(m.eq.solref[w, e], time[0])
                 imp = impedance(solimp, wp.length(residual))
                 weight = m.body.invweight0[w, b1] + m.body.invweight0[w, b2]
                 for k in range(size):
                     diag = wp.where(k < 3, weight[0], weight[1])
                     what = vec5(residual[k], 0.0, 0.0, vel[k], diag)
-                    put_reference(d.efc, w, r + k, Constraint.EQUALITY, e, what, ref, solimp, imp)
-                    d.efc.aref[w, r + k] = d.efc.aref[w, r + k] - drift[k]
+                    put_reference(
+                        d.efc, w, r + k, Constraint.EQUALITY, e, what, ref, solimp, imp, time, drift[k]
+                    )  # fmt: skip
 
 
 @wp.func

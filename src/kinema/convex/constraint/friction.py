@@ -3,7 +3,7 @@
 import warp as wp
 
 from kinema.convex.bundle import vec5
-from kinema.convex.constraint.row import ANY_TREE, put_scalars, solref_floor
+from kinema.convex.constraint.row import ANY_TREE, put_scalars, row_time
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.math.lanes import lane_count, lane_get, sync
@@ -77,7 +77,7 @@ def friction_scalars(m: Model, d: Data, w: int, lane: int):
     """What else belongs to the rows of friction losses: lanes share out the rows."""
     first = d.efc.ne[w]
     end = first + d.efc.nf[w]
-    floor = solref_floor(m.opt, w)
+    time = row_time(m.opt, w)
     for r in range(first + lane, end, lane_count()):
         ident = d.efc.id[w, r]
         if d.efc.type[w, r] == Constraint.FRICTION_DOF:
@@ -85,14 +85,14 @@ def friction_scalars(m: Model, d: Data, w: int, lane: int):
             loss = m.dof.frictionloss[w, ident]
             residual = vec5(0.0, 0.0, loss, d.state.qvel[w, ident], m.dof.invweight0[w, ident])
             solref, solimp = m.dof.solref[w, ident], m.dof.solimp[w, ident]
-            put_scalars(d.efc, w, r, Constraint.FRICTION_DOF, ident, residual, solref, solimp, floor)
+            put_scalars(d.efc, w, r, Constraint.FRICTION_DOF, ident, residual, solref, solimp, time)
         else:
             d.efc.trees[w, r] = tendon_trees(m.tendon.treenum[ident], m.tendon.treeid[ident])
             loss = m.tendon.frictionloss[w, ident]
             residual = vec5(0.0, 0.0, loss, d.ten.velocity[w, ident], m.tendon.invweight0[w, ident])
             put_scalars(
                 d.efc, w, r, Constraint.FRICTION_TENDON, ident, residual, m.tendon.solref_fri[w, ident],
-                m.tendon.solimp_fri[w, ident], floor,
+                m.tendon.solimp_fri[w, ident], time,
             )  # fmt: skip
 
 

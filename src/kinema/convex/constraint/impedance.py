@@ -4,6 +4,15 @@
     R      = (1 - d)/d * A,            A: approximate inverse inertia of the row; D = 1/R
     aref   = -B v - K d (r - margin)   K, B from time constant and damping ratio, or given directly (negative solref)
 
+The discrete integrator takes spring and damper at the end of the step h, which makes rows stiffer and slower:
+
+    g      = 1 + h B + h^2 K d
+    R      = max((1 - d)/d * A / g, that of the largest impedance)
+    aref   = (-(B + h K d) v - K d (r - margin)) / g
+
+With h = 0 these are the ones above. A spring that a step cannot resolve, h^2 K d > 1, would throw back what it hits: of
+contacts and limits it is replaced by the stiffest one that does not.
+
 All functions are pure: numbers in, numbers out.
 """
 
@@ -89,6 +98,28 @@ def impedance(solimp: vec5, r: float) -> float:
 def regularization(imp: float, diag: float) -> float:
     """R of a row with impedance imp and inverse inertia diag."""
     return wp.max(MINVAL, (1.0 - imp) * diag / imp)
+
+
+@wp.func
+def implicit_factor(k: float, b: float, imp: float, h: float) -> float:
+    """g: how much slower spring and damper are for being taken at the end of a step; 1 where h is 0."""
+    return 1.0 + h * b + h * h * k * imp
+
+
+@wp.func
+def implicit_regularization(imp: float, diag: float, factor: float) -> float:
+    """R of a row whose spring and damper are taken at the end of a step."""
+    return wp.max(regularization(imp, diag) / factor, regularization(MAXIMP, diag))
+
+
+@wp.func
+def resolvable(k: float, b: float, imp: float, h: float) -> wp.vec2:
+    """K and B that a step can resolve: h^2 K d is 1 at most, at the same damping ratio, while R can follow."""
+    excess = h * h * k * imp
+    if excess > 1.0:
+        most = MAXIMP * (1.0 - imp) / (imp * (1.0 - MAXIMP))
+        return wp.vec2(1.0 / (h * h * imp), wp.min(b / wp.sqrt(excess), wp.max(0.0, most - 2.0) / h))
+    return wp.vec2(k, b)
 
 
 @wp.func

@@ -4,7 +4,7 @@ import warp as wp
 
 from kinema.convex.bundle import vec5
 from kinema.convex.constraint.friction import tendon_columns, tendon_trees
-from kinema.convex.constraint.row import put_scalars, solref_floor
+from kinema.convex.constraint.row import put_scalars, row_time
 from kinema.convex.data import Data, Rows
 from kinema.convex.kinematics import qpos_quat
 from kinema.convex.model import Model
@@ -145,7 +145,7 @@ def limit_scalars(m: Model, d: Data, w: int, lane: int):
     """What else belongs to the rows of active limits: lanes share out the rows."""
     first = d.efc.ne[w] + d.efc.nf[w]
     end = first + d.efc.nl[w]
-    floor = solref_floor(m.opt, w)
+    time = row_time(m.opt, w)
     for r in range(first + lane, end, lane_count()):
         ident = d.efc.id[w, r]
         side = d.efc.margin[w, r]
@@ -162,13 +162,13 @@ def limit_scalars(m: Model, d: Data, w: int, lane: int):
             d.efc.trees[w, r] = wp.vec2i(m.dof.treeid[v], -1)
             residual = vec5(dist, m.jnt.margin[w, ident], 0.0, vel, m.dof.invweight0[w, v])
             solref, solimp = m.jnt.solref[w, ident], m.jnt.solimp[w, ident]
-            put_scalars(d.efc, w, r, Constraint.LIMIT_JOINT, ident, residual, solref, solimp, floor)
+            put_scalars(d.efc, w, r, Constraint.LIMIT_JOINT, ident, residual, solref, solimp, time)
         else:
             d.efc.trees[w, r] = tendon_trees(m.tendon.treenum[ident], m.tendon.treeid[ident])
             vel = -side * d.ten.velocity[w, ident]
             residual = vec5(dist, m.tendon.margin[w, ident], 0.0, vel, m.tendon.invweight0[w, ident])
             put_scalars(
                 d.efc, w, r, Constraint.LIMIT_TENDON, ident, residual, m.tendon.solref_lim[w, ident],
-                m.tendon.solimp_lim[w, ident], floor,
+                m.tendon.solimp_lim[w, ident], time,
             )  # fmt: skip
     sync()

@@ -14,7 +14,9 @@ from kinema.convex.bundle import vec5
 from kinema.convex.constraint.impedance import (
     damping,
     impedance,
-    regularization,
+    implicit_factor,
+    implicit_regularization,
+    resolvable,
     safe_solimp,
     safe_solref,
     stiffness,
@@ -22,7 +24,7 @@ from kinema.convex.constraint.impedance import (
 from kinema.convex.data import Rows
 from kinema.convex.model import Options
 from kinema.math.spatial import angular, linear
-from kinema.mujoco_enums import Constraint, Disable
+from kinema.mujoco_enums import Constraint, Disable, Integrator
 
 
 @wp.func
@@ -75,37 +77,53 @@ def point_column(cdof: wp.spatial_vector, offset: wp.vec3) -> wp.vec3:
 
 
 @wp.func
-def solref_floor(opt: Options, w: int) -> float:
-    """Smallest time constant the integrator bears: two time steps, unless the safety is off."""
+def row_time(opt: Options, w: int) -> wp.vec3:
+    """What rows know of the integrator: the smallest time constant it bears, the step at whose end it takes springs and
+    dampers (0: at its beginning), and 1 where springs that a step cannot resolve are to be softened.
+
+    With the safety off every time constant is borne, and nothing is softened.
+    """
+    safe = float(1.0)
     if opt.disableflags & Disable.REFSAFE:
-        return 0.0
-    return 2.0 * opt.timestep[w]
+        safe = 0.0
+    if opt.integrator == Integrator.DISCRETE:
+        return wp.vec3(0.0, opt.timestep[w], safe)
+    return wp.vec3(2.0 * safe * opt.timestep[w], 0.0, 0.0)
 
 
 @wp.func
 def put_scalars(
-    efc: Rows, w: int, r: int, kind: int, ident: int, residual: vec5, solref: wp.vec2, solimp: vec5, floor: float
+    efc: Rows, w: int, r: int, kind: int, ident: int, residual: vec5, solref: wp.vec2, solimp: vec5, time: wp.vec3
 ):
     """Scalars of a row whose regularization is its own.
 
     Args:
         residual: position r, margin, friction loss, velocity J v, approximate inverse inertia.
+        time: what `row_time` says.
     """
     imp_prm = safe_solimp(solimp)
-    ref = safe_solref(solref, floor)
-    put_reference(efc, w, r, kind, ident, residual, ref, imp_prm, impedance(imp_prm, residual[0] - residual[1]))
+    ref = safe_solref(solref, time[0])
+    imp = impedance(imp_prm, residual[0] - residual[1])
+    put_reference(efc, w, r, kind, ident, residual, ref, imp_prm, imp, time, 0.0)
 
 
 @wp.func
 def put_reference(
-    efc: Rows, w: int, r: int, kind: int, ident: int, residual: vec5, ref: wp.vec2, solimp: vec5, imp: float
-):
-    """Scalars of a row for a given impedance (rows of one connect or weld share theirs)."""
+    efc: Rows, w: int, r: int, kind: int, ident: int, residual: vec5, ref: wp.vec2, solimp: vec5, imp: float,
+    time: wp.vec3, drift: float,
+):  # fmt: skip
+    """Scalars of a row for a given impedance (rows of one connect or weld share theirs); drift: Jdot v."""
     k = stiffness(ref, solimp[1])
     if kind == Constraint.FRICTION_DOF or kind == Constraint.FRICTION_TENDON:
         k = 0.0
     b = damping(ref, solimp[1])
-    reg = regularization(imp, residual[4])
+    h = time[1]
+    if time[2] > 0.0 and ref[0] > 0.0 and (kind == Constraint.LIMIT_JOINT or kind == Constraint.LIMIT_TENDON):
+        softened = resolvable(k, b, imp, h)
+        k = softened[0]
+        b = softened[1]
+    factor = implicit_factor(k, b, imp, h)
+    reg = implicit_regularization(imp, residual[4], factor)
     efc.type[w, r] = kind
     efc.id[w, r] = ident
     efc.pos[w, r] = residual[0]
@@ -114,4 +132,4 @@ def put_reference(
     efc.vel[w, r] = residual[3]
     efc.R[w, r] = reg
     efc.D[w, r] = 1.0 / reg
-    efc.aref[w, r] = -b * residual[3] - k * imp * (residual[0] - residual[1])
+    efc.aref[w, r] = (-(b + h * k * imp) * residual[3] - k * imp * (residual[0] - residual[1]) - drift) / factor

@@ -114,8 +114,28 @@ def about_com(b: wp.spatial_matrix, mat: wp.mat33, offset: wp.vec3) -> wp.spatia
 
 
 @wp.func
+def drag_alone(coef: vec12) -> vec12:
+    """Coefficients of a geom without lift, and without the fluid that moves along."""
+    res = coef
+    for k in range(4, 12):
+        res[k] = 0.0
+    return res
+
+
+@wp.func
 def body_fluid_slope(m: Model, d: Data, w: int, b: int, symmetric: bool) -> wp.spatial_matrix:
     """Slope of the fluid's wrench on body b about its tree's com."""
+    return _body_slope(m, d, w, b, symmetric, False)
+
+
+@wp.func
+def body_drag_slope(m: Model, d: Data, w: int, b: int) -> wp.spatial_matrix:
+    """The same of drag alone, which is symmetric and takes energy only."""
+    return _body_slope(m, d, w, b, True, True)
+
+
+@wp.func
+def _body_slope(m: Model, d: Data, w: int, b: int, symmetric: bool, drag: bool) -> wp.spatial_matrix:
     density = m.opt.density[w]
     viscosity = m.opt.viscosity[w]
     sum = wp.spatial_matrix()
@@ -132,7 +152,10 @@ def body_fluid_slope(m: Model, d: Data, w: int, b: int, symmetric: bool) -> wp.s
                 vel = local_velocity(d.vel.cvel[w, b], com, pos, mat)
                 vel -= wp.spatial_vector(wp.vec3(0.0), wp.transpose(mat) * m.opt.wind[w])
                 axes = semiaxes(m.geom.type[g], m.geom.size[w, g])
-                slope = ellipsoid_slope(axes, m.geom.fluid[w, g], vel, density, viscosity)
+                coef = m.geom.fluid[w, g]
+                if drag:
+                    coef = drag_alone(coef)
+                slope = ellipsoid_slope(axes, coef, vel, density, viscosity)
                 if symmetric:
                     slope = 0.5 * (slope + wp.transpose(slope))
                 sum += about_com(slope, mat, pos - com)

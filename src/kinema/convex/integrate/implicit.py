@@ -86,8 +86,8 @@ def implicit(m: Model, d: Data, w: int):
 
 
 @wp.func
-def free_body_matrix(m: Model, d: Data, w: int, j: int) -> wp.spatial_matrix:
-    """M - h qDeriv + h d(bias)/dv of a free body on its own."""
+def free_bias_matrix(m: Model, d: Data, w: int, j: int) -> wp.spatial_matrix:
+    """h d(bias)/dv of a free body on its own."""
     h = m.opt.timestep[w]
     b = m.jnt.bodyid[j]
     first = m.jnt.dofadr[j]
@@ -101,6 +101,16 @@ def free_body_matrix(m: Model, d: Data, w: int, j: int) -> wp.spatial_matrix:
         change = slope * d.inertia.cdof[w, first + c] + inertia_mul(crb, dof_slope(m, d, w, first + c))
         for r in range(six):
             res[r, c] = h * wp.dot(d.inertia.cdof[w, first + r], change)
+    return res
+
+
+@wp.func
+def free_body_matrix(m: Model, d: Data, w: int, j: int) -> wp.spatial_matrix:
+    """M - h qDeriv + h d(bias)/dv of a free body on its own."""
+    h = m.opt.timestep[w]
+    first = m.jnt.dofadr[j]
+    six = int(6)
+    res = free_bias_matrix(m, d, w, j)
     for r in range(six):
         row = m.dof.M_rowadr[first + r]
         for a in range(row, row + m.dof.M_rownnz[first + r]):

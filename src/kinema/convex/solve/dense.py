@@ -5,6 +5,7 @@ A thread that walks the sparse factor of its world alone is slow there; a group 
     smooth    qacc_smooth = M^-1 qfrc_smooth
     euler     qacc_step   = (M + h B)^-1 (qfrc_smooth + qfrc_constraint); without damping it is qacc
     implicit  qacc_step   = qH^-1 (qfrc_smooth + qfrc_constraint)
+    discrete  qacc_smooth = Mh^-1 (qfrc_smooth - h K v)
 """
 
 from functools import cache
@@ -69,6 +70,43 @@ def _smooth(columns: int) -> wp.Function:
     return smooth_dense
 
 
+@cache
+def _solve_metric(columns: int) -> wp.Function:
+    """The solve, of the metric of the discrete integrator."""
+    mass_solve = _solve(columns)
+
+    @wp.func
+    def solve(m: Model, d: Data, b: wp.array2d(dtype=float), x: wp.array2d(dtype=float), w: int, lane: int):
+        mass_solve(
+            d.metric.value, b, False, b, x, m.dof.metric_rownnz, m.dof.metric_rowadr, m.dof.metric_colind, m.size.nv, w,
+            lane,
+        )  # fmt: skip
+
+    return solve
+
+
+@cache
+def _discrete(columns: int) -> wp.Function:
+    solve = _solve_metric(columns)
+
+    @wp.func
+    def discrete_dense(m: Model, d: Data, w: int, lane: int):
+        solve(m, d, d.metric.force, d.frc.qacc_smooth, w, lane)
+
+    return discrete_dense
+
+
+@cache
+def _noslip(columns: int) -> wp.Function:
+    solve = _solve_metric(columns)
+
+    @wp.func
+    def noslip_dense(m: Model, d: Data, w: int, lane: int):
+        solve(m, d, d.scratch.qacc_step, d.frc.qacc, w, lane)
+
+    return noslip_dense
+
+
 @wp.func
 def euler_terms(m: Model, d: Data, w: int, i: int):
     """h B and the force, of one dof."""
@@ -115,6 +153,16 @@ def _group(nv: int) -> dict:
 def smooth_stages(nv: int) -> list[Stage]:
     """qacc_smooth without a sparse factor."""
     return [Stage(_smooth(columns(nv)), **_group(nv))]
+
+
+def discrete_stages(nv: int) -> list[Stage]:
+    """qacc_smooth of the discrete integrator, once the metric is there."""
+    return [Stage(_discrete(columns(nv)), **_group(nv))]
+
+
+def noslip_stages(nv: int) -> list[Stage]:
+    """qacc of the discrete integrator, once qacc_step holds all forces."""
+    return [Stage(_noslip(columns(nv)), **_group(nv))]
 
 
 def euler_stages(nv: int) -> list[Stage]:

@@ -87,12 +87,12 @@ KN_EACH(k, nefc) {
         for (int i = to[q] - 1; i >= from[q]; --i) {
             const int adr = m.dof.M_rowadr.data[i], above = m.dof.M_rownnz.data[i] - 1;
             if (x[i] != 0.0f)
-                for (int a = 0; a < above; ++a) x[m.dof.M_colind.data[adr + a]] -= KN_AT(d.inertia.qLD, adr + a) * x[i];
+                for (int a = 0; a < above; ++a) x[m.dof.M_colind.data[adr + a]] -= KN_AT(KN_FACTOR, adr + a) * x[i];
         }
         for (int i = from[q]; i < to[q]; ++i) {
             const int adr = m.dof.M_rowadr.data[i], above = m.dof.M_rownnz.data[i] - 1;
-            float s = x[i] * KN_AT(d.inertia.qLDiagInv, i);
-            for (int a = 0; a < above; ++a) s -= KN_AT(d.inertia.qLD, adr + a) * x[m.dof.M_colind.data[adr + a]];
+            float s = x[i] * KN_AT(KN_FACTOR_INVERSE, i);
+            for (int a = 0; a < above; ++a) s -= KN_AT(KN_FACTOR, adr + a) * x[m.dof.M_colind.data[adr + a]];
             x[i] = s;
         }
     }

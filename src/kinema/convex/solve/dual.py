@@ -6,13 +6,13 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.convex.solve.native import MASS, RESULT, ROWS, source
+from kinema.convex.solve.native import CONTINUOUS, DISCRETE, MASS, RESULT, ROWS, System, source
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Solver
 
 READS = f"""
     {ROWS} {MASS} d.efc.aref[w] m.opt.meaninertia[w]
-    d.crow.address[w] d.inertia.qLD[w] d.inertia.qLDiagInv[w] d.frc.qacc_smooth[w]
+    d.crow.address[w] d.frc.qacc_smooth[w]
 """
 SCRATCH = "d.dual.B[w] d.dual.block[w] d.solver.Jaref[w] d.solver.acc[w]"
 MOMENTUM = "d.dual.ahead[w] d.dual.order[w] d.solver.Jv[w]"
@@ -29,13 +29,20 @@ def sizes(m) -> dict[str, int]:
     return {"nv_dual": dual * m.nv, "block_dual": 6 * dual, "one_dual": dual}
 
 
-@cache
-def projected_gauss_seidel() -> wp.Function:
-    """Forces of all rows by projected Gauss-Seidel."""
+def _factor(system: System) -> tuple[dict[str, str], str]:
+    """What native code calls the factor of a system, and what it reads of it."""
+    factor, inverse = system.factor
+    return {"FACTOR": factor, "FACTOR_INVERSE": inverse}, f"{factor}[w] {inverse}[w]"
 
-    @wp.func_native(source("dual.cpp", PGS=1))
+
+@cache
+def projected_gauss_seidel(*, discrete: bool = False) -> wp.Function:
+    """Forces of all rows by projected Gauss-Seidel."""
+    names, factor = _factor(DISCRETE if discrete else CONTINUOUS)
+
+    @wp.func_native(source("dual.cpp", PGS=1, **names))
     @touches(
-        reads=f"{READS} {SCRATCH} {MOMENTUM} d.efc.D[w] d.state.qacc_warmstart[w] m.opt.tolerance[w]",
+        reads=f"{READS} {factor} {SCRATCH} {MOMENTUM} d.efc.D[w] d.state.qacc_warmstart[w] m.opt.tolerance[w]",
         writes=f"{RESULT} {SCRATCH} {MOMENTUM}",
     )
     def projected_gauss_seidel(m: Model, d: Data, w: int, lane: int): ...
@@ -44,12 +51,13 @@ def projected_gauss_seidel() -> wp.Function:
 
 
 @cache
-def noslip() -> wp.Function:
+def noslip(*, discrete: bool = False) -> wp.Function:
     """Friction forces once more, without regularization."""
+    names, factor = _factor(DISCRETE if discrete else CONTINUOUS)
 
-    @wp.func_native(source("dual.cpp", PGS=0))
+    @wp.func_native(source("dual.cpp", PGS=0, **names))
     @touches(
-        reads=f"{READS} {SCRATCH} d.solver.niter[w] m.opt.noslip_tolerance[w]",
+        reads=f"{READS} {factor} {SCRATCH} d.solver.niter[w] m.opt.noslip_tolerance[w]",
         writes=f"{RESULT} {SCRATCH}",
     )
     def noslip(m: Model, d: Data, w: int, lane: int): ...

@@ -5,6 +5,7 @@ enumerations that solvers speak of, under the names they have in Python (Constra
 """
 
 import re
+from dataclasses import dataclass
 from importlib.resources import files
 
 from kinema.mujoco_enums import Constraint, ConstraintState, Disable, native
@@ -24,10 +25,42 @@ RESULT = "d.efc.force[w] d.efc.state[w] d.frc.qacc[w] d.frc.qfrc_constraint[w] d
 MASS = "m.dof.M_rowadr m.dof.M_rownnz m.dof.M_colind"
 """Where the entries of the mass matrix and of its factor are."""
 
+@dataclass(frozen=True)
+class System:
+    """The arrays that a solver takes for the mass matrix and the smooth force.
+
+    Attributes:
+        matrix: The matrix, in sparse rows.
+        rows: Where its rows are, as the beginning of three names: rowadr, rownnz, colind.
+        factor: The factor of what M's own pattern holds of it, and the inverse of its diagonal.
+        force: The smooth force.
+    """
+
+    matrix: str
+    rows: str
+    factor: tuple[str, str]
+    force: str
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        """What native code calls them."""
+        lists = {f"METRIC_{part.upper()}": self.rows + part for part in ("rowadr", "rownnz", "colind")}
+        return {"METRIC": self.matrix, "SMOOTH": self.force, **lists}
+
+    @property
+    def reads(self) -> str:
+        """The same, as `touches` has it."""
+        return f"{self.matrix}[w] {self.force}[w] {self.rows}rowadr {self.rows}rownnz {self.rows}colind"
+
+
+CONTINUOUS = System("d.inertia.M", "m.dof.M_", ("d.inertia.qLD", "d.inertia.qLDiagInv"), "d.frc.qfrc_smooth")
+DISCRETE = System("d.metric.value", "m.dof.metric_", ("d.inertia.qH", "d.inertia.qHDiagInv"), "d.metric.force")
+"""What continuous time is solved in, and what the discrete integrator is (metric.py)."""
+
 _INCLUDE = re.compile(r'^#include "(\w+\.cpp)"$', re.MULTILINE)
 
 
-def source(name: str, **definitions: int) -> str:
+def source(name: str, **definitions: int | str) -> str:
     """The code in a file, with what it includes, and KN_<NAME> defined for each definition; a group is a warp unless
     TEAM says how many threads it has on CUDA."""
     defined = {"TEAM": WARP, **definitions}

@@ -90,10 +90,10 @@ KN_EACH(i, nv) {
 }
 KN_SYNC();
 KN_EACH(i, nv) {
-    const int adr = m.dof.M_rowadr.data[i], nnz = m.dof.M_rownnz.data[i];
+    const int adr = KN_METRIC_ROWADR.data[i], nnz = KN_METRIC_ROWNNZ.data[i];
     for (int k = 0; k < nnz; ++k) {
-        const int j = m.dof.M_colind.data[adr + k];
-        const float value = KN_AT(d.inertia.M, adr + k);
+        const int j = KN_METRIC_COLIND.data[adr + k];
+        const float value = KN_AT(KN_METRIC, adr + k);
         M[(size_t)i * nv + j] = value;
         M[(size_t)j * nv + i] = value;
     }
@@ -136,8 +136,8 @@ auto start_at = [&]() -> float {  // residuals, forces and states at a; returns 
         KN_SYNC();
         float gauss = 0.0f;
         KN_EACH(i, nv) {
-            Ma[i] = turn == 1 ? mass_times(i, a) : KN_AT(d.frc.qfrc_smooth, i);
-            gauss += 0.5f * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
+            Ma[i] = turn == 1 ? mass_times(i, a) : KN_AT(KN_SMOOTH, i);
+            gauss += 0.5f * (Ma[i] - KN_AT(KN_SMOOTH, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
         }
         KN_SUM(gauss);
         const float cost = start_at();
@@ -343,13 +343,13 @@ const int maxiter = m.opt.iterations;
 for (;;) {
     // gradient; at the end, J' f
     float* out = done ? x : g;
-    KN_DOFS(i) out[i] = done ? 0.0f : Ma[i] - KN_AT(d.frc.qfrc_smooth, i);
+    KN_DOFS(i) out[i] = done ? 0.0f : Ma[i] - KN_AT(KN_SMOOTH, i);
     KN_SYNC();
     add_forces(out, done ? 1.0f : -1.0f);
     if (done) break;
     float gg = 0.0f, forces = 0.0f;
     KN_DOFS(i) {
-        const float smooth = KN_AT(d.frc.qfrc_smooth, i);
+        const float smooth = KN_AT(KN_SMOOTH, i);
         gg += g[i] * g[i];
         forces += Ma[i] * Ma[i] + smooth * smooth;
     }
@@ -411,7 +411,7 @@ for (;;) {
     KN_ROWS(i) v[i] = row_times(i, x);
     KN_DOFS(i) {
         Mv[i] = mass_times(i, x);
-        c1 += x[i] * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)); c2 += x[i] * Mv[i]; xx += x[i] * x[i]; gx += g[i] * x[i];
+        c1 += x[i] * (Ma[i] - KN_AT(KN_SMOOTH, i)); c2 += x[i] * Mv[i]; xx += x[i] * x[i]; gx += g[i] * x[i];
     }
     KN_SUM3(c1, c2, xx); KN_SUM(gx);
     if ((iter > 0 ? KN_NEWTON : flat || !KN_NEWTON) && gains_little(gx)) { done = true; continue; }
@@ -423,7 +423,7 @@ for (;;) {
     float cost = 0.0f;
     KN_DOFS(i) {
         a[i] += alpha * x[i]; Ma[i] += alpha * Mv[i];
-        cost += 0.5f * (Ma[i] - KN_AT(d.frc.qfrc_smooth, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
+        cost += 0.5f * (Ma[i] - KN_AT(KN_SMOOTH, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
     }
     KN_ROWS(i) { r[i] += alpha * v[i]; v[i] = (float)state[i]; }
     KN_SYNC();
@@ -440,7 +440,7 @@ iterations = wp::max(iterations, iter);
 // J' f, unless rounding of stiff rows has spoilt it (line_search.cpp)
 float rest = 0.0f, size = 0.0f;
 KN_DOFS(i) {
-    g[i] = Ma[i] - KN_AT(d.frc.qfrc_smooth, i);
+    g[i] = Ma[i] - KN_AT(KN_SMOOTH, i);
     rest += (g[i] - x[i]) * (g[i] - x[i]);
     size += g[i] * g[i];
 }

@@ -12,7 +12,7 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.convex.solve.native import MASS, RESULT, ROWS, WARP, source
+from kinema.convex.solve.native import CONTINUOUS, DISCRETE, RESULT, ROWS, WARP, System, source
 from kinema.math.touches import touches
 
 SMALL = 32  # dofs a warp can hold, one column a lane
@@ -47,9 +47,9 @@ def blocks(nv: int) -> int:
     return QUARTERS * (REGISTERS // (columns(nv) + 80)) * WARP // team(nv)
 
 READS = f"""
-    {ROWS} {MASS} d.efc.D[w] d.efc.aref[w]
-    m.dof.treeid m.opt.tolerance[w] m.opt.ls_tolerance[w] m.opt.meaninertia[w] d.inertia.M[w]
-    d.state.qacc_warmstart[w] d.frc.qacc_smooth[w] d.frc.qfrc_smooth[w]
+    {ROWS} d.efc.D[w] d.efc.aref[w]
+    m.dof.treeid m.opt.tolerance[w] m.opt.ls_tolerance[w] m.opt.meaninertia[w]
+    d.state.qacc_warmstart[w] d.frc.qacc_smooth[w]
 """
 SCRATCH = """
     d.solver.fullM[w] d.solver.H[w] d.solver.strip[w] d.solver.pattern[w] d.solver.root[w] d.solver.next_tree[w]
@@ -60,27 +60,31 @@ CONJUGATE = "d.solver.grad_last[w] d.solver.Mgrad[w] d.solver.Mgrad_last[w]"
 
 
 @cache
-def _newton(columns: int, threads: int, rows: int, split: bool) -> wp.Function:
+def _newton(columns: int, threads: int, rows: int, split: bool, system: System) -> wp.Function:
     sizes = {"COLUMNS": columns, "ROWS_MAX": rows, "WARPS": WARPS, "TEAM": threads, "SPLIT": int(split)}
 
-    @wp.func_native(source("primal.cpp", NEWTON=1, **sizes))
-    @touches(reads=f"{READS} {SCRATCH} {'d.crow.address[w]' if threads > WARP else ''}", writes=f"{RESULT} {SCRATCH}")
+    more = "d.crow.address[w]" if threads > WARP else ""
+
+    @wp.func_native(source("primal.cpp", NEWTON=1, **sizes, **system.definitions))
+    @touches(reads=f"{READS} {system.reads} {SCRATCH} {more}", writes=f"{RESULT} {SCRATCH}")
     def newton(m: Model, d: Data, w: int, lane: int): ...
 
     return newton
 
 
-def newton(nv: int = 0, ntree: int = 0) -> wp.Function:
+def newton(nv: int = 0, ntree: int = 0, *, discrete: bool = False) -> wp.Function:
     """Newton's method for a system of nv dofs in ntree trees; of any size on the CPU, where sizes bring nothing."""
-    return _newton(columns(nv), team(nv), rows_held(nv), ntree > 1 and team(nv) > WARP)
+    system = DISCRETE if discrete else CONTINUOUS
+    return _newton(columns(nv), team(nv), rows_held(nv), ntree > 1 and team(nv) > WARP, system)
 
 
 @cache
-def conjugate_gradient() -> wp.Function:
-    """Conjugate gradients, preconditioned by the mass matrix."""
+def conjugate_gradient(*, discrete: bool = False) -> wp.Function:
+    """Conjugate gradients, preconditioned by the mass matrix, or the metric in its place."""
+    system = DISCRETE if discrete else CONTINUOUS
 
-    @wp.func_native(source("primal.cpp", NEWTON=0, COLUMNS=0))
-    @touches(reads=f"{READS} {SCRATCH} {CONJUGATE}", writes=f"{RESULT} {SCRATCH} {CONJUGATE}")
+    @wp.func_native(source("primal.cpp", NEWTON=0, COLUMNS=0, **system.definitions))
+    @touches(reads=f"{READS} {system.reads} {SCRATCH} {CONJUGATE}", writes=f"{RESULT} {SCRATCH} {CONJUGATE}")
     def conjugate_gradient(m: Model, d: Data, w: int, lane: int): ...
 
     return conjugate_gradient

@@ -44,15 +44,15 @@ auto publish = [&](float x) { __syncwarp(); vec[lane] = x; __syncwarp(); };
 for (int t = lane; t < N * N; t += 32) J[t] = t / N == t % N && t / N >= nv ? 1.0f : 0.0f;
 __syncwarp();
 if (own) {
-    const int adr = m.dof.M_rowadr.data[lane], nnz = m.dof.M_rownnz.data[lane];
+    const int adr = KN_METRIC_ROWADR.data[lane], nnz = KN_METRIC_ROWNNZ.data[lane];
     for (int k = 0; k < nnz; k += 8) {  // many reads under way at a time
         float value[8];
         int j[8];
         #pragma unroll
         for (int q = 0; q < 8; ++q) {
             const int at = adr + wp::min(k + q, nnz - 1);
-            j[q] = m.dof.M_colind.data[at];
-            value[q] = KN_AT(d.inertia.M, at);
+            j[q] = KN_METRIC_COLIND.data[at];
+            value[q] = KN_AT(KN_METRIC, at);
         }
         #pragma unroll
         for (int q = 0; q < 8; ++q) J[lane * N + j[q]] = J[j[q] * N + lane] = value[q];
@@ -92,7 +92,7 @@ const int* type = KN_ROW(int, d.efc.type);
 const int* id = KN_ROW(int, d.efc.id);
 int* state = KN_ROW(int, d.efc.state);
 for (int k = lane; k < nefc; k += 32) D[k] = KN_ROW(float, d.efc.D)[k];
-const float smooth_force = own ? KN_AT(d.frc.qfrc_smooth, lane) : 0.0f;
+const float smooth_force = own ? KN_AT(KN_SMOOTH, lane) : 0.0f;
 const float smooth_acc = own ? KN_AT(d.frc.qacc_smooth, lane) : 0.0f;
 __syncwarp();
 

@@ -29,7 +29,7 @@ auto refine = [&](float* x, float* dx) {
                 }
             }
         }
-        KN_DOFS(i) dx[i] = KN_AT(d.frc.qfrc_smooth, i) - Ma[i] - mass_times(i, x);
+        KN_DOFS(i) dx[i] = KN_AT(KN_SMOOTH, i) - Ma[i] - mass_times(i, x);
         KN_ROWS(k) if (v[k] != 0.0f) {
             int from[2], to[2];
             const float* row = J + (size_t)k * nv;
