@@ -7,10 +7,14 @@ import numpy as np
 import pytest
 
 from kinema.convex.metric_pattern import pattern
+from kinema.convex.stage import cohort_kernel, lane_kernel
 from kinema.errors import KernelsRebuilt
-from tests.conformance.staged import StagedEngine
+from tests.conformance.staged import OrderedEngine, StagedEngine
 
 from . import mechanisms
+from .hopper import compile_kernel, stack
+from .recipes import kernels_of
+from .test_orders import different
 
 ARM = """
 <mujoco>
@@ -77,11 +81,12 @@ def put(m, engine, seed=0):
     d = mujoco.MjData(m)
     rng = np.random.default_rng(seed)
     offset = rng.normal(size=m.nv) * 0.02
-    offset[:3] = 0  # the ball stays on the floor
+    offset[: 3 * bool(m.nu)] = 0  # the ball stays on the floor
     mujoco.mj_integratePos(m, d.qpos, offset, 1.0)
     d.qvel[:] = np.float32(rng.normal(size=m.nv))
-    d.qvel[:6] *= 0.3
-    d.qvel[9:12] = [3, -2, 5]  # what flies also spins
+    if m.nu:
+        d.qvel[:6] *= 0.3
+        d.qvel[9:12] = [3, -2, 5]  # what flies also spins
     d.ctrl[:] = 0.3
     d.act[:] = 0.2
     d.qpos[:] = np.float32(d.qpos)
@@ -225,6 +230,54 @@ def test_a_spring_that_is_written_ties(agree):
         mujoco.mj_step(m, d, nstep=2)
         engine.step(2)
         agree(engine, d, ("qpos", "qvel"), 1e-3)
+
+
+# ---------------------------------------------------------------------------------------------- CUDA's recipe
+
+
+def chain(links: int) -> str:
+    """Links on hinges, each with a spring; every second one is tied to the first."""
+    link = '<body pos=".1 0 0"><joint name="j{0}" axis="0 1 0" stiffness="5" damping=".1" armature=".5"/>'
+    link += '<geom size=".04" mass=".1"/>'
+    tied = "".join(f'<fixed stiffness="3"><joint joint="j0" coef="1"/><joint joint="j{k}" coef="1"/></fixed>'
+                   for k in range(1, links, 2))  # fmt: skip
+    bodies = "".join(link.format(k) for k in range(links)) + "</body>" * links
+    return f"""<mujoco><option integrator="discrete" timestep=".01"/><worldbody><geom type="plane" size="3 3 .1"
+      pos="0 0 -.2"/>{bodies}</worldbody><tendon>{tied}</tendon></mujoco>"""
+
+
+RECIPES = {
+    "a warp": lambda: arm(tendon=ACROSS),
+    "noslip": lambda: arm(ACTUATORS["muscle"], tendon=ACROSS, noslip_iterations=3),
+    "PGS": lambda: arm(SOFT, solver=0),
+    "fluid": lambda: arm(SOFT, density=2.0, viscosity=0.1, solver=1),
+    "a team": lambda: mujoco.MjModel.from_xml_string(chain(40)),
+    "any size": lambda: mujoco.MjModel.from_xml_string(chain(140)),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_orders_of_threads_do_not_matter(name):
+    assert different(RECIPES[name]()) == []
+
+
+@pytest.mark.parametrize("name", ["a team", "any size"])
+def test_the_recipe_of_cuda_agrees(name, agree):
+    """Smaller systems have stages that need a lane a dof, which the CPU has not."""
+    m = RECIPES[name]()
+    engine = OrderedEngine(m, nworld=2, device="cpu")
+    d = put(m, engine)
+    mujoco.mj_step(m, d, nstep=2)
+    engine.step(2)
+    agree(engine, d, ("qpos", "qvel"), 1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RECIPES)
+def test_kernels_compile_for_hopper(name):
+    for group in kernels_of(RECIPES[name]()):
+        kernel = lane_kernel(group) if group[0].lanes else cohort_kernel(group)
+        assert stack(compile_kernel(kernel)) < 8192, "Model and Data must not be copied to each thread"
 
 
 # ---------------------------------------------------------------------------------------------- what it is for
