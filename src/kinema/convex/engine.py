@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -27,6 +28,7 @@ from kinema.convex.model import Model
 from kinema.convex.named import NamedArrays
 from kinema.convex.origin import origin
 from kinema.convex.parameters import Follower, check_parameter
+from kinema.convex.parts import Range, load, part_kernel, parts
 from kinema.convex.present import Present
 from kinema.convex.requests import Requests
 from kinema.convex.requests import recipes as on_request
@@ -42,7 +44,6 @@ from kinema.convex.stage import (
     lane_block,
     lane_kernel,
     plan,
-    world_kernel,
 )
 from kinema.devices import device_named
 from kinema.engine import Capacity
@@ -112,7 +113,8 @@ class Engine(NamedArrays):
         self.substeps = recipe.substeps(self.present.to("recipe"))
         self._initial: dict[str, np.ndarray] | None = None
         self._graphs: dict[tuple, wp.Graph] = {}
-        self._commands: dict[object, list[wp.Launch]] = {}
+        self._commands: dict[object, list[Any]] = {}
+        self._has_host: dict[str, tuple[tuple[Stage, ...], bool]] = {}
         self._putters: dict[str, StatePutter] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._side: wp.Stream | None = None
@@ -361,9 +363,10 @@ class Engine(NamedArrays):
 
     def _run(self, name: str, count: int, advancing: bool) -> None:
         """Run a recipe count times; a Runge-Kutta step counts four times."""
-        has_host = any(stage.launch for stage in self.recipes[name])
+        stages = self.recipes[name]
+        has_host = self._needs_host(name, stages)
         if not has_host and not self.device.is_cuda:
-            self._launch_worlds(name, self.recipes[name], count, advancing)
+            self._launch_worlds(name, stages, count, advancing)
             return
         for k in range(count):
             first = not has_host or k % self.substeps == 0  # evaluation of a time step; kernels see it by themselves
@@ -387,6 +390,13 @@ class Engine(NamedArrays):
                     else:
                         self._launch_worlds(group, group, 1, advancing)
 
+    def _needs_host(self, name: str, stages: tuple[Stage, ...]) -> bool:
+        """Whether some stage of a recipe is of the host."""
+        known = self._has_host.get(name)
+        if known is None or known[0] is not stages:
+            known = self._has_host[name] = stages, any(stage.launch for stage in stages)
+        return known[1]
+
     def _due(self, name: str, advancing: bool, first: bool, last: bool) -> tuple[Stage, ...]:
         """The stages of one evaluation, without those on the host that are not to be run now."""
         return tuple(
@@ -396,27 +406,24 @@ class Engine(NamedArrays):
         )  # fmt: skip
 
     def _launch_worlds(self, key: object, stages: tuple[Stage, ...], count: int, advancing: bool) -> None:
-        """One kernel runs all stages of a world; threads take ranges of worlds as they become free."""
-        if key not in self._commands:
-            kernel = world_kernel(stages)
-            parts = 1 if self.threads == 1 else min(self.nworld, RANGES * self.threads)
-            bounds = np.linspace(0, self.nworld, parts + 1).astype(int).tolist()
-            self._commands[key] = [
-                wp.launch(
-                    kernel, dim=last - first, inputs=[self.m, self.d, first, count, int(advancing)],
-                    device=self.device, record_cmd=True,
-                )
-                for first, last in zip(bounds[:-1], bounds[1:], strict=True)
-            ]  # fmt: skip
-        commands = self._commands[key]
-        for command in commands:
-            command.set_param_at_index(3, count)
-            command.set_param_at_index(4, int(advancing))
-        if len(commands) == 1:
-            commands[0].launch()
+        """The stages of a world back to back (parts.py); threads take ranges of worlds as they become free."""
+        ranges = self._commands.get(key) or self._make_ranges(key, stages)
+        for worlds in ranges:
+            worlds.set(count, advancing)
+        if len(ranges) == 1:
+            ranges[0].run()
             return
         self._pool = self._pool or ThreadPoolExecutor(self.threads)
-        list(self._pool.map(lambda command: command.launch(), commands))
+        list(self._pool.map(Range.run, ranges))
+
+    def _make_ranges(self, key: object, stages: tuple[Stage, ...]) -> list[Range]:
+        kernels = [part_kernel(part) for part in parts(stages)]
+        load(kernels, self.device)
+        number = 1 if self.threads == 1 else min(self.nworld, RANGES * self.threads)
+        bounds = np.linspace(0, self.nworld, number + 1).astype(int).tolist()
+        pairs = zip(bounds[:-1], bounds[1:], strict=True)
+        self._commands[key] = [Range(kernels, [self.m, self.d], first, last, self.device) for first, last in pairs]
+        return self._commands[key]
 
     def launches(self) -> list[Launch]:
         """The kernels of one step on CUDA, in order."""

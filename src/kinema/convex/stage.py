@@ -39,8 +39,8 @@ COHORT_BLOCK = COHORT * PARTS
 COHORT_BOUNDS = (COHORT_BLOCK, 3)  # blocks a multiprocessor is to hold: leaves registers for the second stream
 pass_by_reference(Model, Data)
 __all__ = [
-    "Stage", "between_hosts", "cohort_kernel", "due", "lane_block", "lane_kernel", "phases", "plan", "runs",
-    "world_kernel",
+    "Stage", "between_hosts", "cohort_kernel", "due", "lane_block", "lane_kernel", "over_world", "phases", "plan",
+    "runs", "world_kernel",
 ]  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def _each(func: wp.Function, over: str, backward: bool) -> wp.Function:
     return named(each, f"{'backward' if backward else 'each'}_{func.key}_over_{over}")
 
 
-def _alone(stage: Stage) -> wp.Function:
+def over_world(stage: Stage) -> wp.Function:
     """A stage over one world, run by one thread."""
     if stage.lanes or (stage.over is None and stage.sweep is None):
         return stage.func
@@ -145,9 +145,9 @@ def world_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
                     wp.static(stages[s].advances), wp.static(stages[s].once),
                 ):  # fmt: skip
                     if wp.static(stages[s].lanes):
-                        wp.static(_alone(stages[s]))(m, d, w, 0)
+                        wp.static(over_world(stages[s]))(m, d, w, 0)
                     else:
-                        wp.static(_alone(stages[s]))(m, d, w)
+                        wp.static(over_world(stages[s]))(m, d, w)
 
     return run
 

@@ -1,0 +1,154 @@
+"""A recipe on the CPU in parts, each a module of its own: compiled side by side, and shared by models that have it.
+
+One kernel of all stages would be compiled anew, as a whole, for every model that differs in one sensor. So the stages
+of a recipe are cut where the subject changes, and what most models have in common is compiled once:
+
+    poses | detection | inertia | actuators | motion | actuators | rows | solver | integrator | sensors | movement
+
+Every part is a kernel run(m, d, w, advancing) over one world. The parts of a world follow each other, step after step,
+while its data is in cache, and without a way back to Python: a small kernel, the driver, calls them by their addresses
+
+    for w: for step: for part: part(m, d, w, advancing)
+
+which costs a few nanoseconds a part. Where a stage stands makes no difference to its arithmetic: bits are the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from kinema.convex.call import Call
+from kinema.convex.data import Data
+from kinema.convex.model import Model
+from kinema.convex.stage import Stage, due, over_world
+
+SUBJECTS = {
+    "check": "poses", "kinematics": "poses",
+    "com": "inertia", "camera": "inertia",
+    "actuation": "actuators", "transmission": "actuators", "tendon": "actuators", "wrap": "actuators",
+    "velocity": "motion", "bias": "motion", "mass": "motion", "factor": "motion", "passive": "motion",
+    "smooth": "motion", "fluid": "motion",
+    "constraint": "rows", "solve": "solver", "integrate": "integrator",
+    "sensors": "sensors", "loads": "sensors", "energy": "sensors",
+}  # fmt: skip
+"""What a stage is about, by the file or folder of `convex` it stands in; others are a subject of their own."""
+
+LEAST = 2
+"""Stages of a part at least: a single one joins those before it, unless it is long to compile (`alone`)."""
+
+
+def subject(stage: Stage) -> str:
+    """What a stage is about."""
+    package, _, place = stage.func.func.__module__.partition("kinema.convex.")
+    name = place.partition(".")[0]
+    return SUBJECTS.get(name, name) if not package else stage.func.func.__module__
+
+
+def parts(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
+    """The stages in parts, in their order."""
+    found: list[list[Stage]] = []
+    about = None
+    for stage in stages:
+        now = f"{stage.func.key} alone" if stage.alone else subject(stage)
+        if now != about:
+            found.append([])
+        found[-1].append(stage)
+        about = now
+    joined: list[list[Stage]] = []
+    for part in found:
+        small = len(part) < LEAST and not part[0].alone
+        if small and joined and not joined[-1][0].alone:
+            joined[-1] += part
+        else:
+            joined.append(part)
+    return [tuple(part) for part in joined]
+
+
+@cache
+def part_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
+    """One thread runs the stages of one world; with `advancing` 0 only those of forward dynamics."""
+
+    @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128})
+    def part(m: Model, d: Data, w: int, advancing: int):
+        for s in range(wp.static(len(stages))):
+            if due(
+                d.state.status[w], d.scratch.substep[w], advancing,
+                wp.static(stages[s].advances), wp.static(stages[s].once),
+            ):  # fmt: skip
+                if wp.static(stages[s].lanes):
+                    wp.static(over_world(stages[s]))(m, d, w, 0)
+                else:
+                    wp.static(over_world(stages[s]))(m, d, w)
+
+    return part
+
+
+@wp.func_native("""
+    typedef void (*Part)(void*, void*);
+    int* w = (int*)world;
+    for (int k = first; k < last; ++k) {
+        *w = k;
+        for (int step = 0; step < nstep; ++step)
+            for (int p = 0; p < entries.shape[0]; ++p)
+                ((Part)entries.data[p])((void*)bounds, (void*)args);
+    }
+""")
+def call_parts(
+    entries: wp.array(dtype=wp.uint64), bounds: wp.uint64, args: wp.uint64, world: wp.uint64,
+    first: int, last: int, nstep: int,
+):  # fmt: skip
+    """Call functions by their addresses, all nstep times for each world; `world` is where they find its number."""
+    ...
+
+
+@wp.kernel(enable_backward=False)
+def drive(
+    entries: wp.array(dtype=wp.uint64), bounds: wp.uint64, args: wp.uint64, world: wp.uint64,
+    first: int, last: int, nstep: int,
+):  # fmt: skip
+    """Run the parts of worlds first to last - 1."""
+    call_parts(entries, bounds, args, world, first, last, nstep)
+
+
+class Range:
+    """Neighbouring worlds of a recipe, run by one thread.
+
+    Args:
+        kernels: The parts, loaded.
+        inputs: Model and Data.
+        first, last: The worlds: first to last - 1.
+        device: A CPU device.
+    """
+
+    def __init__(self, kernels: Sequence[wp.Kernel], inputs: Sequence[Any], first: int, last: int, device: Any):
+        self.parts = [Call(kernel, 1, [*inputs, first, 1], device) for kernel in kernels]
+        head = self.parts[0]  # all parts take the same arguments: its block serves them all
+        self._head = head.args
+        entries = np.array([part.entry for part in self.parts], np.uint64)
+        self._entries = wp.array(entries, dtype=wp.uint64, device=device)
+        where = [head.bounds, head.address, head.address + head.offset("w")]
+        self._call = Call(drive, 1, [self._entries, *where, first, last, 1], device)
+        self._numbers = self._call.args
+
+    def set(self, nstep: int, advancing: bool) -> None:
+        """How many steps the next run takes, and whether it advances."""
+        self._numbers.nstep = nstep
+        self._head.advancing = advancing
+
+    def run(self) -> None:
+        """Run all worlds."""
+        self._call()
+
+
+def load(kernels: Sequence[wp.Kernel], device: Any) -> None:
+    """Compile what is not in the cache, side by side, and load all."""
+    modules = list({id(kernel.module): kernel.module for kernel in (*kernels, drive)}.values())
+    with ThreadPoolExecutor(min(len(modules), os.cpu_count() or 1)) as pool:
+        list(pool.map(lambda module: module.load(device, 1), modules))
