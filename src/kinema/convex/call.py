@@ -13,7 +13,7 @@ While somebody records a graph on the CPU, Warp launches it, so that it is recor
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import warp as wp
@@ -66,3 +66,10 @@ class Call:
             self._command.launch()
         else:
             self._forward(*self._where)
+
+
+def repeatable(kernel: wp.Kernel, dim: int, inputs: Sequence[Any], device: Any) -> Callable[[], None]:
+    """A launch that can be repeated at little cost on any device."""
+    if wp.get_device(device).is_cpu:
+        return Call(kernel, dim, inputs, device)
+    return wp.launch(kernel, dim=dim, inputs=list(inputs), device=device, record_cmd=True).launch

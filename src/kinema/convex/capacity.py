@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import warp as wp
 
 from kinema.convex.bundle import fields_of
+from kinema.convex.call import repeatable
 from kinema.convex.collision import constraint_rows, in_sixteens, rows_per_contact
-from kinema.convex.data import State
+from kinema.convex.data import Marks, State
+from kinema.convex.last_good import keep_all, room_for
 from kinema.convex.status import CONTACT_OVERFLOW, PAIR_OVERFLOW, ROW_OVERFLOW
 from kinema.engine import Capacity
 from kinema.errors import BuildError, SimulationError, did_you_mean
@@ -61,8 +64,10 @@ class Guard:
         self.needed = False
         self.look()
         self._bits = wp.zeros(1, dtype=int, device=engine.device)
-        self._saved: dict[str, wp.array] | None = None
-        self._save_graph: wp.Graph | None = None
+        self._kept: tuple[Any, ...] = ()  # State and Marks as they were before the call
+        self._saved: dict[str, wp.array] = {}  # their arrays
+        self._keep: Callable[[], None] | None = None
+        self._version = -1
 
     def look(self) -> None:
         """See whether the lists can hold all that the model as it is now could ask for."""
@@ -111,9 +116,10 @@ class Guard:
 
     def _overflow(self) -> int:
         """Bits of overflow set in any world."""
-        status = self.engine.array("status")
+        status = self.engine.layout.arrays["status"]
         if not self.engine.device.is_cuda:
-            return int(np.bitwise_or.reduce(status.numpy())) & OVERFLOW
+            words = self.engine.read("status")
+            return (words.item(0) if len(words) == 1 else int(np.bitwise_or.reduce(words))) & OVERFLOW
         self._bits.zero_()
         wp.launch(_gather_bits, dim=status.shape[0], inputs=[status, self._bits], device=self.engine.device)
         return int(self._bits.numpy()[0]) & OVERFLOW
@@ -149,29 +155,25 @@ class Guard:
         """Arrays that are kept before every call, to go back to; none where there is nothing to watch."""
         if not self.needed or self.on_overflow != "grow":
             return []
-        names = [field.name for field in fields_of(State).values() if self.engine.array(field.name).size]
-        return [*names, "substep", "contact_most", "efc_most"]  # marks of a run that did not count do not count
+        return [field.name for struct in (State, Marks) for field in fields_of(struct).values()]
 
     def _save(self) -> None:
         """Keep the state."""
         engine = self.engine
-        if self._saved is None:
-            self._saved = {name: wp.empty_like(engine.array(name)) for name in self.kept_names()}
-        if not engine.device.is_cuda:
-            for name, kept in self._saved.items():
-                np.copyto(kept.numpy(), engine.array(name).numpy())
-            return
-        if self._save_graph is None:
-            with wp.ScopedCapture(device=engine.device) as capture:
-                for name, kept in self._saved.items():
-                    wp.copy(kept, engine.array(name))
-            self._save_graph = capture.graph
-        wp.capture_launch(self._save_graph)
+        if self._keep is None or self._version != engine.version:
+            if not self._kept:
+                state, arrays = room_for(engine, State)
+                marks, more = room_for(engine, Marks)
+                self._kept, self._saved = (state, marks), {**arrays, **more}
+            inputs = [engine.layout.fill(State), engine.layout.fill(Marks), *self._kept]
+            self._keep, self._version = repeatable(keep_all, engine.nworld, inputs, engine.device), engine.version
+        self._keep()
 
     def _restore(self) -> None:
         """Put the state back, flags of trouble included."""
-        for name, kept in (self._saved or {}).items():
-            wp.copy(self.engine.array(name), kept)
+        for name, kept in self._saved.items():
+            if kept.size:
+                wp.copy(self.engine.array(name), kept)
 
     def _make_room(self, bits: int) -> None:
         """Lengthen the lists that were too short, by what was wanted of them."""

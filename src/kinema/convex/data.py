@@ -232,6 +232,15 @@ class Scratch:
     body_slope: data("nbody_implicit", dtype=wp.spatial_matrix)  # d(force on a body)/d(its velocity)
 
 
+@bundle()
+class Marks:
+    """Numbers beside the state that a run which does not count must not leave behind."""
+
+    substep: per_world(int)
+    contact_most: per_world(int)
+    efc_most: per_world(int)
+
+
 @bundle("rk_")
 class RungeKutta:
     """Between the evaluations of a Runge-Kutta step; empty for other integrators."""

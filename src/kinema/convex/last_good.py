@@ -15,12 +15,14 @@ import warp as wp
 
 from kinema.arrays import empty_worlds
 from kinema.convex.bundle import fields_of
+from kinema.convex.call import Call
 from kinema.convex.check import bad
-from kinema.convex.data import State
+from kinema.convex.data import Marks, State
 from kinema.convex.status import LOST
 
 if TYPE_CHECKING:
     from kinema.convex.engine import Engine
+
 
 @wp.func
 def copy_value(source: wp.array(dtype=Any), target: wp.array(dtype=Any), w: int):
@@ -68,6 +70,26 @@ def keep_state(state: State, kept: State, steps: wp.array(dtype=int), nstep: int
     copy_state(state, kept, w)
 
 
+@wp.kernel(enable_backward=False)
+def keep_all(state: State, marks: Marks, kept: State, kept_marks: Marks):
+    """kept[w] = state[w], of every world: what a run that does not count is undone with (capacity.py)."""
+    w = wp.tid()
+    copy_state(state, kept, w)
+    kept_marks.substep[w] = marks.substep[w]
+    kept_marks.contact_most[w] = marks.contact_most[w]
+    kept_marks.efc_most[w] = marks.efc_most[w]
+
+
+def room_for(engine: Engine, struct: Any) -> tuple[Any, dict[str, wp.array]]:
+    """A bundle of its own like one of the engine's, laid out alike; and its arrays by name."""
+    made, arrays = struct(), {}
+    for attribute, field in fields_of(struct).items():
+        array = engine.layout.array(field)
+        arrays[field.name] = empty_worlds(array.shape, array.dtype, engine.device, rows=field.rows)
+        setattr(made, attribute, arrays[field.name])
+    return made, arrays
+
+
 class LastGood:
     """The last good states of an engine's worlds.
 
@@ -78,30 +100,35 @@ class LastGood:
     def __init__(self, engine: Engine):
         self.engine = engine
         self.state = engine.layout.fill(State)
-        self.kept = State()
-        self.arrays: dict[str, wp.array] = {}
-        for attribute, field in fields_of(State).items():
-            array = engine.array(field.name)
-            kept = empty_worlds(array.shape, array.dtype, engine.device, rows=field.rows)  # as the state lies
-            self.arrays[field.name] = kept
-            setattr(self.kept, attribute, kept)
+        self.kept, self.arrays = room_for(engine, State)
         self.steps = wp.zeros(engine.nworld, dtype=int, device=engine.device)
-        self._command: Any = None  # recorded, for the number of steps asked for last
+        self._call: Call | None = None  # on the CPU
+        self._command: Any = None  # on CUDA: recorded, for the number of steps asked for last
         self._nstep = -1
         self.keep(0)
 
     def keep(self, nstep: int) -> None:
         """Copy what is good, before nstep steps are taken."""
-        if self._nstep == nstep and not self.engine.device.is_capturing:
+        if self._call is not None:
+            self._call.args.nstep = nstep
+            self._call()
+            return
+        device = self.engine.device
+        if self._nstep == nstep and not device.is_capturing:
             self._command.launch()
             return
         inputs = [self.state, self.kept, self.steps, nstep]
-        where: dict[str, Any] = {"dim": self.engine.nworld, "device": self.engine.device}
-        if self.engine.device.is_capturing:
-            wp.launch(keep_state, inputs=inputs, **where)
-            return
-        self._command, self._nstep = wp.launch(keep_state, inputs=inputs, **where, record_cmd=True), nstep
-        self._command.launch()
+        if device.is_cpu:
+            self._call = Call(keep_state, self.engine.nworld, inputs, device)
+            self._call()
+        elif device.is_capturing:
+            wp.launch(keep_state, dim=self.engine.nworld, inputs=inputs, device=device)
+        else:
+            self._command = wp.launch(
+                keep_state, dim=self.engine.nworld, inputs=inputs, device=device, record_cmd=True
+            )
+            self._nstep = nstep
+            self._command.launch()
 
     def of_world(self, world: int) -> dict[str, np.ndarray]:
         """The last good state of a world, as arrays of one world."""

@@ -1,7 +1,7 @@
 """The arrays of a class of worlds, read and written by MuJoCo's names, whoever computes what is in them.
 
 Shapes on the host are MuJoCo's with an axis of worlds in front. They follow from the tables and the sizes of the model:
-no number is copied to learn them. On the CPU the arrays are the host's memory, and are read and written in place.
+no number is copied to learn them (place.py).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from kinema.convex.data import Data, State
 from kinema.convex.layout import ALIASES, Layout
 from kinema.convex.model import Model
 from kinema.convex.parameters import check_parameter, is_parameter
+from kinema.convex.place import Place, host_shape, scalar_type
 from kinema.convex.reset import initial_state
 from kinema.model.mujoco_fields import data_fields, model_fields
 
@@ -39,6 +40,7 @@ class NamedArrays:
     def __init__(self, source: Any, nworld: int, device: wp.Device, layout: Layout):
         self.source, self.nworld, self.device, self.layout = source, nworld, device, layout
         self.version = 0
+        self._places: dict[str, Place] = {}
 
     # ------------------------------------------------------------------------------------------ names
 
@@ -105,19 +107,25 @@ class NamedArrays:
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Shape of a field on the host: (nworld, ...), as MuJoCo shapes it; lists in their whole length."""
+        return self._place(name, self.layout.arrays[name]).shape
+
+    def _place(self, name: str, array: wp.array) -> Place:
+        """What is known of an array; found out anew when it is another one."""
+        place = self._places.get(name)
+        if place is None or place.array is not array:
+            place = self._places[name] = Place(array, self._shape(name, array))
+        return place
+
+    def _shape(self, name: str, array: wp.array) -> tuple[int, ...]:
         known = ALIASES.get(name, name)
         field = data_fields().get(known) or model_fields().get(known)
         if field is not None and field.group != "size" and not _varies(field.shape):
             return (self.nworld, *(self.layout.size(s) if isinstance(s, str) else s for s in field.shape))
-        return _host_shape(self.layout.arrays[name])
+        return host_shape(array)
 
     def read(self, name: str) -> np.ndarray:
         """A field as a host array with a leading world axis, shaped as MuJoCo shapes it."""
-        array, shape = self._current(name), self.shape(name)
-        stored = getattr(array, "stored", None)
-        if stored is None:
-            return array.numpy().reshape(shape)
-        return np.broadcast_to(stored.numpy().reshape(shape[1:]), shape)  # one row, which all worlds share
+        return self._place(name, self._current(name)).read()
 
     def in_use(self, name: str) -> np.ndarray:
         """A field as a host array; there are no lists here whose length varies."""
@@ -125,17 +133,7 @@ class NamedArrays:
 
     def write(self, name: str, value: Any, worlds: Any = None) -> None:
         """Write a field; the value is broadcast over worlds. Only the given worlds, when given (mask or indices)."""
-        array = self.array(name)
-        shape, whole = self.shape(name), _host_shape(array)
-        if self.device.is_cpu and array.is_contiguous:
-            array.numpy().reshape(shape)[slice(None) if worlds is None else worlds] = value
-            return
-        if worlds is None:
-            new = np.broadcast_to(np.asarray(value, _dtype(array)), shape)
-        else:
-            new = array.numpy().reshape(shape)
-            new[worlds] = value
-        array.assign(np.ascontiguousarray(new).reshape(whole))
+        self._place(name, self.array(name)).write(value, worlds)
 
     def expand(self, name: str) -> None:
         """Let a parameter of the model differ per world; every world starts with the present values."""
@@ -153,8 +151,8 @@ class NamedArrays:
             if stored is None:
                 self.write(twin, value)
             else:
-                one = np.broadcast_to(np.asarray(value, _dtype(stored)), self.shape(twin)[1:])
-                stored.assign(np.ascontiguousarray(one).reshape(_host_shape(stored)))
+                one = np.broadcast_to(np.asarray(value, scalar_type(stored)), self.shape(twin)[1:])
+                stored.assign(np.ascontiguousarray(one).reshape(host_shape(stored)))
 
     def _check_expandable(self, name: str) -> None:
         """Raise where a parameter cannot differ per world."""
@@ -203,12 +201,3 @@ def _twins(name: str) -> list[str]:
 def _varies(shape: tuple[str | int, ...]) -> bool:
     """Whether an extent is the run's, not the model's."""
     return any(isinstance(s, str) and s in data_fields() for s in shape)
-
-
-def _host_shape(array: wp.array) -> tuple[int, ...]:
-    """Shape of an array's copy on the host: vectors and matrices become axes."""
-    return (*array.shape, *getattr(array.dtype, "_shape_", ()))
-
-
-def _dtype(array: wp.array) -> Any:
-    return wp.dtype_to_numpy(getattr(array.dtype, "_wp_scalar_type_", array.dtype))

@@ -15,7 +15,7 @@ State, controls and parameters of the model can be assigned.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -77,6 +77,33 @@ def ids_of(model: Any, kind: str, which: int | str | Sequence) -> tuple[list[int
     return found, single
 
 
+class _Field(NamedTuple):
+    """A field of an element.
+
+    Attributes:
+        name: MuJoCo's name.
+        is_data: It is of mjData, with an axis of worlds.
+        rows: Its rows.
+        is_row: It is one row, whose axis is left out.
+    """
+
+    name: str
+    is_data: bool
+    rows: Any
+    is_row: bool
+
+    def index(self, worlds: bool) -> Any:
+        """Where the element's numbers are in the whole field, which has an axis of worlds or not."""
+        rows = self.rows
+        if self.is_row:
+            rows = rows.start if isinstance(rows, slice) else rows[0]
+        return (slice(None), rows) if worlds else rows
+
+    def of(self, values: np.ndarray, worlds: bool) -> np.ndarray:
+        """The element's numbers of a whole field."""
+        return values[self.index(worlds)]
+
+
 class Elements:
     """One or several elements of a kind, in all worlds.
 
@@ -86,7 +113,8 @@ class Elements:
         which: Name or id; or a sequence of them.
     """
 
-    __slots__ = ("_ids", "_kind", "_rows", "_sim", "_single")
+    __slots__ = ("_found", "_ids", "_kind", "_rows", "_sim", "_single")
+    _found: dict[str, _Field]
     _ids: list[int]
     _kind: str
     _rows: dict[Any, list[int]]
@@ -103,8 +131,9 @@ class Elements:
         if kind == "body":
             mocap = np.asarray(sim.model.body_mocapid)[ids]
             rows["nmocap"] = [int(row) for row in mocap if row >= 0]
-        for name, value in (("_sim", sim), ("_kind", kind), ("_ids", ids), ("_rows", rows), ("_single", single)):
-            object.__setattr__(self, name, value)
+        own = {"sim": sim, "kind": kind, "ids": ids, "rows": rows, "single": single, "found": {}}
+        for name, value in own.items():
+            object.__setattr__(self, f"_{name}", value)
 
     @property
     def id(self) -> int | list[int]:
@@ -131,23 +160,25 @@ class Elements:
         """MuJoCo's names of the fields there are for this kind."""
         return filter(self._has, (*data_fields(), *model_fields()))
 
-    def _find(self, name: str) -> str:
-        """MuJoCo's name of a field that may be named without its prefix."""
-        prefixes = PREFIXES.get(self._kind, (f"{self._kind}_",))
-        for full in (name, *(prefix + name for prefix in prefixes)):
-            if self._has(full):
-                return full
-        raise UnknownKey(f"a {self._kind} has no field {name!r}{did_you_mean(name, dir(self))}")
+    def _find(self, name: str) -> _Field:
+        """A field that may be named without its prefix."""
+        found = self._found.get(name)
+        if found is None:
+            prefixes = PREFIXES.get(self._kind, (f"{self._kind}_",))
+            full = next((full for full in (name, *(prefix + name for prefix in prefixes)) if self._has(full)), None)
+            if full is None:
+                raise UnknownKey(f"a {self._kind} has no field {name!r}{did_you_mean(name, dir(self))}")
+            found = self._found[name] = self._field(full)
+        return found
 
-    def _at(self, name: str) -> list[int]:
-        table = data_fields() if name in data_fields() else model_fields()
-        return self._rows[table[name].shape[0]]
-
-    def _is_vector(self, name: str) -> bool:
-        """Whether a row of the field is an array, so that a single element's first axis is left out."""
-        table = data_fields() if name in data_fields() else model_fields()
-        first, *rest = table[name].shape
-        return bool(rest) and (first not in RUNS or first in SINGLE)
+    def _field(self, full: str) -> _Field:
+        table = data_fields() if full in data_fields() else model_fields()
+        first, *rest = table[full].shape
+        at = self._rows[first]
+        is_vector = bool(rest) and (first not in RUNS or first in SINGLE)
+        run = bool(at) and at == list(range(at[0], at[0] + len(at)))
+        rows = slice(at[0], at[0] + len(at)) if run else at  # of a run no copy is made
+        return _Field(full, full in data_fields(), rows, self._single and is_vector and len(at) == 1)
 
     def __dir__(self) -> list[str]:
         prefixes = PREFIXES.get(self._kind, (f"{self._kind}_",))
@@ -162,47 +193,40 @@ class Elements:
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("_"):
             raise AttributeError(name)
+        field = self._find(name)
+
         def write(path: tuple, value: Any) -> None:
-            now = np.array(self._now(full))
+            now = np.array(self._now(field))
             put(now, path, value)
-            setattr(self, full, now)
+            setattr(self, field.name, now)
 
-        full = self._find(name)
-        return Values.of(self._now(full), write)
+        return Values.of(self._now(field), write)
 
-    def _now(self, full: str) -> np.ndarray:
+    def _now(self, field: _Field) -> np.ndarray:
         """Its rows of a field, as they are."""
-        sim, at = self._sim, self._at(full)
-        values = np.asarray(getattr(sim.d if full in data_fields() else sim.m, full))
-        worlds = full in data_fields() or full in sim.engine.expanded
-        found = values[:, at] if worlds else values[at]
-        if self._single and self._is_vector(full) and len(at) == 1:
-            found = found[:, 0] if worlds else found[0]
-        return found
+        sim = self._sim
+        if field.is_data:
+            return field.of(sim.engine.in_use(field.name), True)
+        return field.of(np.asarray(getattr(sim.m, field.name)), field.name in sim.engine.expanded)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        sim, full = self._sim, self._find(name)
-        parameter = sim.engine.is_parameter(full)
-        if not parameter and full not in data_fields():
+        sim, field = self._sim, self._find(name)
+        full = field.name
+        parameter = not field.is_data and sim.engine.is_parameter(full)
+        if not parameter and not field.is_data:
             raise UnknownKey(f"{full} is fixed when the simulation is made: it cannot be assigned")
-        worlds = not parameter or full in sim.engine.expanded
-        values = np.array(getattr(sim.m if parameter else sim.d, full))
-        at = self._at(full)
-        part = values[:, at] if worlds else values[at]
-        squeezed = self._single and self._is_vector(full) and len(at) == 1
-        shape = (part[:, 0] if worlds else part[0]).shape if squeezed else part.shape
+        worlds = field.is_data or full in sim.engine.expanded
+        values = np.array(sim.engine.in_use(full) if field.is_data else getattr(sim.m, full))
+        part = field.of(values, worlds)
         given = np.asarray(value)
         try:
-            fitted = np.broadcast_to(given, shape).reshape(part.shape)
+            fitted = np.broadcast_to(given, part.shape)
         except ValueError:
             more = ""
             if parameter and not worlds and given.shape[:1] == (sim.worlds,):
                 more = f": to let worlds differ, call sim.expand({full!r}) first"
-            raise BuildError(f"{full}: an array of shape {given.shape} does not fit {shape}{more}") from None
-        if worlds:
-            values[:, at] = fitted
-        else:
-            values[at] = fitted
+            raise BuildError(f"{full}: an array of shape {given.shape} does not fit {part.shape}{more}") from None
+        values[field.index(worlds)] = fitted
         setattr(sim.m if parameter else sim.d, full, values)
 
 
@@ -210,7 +234,12 @@ def accessor(kind: str):
     """The method of Simulation that gives elements of a kind."""
 
     def elements(self: Simulation, which: int | str | Sequence) -> Elements:
-        return Elements(self, kind, which)
+        if not isinstance(which, str | int):
+            return Elements(self, kind, which)
+        found = self._elements.get((kind, which))
+        if found is None:
+            found = self._elements[kind, which] = Elements(self, kind, which)
+        return found
 
     elements.__name__ = kind
     elements.__qualname__ = f"Simulation.{kind}"

@@ -34,7 +34,7 @@ from kinema.simulation import checkpoint
 from kinema.simulation.failure import last_failure
 from kinema.simulation.functions import MuJoCoFunctions
 from kinema.simulation.memory import Memory, extrapolate
-from kinema.simulation.named import accessor, ids_of
+from kinema.simulation.named import Elements, accessor, ids_of
 from kinema.simulation.parameters import changed_parameters, put_parameters
 from kinema.simulation.recompute import recompute
 from kinema.simulation.recorder import Recorder, replay, rerun
@@ -77,6 +77,7 @@ class Simulation(MuJoCoFunctions, Closed):
         self.last_good = self.engine.last_good() if capture_failures else None
         self.m = ModelView(self)
         self.d = DataView(self)
+        self._elements: dict[tuple[str, int | str], Elements] = {}  # those asked for by name, found once
 
     @property
     def worlds(self) -> int:
@@ -95,9 +96,10 @@ class Simulation(MuJoCoFunctions, Closed):
 
     def step(self, nstep: int = 1) -> None:
         """Advance every world by nstep time steps."""
-        nstep = whole("nstep", nstep)
-        if nstep == 0:
-            return
+        if nstep != 1 or type(nstep) is not int:
+            nstep = whole("nstep", nstep)
+            if nstep == 0:
+                return
         if self.recorder is None:
             self._advance(nstep)
         else:
@@ -361,14 +363,15 @@ class Simulation(MuJoCoFunctions, Closed):
     def _fit(self, name: str, value, worlds=None) -> np.ndarray:
         """A value as the field takes it; an error if it does not fit the worlds it is for."""
         shape = self.engine.shape(name)
-        count = shape[:1] if worlds is None else np.empty(shape[0])[worlds].shape
         value = np.asarray(value)
-        try:
-            np.broadcast_to(value, (*count, *shape[1:]))
-        except ValueError:
-            raise BuildError(
-                f"{name}: an array of shape {value.shape} does not fit {(*count, *shape[1:])} or {shape[1:]}"
-            ) from None
+        if worlds is not None or value.shape not in (shape, shape[1:]):
+            count = shape[:1] if worlds is None else np.empty(shape[0])[worlds].shape
+            try:
+                np.broadcast_to(value, (*count, *shape[1:]))
+            except ValueError:
+                raise BuildError(
+                    f"{name}: an array of shape {value.shape} does not fit {(*count, *shape[1:])} or {shape[1:]}"
+                ) from None
         if value.dtype.kind not in "biuf":
             raise BuildError(f"{name}: expected numbers, got an array of {value.dtype}")
         return value

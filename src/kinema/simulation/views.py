@@ -25,6 +25,7 @@ class _View:
     """Fields by name; assignment writes."""
 
     _sim: Any
+    _inputs: set[str]
 
     def __init__(self, sim: Simulation):
         object.__setattr__(self, "_sim", sim)
@@ -53,6 +54,14 @@ class DataView(_View):
     def __dir__(self) -> list[str]:
         return sorted([*self._names(), "contact"])
 
+    def __init__(self, sim: Simulation):
+        super().__init__(sim)
+        object.__setattr__(self, "_inputs", set())  # fields that are known to be written by programs
+
+    def _has(self, name: str) -> bool:
+        engine = self._sim.engine
+        return name in engine.names and not engine.is_parameter(name) and name not in model_fields()
+
     def __getattr__(self, name: str) -> Any:
         engine = self._sim.engine
         if name == "contact":
@@ -68,16 +77,19 @@ class DataView(_View):
         return Values.of(engine.in_use(name), write)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "contact":
-            raise UnknownKey("contact is computed: it cannot be assigned")
-        if name not in self._names():
-            raise self._unknown("d", name)
+        if name not in self._inputs:
+            if name == "contact":
+                raise UnknownKey("contact is computed: it cannot be assigned")
+            if not self._has(name):
+                raise self._unknown("d", name)
         self._assign(name, value)
 
     def _assign(self, name: str, value: Any) -> None:
         sim = self._sim
-        if name not in sim.engine.inputs:
-            if not (name == "sensordata" and self._keeps_readings(value)):
+        if name not in self._inputs:
+            if name in sim.engine.inputs:
+                self._inputs.add(name)
+            elif not (name == "sensordata" and self._keeps_readings(value)):
                 raise UnknownKey(refusal(sim, name))
         sim._write(name, value)
 
