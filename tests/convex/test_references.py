@@ -30,6 +30,23 @@ def test_warp_still_generates_through_the_hooks():
     assert codegen.codegen_func is references._func
     assert codegen.codegen_snippet is references._snippet
     assert codegen.codegen_kernel is references._kernel
+    assert codegen.codegen_struct is references._struct
+
+
+def test_bundles_are_written_without_what_only_gradients_need():
+    text = codegen.codegen_struct(Model.vars["body"].type)
+    whole = references._generate["codegen_struct"](Model.vars["body"].type)
+    assert text.count(";") == len(Model.vars["body"].type.vars) + 1 and whole.startswith(text.removesuffix("\n};\n"))
+
+
+@wp.struct
+class Pair:
+    first: float
+    second: float
+
+
+def test_structs_of_others_keep_all():
+    assert "adj_atomic_add" in codegen.codegen_struct(Pair)
 
 
 @wp.func

@@ -3,11 +3,15 @@
 Warp passes structs by value. These two are descriptions of some four hundred arrays each, about 15 kB: to copy them at
 every call is dear where a function is not inlined, and where it is, the compiler spends half its time proving that the
 copy is not needed. Neither is ever assigned to, so a reference is the same. Warp (1.19) has no way to ask for that, so
-three functions of its code generator, `codegen_func`, `codegen_snippet` and `codegen_kernel`, are replaced by ones that
-call them and edit their text:
+functions of its code generator (`codegen_func`, `codegen_snippet`, `codegen_kernel`) are replaced by ones that call
+them and edit their text:
 
     Model_1234 var_m,                         in a signature           Model_1234& __restrict__ var_m,
     Model_1234 var_m = _wp_args->m;           in a kernel on the CPU   Model_1234& var_m = _wp_args->m;
+
+Structs inside them, which hold nothing but arrays and numbers, are written without what gradients and sums of structs
+would need (`codegen_struct`): constructors, operators and adjoints of four hundred fields are four fifths of the time
+that a small module takes to compile, and no stage uses them.
 
 Only text with these structs is touched; kernels of others are generated as ever. Every edit is counted: if a version of
 Warp writes something else, the first function that takes a Model fails to generate and says so, rather than running
@@ -24,9 +28,10 @@ from warp._src import codegen
 from kinema.errors import BuildError
 
 BY_VALUE = "KINEMA_BY_VALUE"
-HOOKS = ("codegen_func", "codegen_snippet", "codegen_kernel")
+HOOKS = ("codegen_func", "codegen_snippet", "codegen_kernel", "codegen_struct")
 
 _structs: set[str] = set()
+_plain: set[str] = set()  # these and the structs inside them
 _generate: dict[str, Callable] = {name: getattr(codegen, name) for name in HOOKS if hasattr(codegen, name)}
 
 
@@ -35,7 +40,9 @@ def pass_by_reference(*structs) -> None:
     if os.environ.get(BY_VALUE, "") not in ("", "0"):
         return
     _structs.update(struct.native_name for struct in structs)
-    for name, replacement in zip(HOOKS, (_func, _snippet, _kernel), strict=True):
+    for struct in structs:
+        _plain.update(_inside(struct))
+    for name, replacement in zip(HOOKS, (_func, _snippet, _kernel, _struct), strict=True):
         if name not in _generate:
             raise _changed(f"its code generator has no {name}")
         setattr(codegen, name, replacement)
@@ -52,6 +59,20 @@ def _snippet(adj, *args, **kwargs) -> str:
 def _kernel(kernel, device, *args, **kwargs) -> str:
     text = _generate["codegen_kernel"](kernel, device, *args, **kwargs)
     return _arguments(text, _taken(kernel.adj), kernel.adj) if device == "cpu" else text
+
+
+def _struct(struct, *args, **kwargs) -> str:
+    text, name = _generate["codegen_struct"](struct, *args, **kwargs), struct.native_name
+    if name not in _plain:
+        return text
+    fields, constructor, _ = text.partition(f"    {name}() = default;")
+    return f"{fields.rstrip()}\n}};\n" if constructor else text
+
+
+def _inside(struct) -> set[str]:
+    """Names of a struct and of the structs inside it."""
+    nested = [var.type for var in struct.vars.values() if isinstance(var.type, codegen.Struct)]
+    return {struct.native_name}.union(*map(_inside, nested))
 
 
 def _taken(adj) -> int:

@@ -65,7 +65,7 @@ class Mirror:
     @property
     def changed(self) -> bool:
         """Whether a program has written since the numbers were last sent or received."""
-        return not np.array_equal(self.values, self.sent)
+        return not (self.values == self.sent).all()
 
     def mark_sent(self) -> None:
         """Take the numbers for those of the device."""

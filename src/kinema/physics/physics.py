@@ -34,6 +34,9 @@ from kinema.physics.views import DataView, ModelView
 BAD = {4: "state is not finite", 32: "a plugin gave a number that is not finite"}
 """Bits of the status of a world in which its state is lost, and what they mean."""
 
+LOST = sum(BAD)
+"""Any of them."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -172,8 +175,8 @@ class Physics:
 
     def step(self, nstep: int = 1) -> None:
         """Advance by nstep time steps."""
-        with self.check_invalid_state():
-            self._run.step(nstep, up_to_date=self.legacy_step)
+        self._run.step(nstep, up_to_date=self.legacy_step)
+        self._tell_if_lost()
 
     def forward(self) -> None:
         """Compute everything that follows from the state, without advancing it."""
@@ -227,8 +230,15 @@ class Physics:
     def check_invalid_state(self) -> Iterator[None]:
         """At the end of this, raise PhysicsError if the state was lost in it."""
         yield
+        self._tell_if_lost()
+
+    def _tell_if_lost(self) -> None:
+        """Raise PhysicsError, or log, if the state was lost since this was last asked."""
         status = self._run.engine.read("status")
-        bad = (status & sum(BAD)) != 0
+        if len(status) == 1 and not status.item(0) & LOST:
+            self._known_bad[0] = False
+            return
+        bad = (status & LOST) != 0
         new = bad if self.worlds == 1 else bad & ~self._known_bad
         self._known_bad = bad
         if not new.any():

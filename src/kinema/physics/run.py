@@ -127,10 +127,13 @@ class Run:
 
     def _run_done(self) -> None:
         """The device has new numbers: bring what programs hold up to date."""
-        for mirror in self.mirrors.values():
-            mirror.fresh = False
+        held = []
         for name, mirror in self.mirrors.items():
-            if mirror.held and not mirror.fresh:
+            mirror.fresh = False
+            if mirror.held:
+                held.append((name, mirror))
+        for name, mirror in held:
+            if not mirror.fresh:
                 self._receive(name, mirror)
 
     # ------------------------------------------------------------------------------------------ run
@@ -211,6 +214,8 @@ class Run:
 
     def send_model(self) -> None:
         """Send what was written to the model, to all that run it."""
+        if not self.model.mirrors:
+            return
         changes = dict(self.model.changes())
         for mirror in changes.values():
             mirror.mark_sent()
