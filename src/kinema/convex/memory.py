@@ -46,7 +46,7 @@ def measure(engine: Engine) -> tuple[dict[str, int], dict[str, int]]:
     for group, part in parts:
         for array in _arrays(part, set()):
             add(group, array, engine.nworld in (array.shape[0], array.shape[-1]))  # as far as that can be told
-    if engine.guard._saved is None:  # the first step makes them
+    if not engine.guard._saved:  # the first step makes them
         count = sum(_bytes(engine.array(name)) for name in engine.guard.kept_names())
         per_world["kept"] = per_world.get("kept", 0) + count // engine.nworld
     return shared, per_world
