@@ -79,3 +79,45 @@ def test_a_zip_holds_all_files(kinema, arm, tmp_path):
 def test_mistakes(kinema, arm, hand, words, said):
     code, out, err = kinema("compose", arm, *(word.format(hand=hand) for word in words))
     assert code == 2 and said in err and out == ""
+
+
+@pytest.fixture
+def two_meshes(tmp_path):
+    """Two models, each with a mesh in a file called the same."""
+    for k, name in enumerate(("one", "two")):
+        folder = tmp_path / name
+        folder.mkdir()
+        cube = f"v 0 0 0\nv {k + 1} 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+        (folder / "cube.obj").write_text(cube)
+        (folder / f"{name}.obj").write_text(cube)
+        (folder / f"{name}.xml").write_text(
+            f'<mujoco model="{name}"><asset><mesh name="cube" file="cube.obj"/>'
+            f'<mesh name="own" file="{name}.obj"/></asset>'
+            '<worldbody><body><geom type="mesh" mesh="cube"/><geom type="mesh" mesh="own"/></body></worldbody></mujoco>'
+        )
+    return tmp_path / "one" / "one.xml", tmp_path / "two" / "two.xml"
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_every_file_that_is_written_is_named(kinema, two_meshes, tmp_path, flat):
+    one, two = two_meshes
+    out = tmp_path / "out" / "both.xml"
+    code, _, err = kinema("compose", one, "--attach", two, "-o", out, *(["--flat"] if flat else []))
+    written = sorted(path for path in out.parent.rglob("*") if path.is_file())
+    assert code == 0 and sorted(err.splitlines()) == sorted(f"wrote {path}" for path in written)
+    assert len(written) == 5 and {path.parent for path in written} == (
+        {out.parent} if flat else {out.parent, out.parent / "both_assets"}
+    )
+    assert {"one.obj", "two.obj"} <= {path.name for path in written}  # no hash where none is needed
+    assert mujoco.MjModel.from_xml_path(str(out)).nmesh == 4
+
+
+def test_zip_by_option(kinema, two_meshes, tmp_path):
+    from kinema.compile import compile_model
+
+    one, two = two_meshes
+    code, _, err = kinema("compose", one, "--attach", two, "--zip", "-o", tmp_path / "both.xml")
+    with zipfile.ZipFile(tmp_path / "both.zip") as archive:
+        names = archive.namelist()
+    assert code == 0 and len(names) == 5 and all(name in err for name in names)
+    assert compile_model(tmp_path / "both.zip").nmesh == 4

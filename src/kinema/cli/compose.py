@@ -6,12 +6,15 @@ the world where no place is given. Names of the attached model get a prefix, "ro
 
 Since / separates prefixes, a / in a name of the files given becomes a backslash.
 
-The output is MJCF on standard output, a file.xml with the files it needs beside it, or a file.zip with all in it.
+The output is MJCF on standard output; a file.xml, with the files it needs in a folder file_assets beside it (--flat:
+right beside it); or a file.zip with all in it (--zip: whatever the name). Every file that is written is named.
 """
 
 from __future__ import annotations
 
 import argparse
+import zipfile
+from pathlib import Path
 from typing import Any
 
 from kinema.cli.arguments import add_model
@@ -53,19 +56,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--free", nargs=0, help="give it a free joint", **of)
     parser.add_argument("--name", metavar="NAME", help="name of the whole model")
     parser.add_argument("-o", "--output", metavar="FILE", help="out.xml or out.zip (default: standard output)")
+    parser.add_argument("--flat", action="store_true", help="write meshes and other files right beside out.xml")
+    parser.add_argument("--zip", action="store_true", help="write one zip file with everything in it")
 
 
 def run(args: argparse.Namespace) -> int:
     from kinema.errors import ResourceError
 
-    if args.output and not args.output.lower().endswith((".xml", ".zip")):
-        raise ResourceError(f"{args.output}: the output is an .xml or a .zip file")
+    output = args.output
+    if args.zip:
+        stem = output or args.name or Path(args.model).stem
+        output = str(Path(stem).with_suffix(".zip")) if Path(stem).suffix in (".xml", ".zip") else f"{stem}.zip"
+    if output and not output.lower().endswith((".xml", ".zip")):
+        raise ResourceError(f"{output}: the output is an .xml or a .zip file")
     document = _open(args.model)
     if args.name:
         document.model = args.name
     for attachment in args.attach:
         _attach(document, attachment)
-    _write(document, args.output)
+    _write(document, output, flat=args.flat)
     return 0
 
 
@@ -115,19 +124,26 @@ def _quaternion(degrees: list[float]) -> list[float]:
     return [float(w), float(x), float(y), float(z)]
 
 
-def _write(document, output: str | None) -> None:
-    import os
-
-    from kinema import mjcf
+def _write(document, output: str | None, *, flat: bool) -> None:
     from kinema.cli.terminal import note
+    from kinema.mjcf.files_written import files_written
 
     if output is None:
         print(document.to_xml_string())
         return
-    folder, name = os.path.split(output)
-    if name.lower().endswith(".zip"):
-        written = mjcf.export_with_assets_as_zip(document, folder or ".", name[: -len(".zip")])
-    else:
-        mjcf.export_with_assets(document, folder or ".", name)
-        written = output
-    note(f"wrote {written}")
+    place = Path(output)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if place.suffix.lower() == ".zip":
+        files = files_written(document, f"{place.stem}.xml")
+        with zipfile.ZipFile(place, "w") as archive:
+            for name, contents in files.items():
+                archive.writestr(f"{place.stem}/{name}", contents)
+        note(f"wrote {output}")
+        for name, contents in files.items():
+            note(f"  {place.stem}/{name}  {len(contents)} bytes")
+        return
+    for name, contents in files_written(document, place.name, "" if flat else f"{place.stem}_assets").items():
+        path = place.parent / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(contents)
+        note(f"wrote {path}")

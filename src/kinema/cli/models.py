@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import zipfile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kinema.errors import BuildError, ResourceError, did_you_mean, need
@@ -60,24 +60,12 @@ def source_of(path: str) -> str:
     if path.endswith(".npz"):
         raise ResourceError(f"{path}: a recording rather than a model; kinema run --replay {path}")
     if zipfile.is_zipfile(path):
-        return f"zip:{path}!/{_model_in(path)}"
+        from kinema.compile.source import in_archive  # the compiler is imported on use
+
+        return in_archive(path)
     if not _is_xml(path) and "://" not in path and not Path(path).exists():
         raise ResourceError(f"cannot open {path!r}: there is no such file{_nearest(Path(path))}")
     return path
-
-
-def _model_in(archive: str) -> str:
-    """The model among the members of a zip: its only XML file, or the one named model.xml or as the zip is."""
-    with zipfile.ZipFile(archive) as opened:
-        names = [name for name in opened.namelist() if name.endswith((".xml", ".urdf"))]
-    likely = [name for name in names if PurePosixPath(name).stem in ("model", Path(archive).stem)]
-    if len(names) == 1 or len(likely) == 1:
-        return (likely if len(likely) == 1 else names)[0]
-    raise ResourceError(
-        f"{archive}: which of its {len(names)} XML files is the model? Name it: zip:{archive}!/{names[0]}"
-        if names
-        else f"{archive}: there is no XML file in it"
-    )
 
 
 def _nearest(path: Path) -> str:

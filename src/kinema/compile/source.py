@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
+import zipfile
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path, PurePosixPath
 
 from kinema import resources
 from kinema.compile.urdf import urdf_to_mjcf
-from kinema.errors import CompileError
+from kinema.errors import CompileError, ResourceError
 from kinema.mjcf import schema
 from kinema.mjcf.source import Node, expand_includes, is_xml, read_xml
 from kinema.mjcf.validate import validate
@@ -27,12 +29,27 @@ def load_source(source, assets: Assets = None, extra: Extra = None) -> tuple[Nod
     if isinstance(source, bytes) or (isinstance(source, str) and is_xml(source)):
         return _checked(read_xml(source), assets, extra), None, files
     if isinstance(source, str | os.PathLike):
-        return *_load_file(os.fspath(source), assets, extra), files
+        name = os.fspath(source)
+        return *_load_file(in_archive(name) if zipfile.is_zipfile(name) else name, assets, extra), files
     document = getattr(source, "root", None)
     if document is None or not hasattr(document, "get_assets"):
         raise TypeError(f"cannot compile a {type(source).__name__}: give a path, XML text, source tree or document")
     root = to_source(document)
     return _checked(root, assets, extra), None, {**document.get_assets(), **files}
+
+
+def in_archive(archive: str) -> str:
+    """The address of the model in a zip: its only XML file, or the one named model.xml or as the zip is."""
+    with zipfile.ZipFile(archive) as opened:
+        names = [name for name in opened.namelist() if name.endswith((".xml", ".urdf"))]
+    likely = [name for name in names if PurePosixPath(name).stem in ("model", Path(archive).stem)]
+    if len(names) == 1 or len(likely) == 1:
+        return f"zip:{archive}!/{(likely if len(likely) == 1 else names)[0]}"
+    raise ResourceError(
+        f"{archive}: which of its {len(names)} XML files is the model? Name it: zip:{archive}!/{names[0]}"
+        if names
+        else f"{archive}: there is no XML file in it"
+    )
 
 
 def _copy(root: Node) -> Node:

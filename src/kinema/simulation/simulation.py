@@ -47,8 +47,8 @@ class Simulation(MuJoCoFunctions, Closed):
     """Many worlds of one model.
 
     Args:
-        source: Path of an MJCF file, XML text, an `mjcf.RootElement`, or any object with mjModel's attributes
-            (compile's HostModel, a `mujoco.MjModel`).
+        source: Path of an MJCF or URDF file, or of a zip with one and its files; XML text; an `mjcf.RootElement`; a
+            `mujoco.MjSpec`; or any object with mjModel's attributes (compile's HostModel, a `mujoco.MjModel`, an .mjb).
         worlds: Number of worlds.
         device: Warp device such as "cpu" or "cuda:0"; None: the current one.
         threads: CPU threads to spread worlds over; None: one a core, where there are worlds enough.
@@ -226,6 +226,22 @@ class Simulation(MuJoCoFunctions, Closed):
             more: Anything JSON can hold, to be kept with it, such as the state of a random number generator.
         """
         return checkpoint.save(self, path, more)
+
+    def save_xml(self, path: str | os.PathLike | None = None, *, world: int = 0) -> str:
+        """The model as it stands, as MJCF, with the parameters that one world has now; gives the text.
+
+        What was not changed stays as its author wrote it; the document is compiled and compared before it is written.
+
+        Args:
+            path: The file to write, if any; files of the model are named as they are found from there.
+            world: Whose parameters, where worlds differ.
+        """
+        from kinema.simulation.save_xml import save_xml  # imported on use: it compiles
+
+        world = whole("world", world)
+        if world >= self.worlds:
+            raise BuildError(f"world {world}: the simulation has {self.worlds}")
+        return save_xml(self, path, world)
 
     def load(self, path: str | os.PathLike) -> dict[str, Any]:
         """Go on from what `save` wrote, with the same model and number of worlds; gives what was kept as `more`."""

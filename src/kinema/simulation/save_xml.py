@@ -1,0 +1,381 @@
+"""The model as it stands, as MJCF: its document, with the numbers that were changed since it was compiled.
+
+What nobody touched stays as its author wrote it. A number that was changed is written into the element it belongs to,
+which the compiler tells: row i of a field is the i-th element of its kind, and every element knows where it stands in
+the document. ROWS says which attribute a field is; a few take more than one (poses, inertias, actuators).
+
+Nothing is trusted: before anything is written the new document is compiled, and every number of the simulation is
+compared with what it says. What cannot be written, such as copies of one <replicate> that differ by now, is an error
+that names the field.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinema.errors import BuildError
+from kinema.mjcf.attribute import shortest
+from kinema.mjcf.source import Node
+from kinema.mjcf.write import serialise
+from kinema.model.mujoco_fields import model_fields
+from kinema.mujoco_enums import Bias, ControlChart, ControlInput, Dynamics, Gain, Geom, Joint
+from kinema.simulation.recompute import DERIVED
+
+if TYPE_CHECKING:
+    from kinema.compile.context import Compilation
+    from kinema.compile.element import Element
+    from kinema.simulation.simulation import Simulation
+
+ROWS = {
+    **{f"opt.{name}": ("option", name) for name in (
+        "timestep", "impratio", "tolerance", "ls_tolerance", "noslip_tolerance", "gravity", "wind", "magnetic",
+        "density", "viscosity")},
+    "body_gravcomp": ("body", "gravcomp"),
+    "jnt_pos": ("joint", "pos"), "jnt_axis": ("joint", "axis"), "jnt_margin": ("joint", "margin"),
+    "jnt_solref": ("joint", "solreflimit"), "jnt_solimp": ("joint", "solimplimit"),
+    "jnt_range": ("joint", "range"), "jnt_actfrcrange": ("joint", "actuatorfrcrange"),
+    "jnt_stiffness": ("joint", "stiffness"), "jnt_springyield": ("joint", "springyield"),
+    "qpos0": ("joint", "ref"), "qpos_spring": ("joint", "springref"),
+    "dof_armature": ("joint", "armature"), "dof_frictionloss": ("joint", "frictionloss"),
+    "dof_damping": ("joint", "damping"), "dof_solref": ("joint", "solreffriction"),
+    "dof_solimp": ("joint", "solimpfriction"),
+    **{f"geom_{name}": ("geom", name) for name in (
+        "friction", "solref", "solimp", "solmix", "margin", "gap", "surfacevel", "adhesion")},
+    "site_size": ("site", "size"), "cam_fovy": ("camera", "fovy"), "light_dir": ("light", "dir"),
+    "tendon_solref_lim": ("tendon", "solreflimit"), "tendon_solimp_lim": ("tendon", "solimplimit"),
+    "tendon_solref_fri": ("tendon", "solreffriction"), "tendon_solimp_fri": ("tendon", "solimpfriction"),
+    "tendon_range": ("tendon", "range"), "tendon_actfrcrange": ("tendon", "actuatorfrcrange"),
+    "tendon_stiffness": ("tendon", "stiffness"), "tendon_damping": ("tendon", "damping"),
+    "tendon_lengthspring": ("tendon", "springlength"),
+    **{f"tendon_{name}": ("tendon", name) for name in ("margin", "armature", "frictionloss", "springyield")},
+    "actuator_ctrlrange": ("actuator", "ctrlrange"), "actuator_forcerange": ("actuator", "forcerange"),
+    "actuator_actrange": ("actuator", "actrange"), "actuator_gear": ("actuator", "gear"),
+    "actuator_cranklength": ("actuator", "cranklength"),
+    "eq_solref": ("equality", "solref"), "eq_solimp": ("equality", "solimp"),
+    "sensor_cutoff": ("sensor", "cutoff"), "sensor_noise": ("sensor", "noise"),
+    **{f"pair_{name}": ("pair", name) for name in (
+        "friction", "solref", "solreffriction", "solimp", "margin", "gap")},
+}  # fmt: skip
+"""Fields that are one attribute of an element: the field, the kind of element, the attribute."""
+
+POLYNOMIALS = {
+    "jnt_stiffnesspoly": "jnt_stiffness", "dof_dampingpoly": "dof_damping", "tendon_stiffnesspoly": "tendon_stiffness",
+    "tendon_dampingpoly": "tendon_damping",
+}  # fmt: skip
+"""Fields that are the further numbers of another one's attribute."""
+
+LIMITS = {
+    "jnt_range": ("limited", "jnt_limited"), "jnt_actfrcrange": ("actuatorfrclimited", "jnt_actfrclimited"),
+    "tendon_range": ("limited", "tendon_limited"), "tendon_actfrcrange": ("actuatorfrclimited", "tendon_actfrclimited"),
+    "actuator_ctrlrange": ("ctrllimited", "actuator_ctrllimited"),
+    "actuator_forcerange": ("forcelimited", "actuator_forcelimited"),
+    "actuator_actrange": ("actlimited", "actuator_actlimited"),
+}  # fmt: skip
+"""Ranges, and the attribute and field that say whether they hold: a range alone would turn them on."""
+
+ANGLES = frozenset({"jnt_range", "qpos0", "qpos_spring"})
+"""Fields that are angles for joints that turn."""
+
+ADDRESSES = {"nv": "jnt_dofadr", "nq": "jnt_qposadr", "nu": "actuator_ctrladr", "nout": "actuator_outadr"}
+"""Where the rows of an element begin, for fields that do not count elements."""
+
+POSES = {"body": "body", "geom": "geom", "site": "site", "cam": "camera", "light": "light"}
+"""Prefixes of fields that end in _pos and _quat, and the kind of element."""
+
+ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler", "fromto")
+INERTIAL = ("body_mass", "body_inertia", "body_ipos", "body_iquat")
+MASSIVE = ("boundmass", "boundinertia", "balanceinertia", "settotalmass", "inertiafromgeom")
+"""Settings of the compiler that change masses which a document states."""
+
+CONTROL = {"dynprm": ("dyntype", Dynamics), "gainprm": ("gaintype", Gain), "biasprm": ("biastype", Bias)}
+FOLLOWING = frozenset({*DERIVED, "geom_rbound", "meaninertia", "wrap_prm"})
+"""Fields that follow from others when the document is compiled."""
+
+
+class _Changes:
+    """The numbers of one world beside those the model was compiled with."""
+
+    def __init__(self, sim: Simulation, world: int):
+        self.sim, self.world = sim, world
+        self._now: dict[str, np.ndarray] = {}
+
+    def now(self, name: str) -> np.ndarray:
+        """A field as it is; numbers that nobody touched have all their digits, others the fewest that are the same."""
+        if name not in self._now:
+            built = np.asarray(self.sim.engine.built(name), dtype=float)
+            values = np.asarray(self.sim.engine.read(name)[self.world]).reshape(built.shape)
+            if values.dtype == np.float32:
+                few = np.array([float(str(v)) for v in values.ravel()]).reshape(built.shape)
+                values = np.where(values == built.astype(np.float32), built, few)
+            self._now[name] = values
+        return self._now[name]
+
+    def rows(self, name: str) -> list[int]:
+        """Rows in which a field was changed."""
+        built = np.asarray(self.sim.engine.built(name), dtype=float)
+        differs = ~np.isclose(self.now(name), built, rtol=0, atol=0, equal_nan=True)
+        return np.flatnonzero(differs.reshape(len(built), -1).any(axis=1)).tolist() if built.ndim else []
+
+    def is_changed(self, name: str) -> bool:
+        built = np.asarray(self.sim.engine.built(name), dtype=float)
+        return built.size > 0 and not np.array_equal(self.now(name), built, equal_nan=True)
+
+
+class _Editor:
+    """Writes numbers into the elements of a document."""
+
+    def __init__(self, c: Compilation, changes: _Changes):
+        self.c, self.changes, self.m = c, changes, changes.sim.model
+        self.written: dict[tuple[int, str], str] = {}
+
+    def put(self, element: Element, attribute: str, text: str, field: str, *, spatial: bool = False) -> None:
+        """Set an attribute; an error where the element is not the document's own, or its copies differ."""
+        self.check_own(element, field)
+        if spatial and element.frame is not None:
+            raise BuildError(
+                f"save_xml: {field} was changed of {element.kind} {element.name!r}, which stands in a <frame> or "
+                "<replicate>: give it a place of its own"
+            )
+        key = (id(element.node), attribute)
+        if self.written.setdefault(key, text) != text:
+            raise BuildError(f"save_xml: copies of one {element.kind} {element.name!r} differ in {field} by now")
+        element.node.attributes[attribute] = text
+
+    def check_own(self, element: Element, field: str) -> None:
+        """Raise where an element is written in another document, which was attached."""
+        top = element.node
+        while top.parent is not None:
+            top = top.parent
+        if top is not self.c.root:
+            raise BuildError(
+                f"save_xml: {field} was changed of {element.kind} {element.name!r}, which an attached file has"
+            )
+
+    def elements(self, kind: str, rows: Iterable[int], symbol: str) -> list[tuple[int, Element]]:
+        """Elements that rows belong to, and the first row of each."""
+        starts = np.asarray(getattr(self.m, ADDRESSES[symbol])) if symbol in ADDRESSES else None
+        found: dict[int, int] = {}
+        for row in rows:
+            i = row if starts is None else int(np.searchsorted(starts, row, side="right")) - 1
+            found[i] = row if starts is None else int(starts[i])
+        return [(row, self.c.elements[kind][i]) for i, row in found.items()]
+
+    # ---- what a field is
+
+    def option(self, name: str) -> None:
+        section = next(self.c.root.find("option"), None) or self.c.root.add(Node("option"))
+        section.attributes[name] = _text(self.changes.now(name))
+
+    def attribute(self, field: str) -> None:
+        """A field that is one attribute."""
+        kind, attribute = ROWS[field]
+        symbol = str(model_fields()[field].shape[0])
+        more = next((poly for poly, of in POLYNOMIALS.items() if of == field), "")
+        rows = {*self.changes.rows(field), *(self.changes.rows(more) if more else ())}
+        for row, element in self.elements(kind, sorted(rows), symbol):
+            values = np.ravel(self.changes.now(field)[row])
+            if more and np.any(self.changes.now(more)[row]):
+                values = np.concatenate([values, np.ravel(self.changes.now(more)[row])])
+            if field in ANGLES and self._turns(element):
+                values = np.rad2deg(values)
+            _plain_joint(element.node)
+            self.put(element, attribute, _text(values), field, spatial=attribute in ("pos", "axis", "dir"))
+            if field in LIMITS:
+                flag, limited = LIMITS[field]
+                i = self.c.elements[kind].index(element)
+                holds = bool(np.asarray(getattr(self.m, limited))[i])
+                self.put(element, flag, "true" if holds else "false", field)
+
+    def _turns(self, element: Element) -> bool:
+        i = self.c.elements["joint"].index(element)
+        return element.settings.degree and self.m.jnt_type[i] in (Joint.HINGE, Joint.BALL)
+
+    def pose(self, prefix: str) -> None:
+        """Positions and orientations of elements of the tree."""
+        kind = POSES[prefix]
+        place, turn = f"{prefix}_pos", f"{prefix}_quat"
+        known = [name for name in (place, turn) if name in self.changes.sim.engine.parameters]
+        for row in sorted({row for name in known for row in self.changes.rows(name)}):
+            element = self.c.elements[kind][row]
+            if kind == "geom" and self.m.geom_type[row] in (Geom.MESH, Geom.SDF):
+                raise BuildError(f"save_xml: {place} was changed of geom {element.name!r}, whose mesh has a frame too")
+            if turn in known:
+                for name in ORIENTATIONS:
+                    element.node.attributes.pop(name, None)
+                self.put(element, "quat", _text(self.changes.now(turn)[row]), turn, spatial=True)
+            self.put(element, "pos", _text(self.changes.now(place)[row]), place, spatial=True)
+
+    def geom_sizes(self) -> None:
+        """Sizes; a geom between two points gets a pose of its own."""
+        for row in self.changes.rows("geom_size"):
+            element = self.c.elements["geom"][row]
+            if "fromto" in element.node.attributes:
+                del element.node.attributes["fromto"]
+                self.put(element, "pos", _text(self.changes.now("geom_pos")[row]), "geom_size", spatial=True)
+                self.put(element, "quat", _text(self.changes.now("geom_quat")[row]), "geom_size", spatial=True)
+            self.put(element, "size", _text(self.changes.now("geom_size")[row]), "geom_size")
+
+    def inertias(self, bodies: set[int]) -> None:
+        """<inertial> of bodies; of all, where the compiler would change what the document says."""
+        said = [node for node in self.c.root.find("compiler") if set(node.attributes) & set(MASSIVE)]
+        if said:
+            bodies = set(range(1, self.m.nbody))
+            for node in said:
+                for name in MASSIVE:
+                    node.attributes.pop(name, None)
+        for row in sorted(bodies - {0}):
+            element, now = self.c.elements["body"][row], self.changes.now
+            if float(now("body_mass")[row]) <= 0:
+                continue
+            self.check_own(element, "body_mass")
+            inertial = next(element.node.find("inertial"), None)
+            if inertial is None:
+                inertial = Node("inertial", parent=element.node)
+                element.node.children.insert(0, inertial)
+            inertial.attributes = {
+                "pos": _text(now("body_ipos")[row]), "quat": _text(now("body_iquat")[row]),
+                "mass": _text(now("body_mass")[row]), "diaginertia": _text(now("body_inertia")[row]),
+            }  # fmt: skip
+
+    def actuators(self) -> None:
+        """Parameters of gain, bias and activation: the actuator becomes a <general> one."""
+        from kinema.mjcf import schema
+
+        fields = [name for name in CONTROL if self.changes.is_changed(f"actuator_{name}")]
+        rows = {row for name in fields for row in self.changes.rows(f"actuator_{name}")}
+        takes = next(spec.attributes for path, spec in schema.walk() if path[-2:] == ("actuator", "general"))
+        for row in sorted(rows):
+            element = self.c.elements["actuator"][row]
+            node = element.node
+            if node.tag == "plugin":
+                raise BuildError(f"save_xml: numbers of the plugin actuator {element.name!r} are its configuration")
+            self.check_own(element, "actuator_gainprm")
+            node.tag = "general"
+            node.attributes.pop("inheritrange", None)
+            node.attributes = {name: text for name, text in node.attributes.items() if name in takes}
+            for name, (attribute, kinds) in CONTROL.items():
+                kind = kinds(int(np.asarray(getattr(self.m, f"actuator_{attribute}"))[row])).name.lower()
+                node.attributes[attribute] = kind
+                node.attributes[name] = _text(self.changes.now(f"actuator_{name}")[row])
+            spec, so3 = int(self.m.actuator_ctrlspec[row]), int(self.m.actuator_gaintype[row]) == Gain.SO3
+            if spec:
+                words = ControlChart(spec).name if so3 else " ".join(bit.name for bit in ControlInput if spec & bit)
+                node.attributes["input"] = str(words).lower()
+            for field in ("actuator_ctrlrange", "actuator_forcerange", "actuator_actrange"):
+                flag, limited = LIMITS[field]
+                holds = bool(np.asarray(getattr(self.m, limited))[row])
+                start = int(self.m.actuator_ctrladr[row]) if model_fields()[field].shape[0] == "nu" else row
+                node.attributes[flag] = "true" if holds else "false"
+                if holds:
+                    node.attributes[ROWS[field][1]] = _text(self.changes.now(field)[start])
+
+
+def save_xml(sim: Simulation, path: str | os.PathLike | None, world: int) -> str:
+    """The document of a simulation with the numbers of one world; written to a file where a path is given."""
+    from kinema.compile.pipeline import compile_model, compile_tree  # imported on use
+
+    if sim.document.made_of is None:
+        raise BuildError("save_xml: made of a compiled model, which has no document: make the simulation of the MJCF")
+    changes = _Changes(sim, world)
+    c, _ = compile_tree(sim.document.made_of)
+    _edit(_Editor(c, changes), changes)
+    out = None if path is None else Path(path).resolve()
+    files = dict(c.scratch["files"])
+    _relocate(c, out.parent if out else None, files)
+    c.root.file = str(out) if out else None
+    _compare(compile_model(c.root, assets=files), changes)
+    text = serialise(c.root)
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, encoding="utf-8")
+        for name, contents in files.items():
+            (out.parent / name).write_bytes(contents)
+    return text
+
+
+def _edit(editor: _Editor, changes: _Changes) -> None:
+    """Write every field that was changed."""
+    names = [name for name in sorted(changes.sim.engine.parameters) if changes.is_changed(name)]
+    special: dict[str, Callable[[], None]] = {"geom_size": editor.geom_sizes}
+    for prefix in POSES:
+        special |= dict.fromkeys((f"{prefix}_pos", f"{prefix}_quat"), lambda prefix=prefix: editor.pose(prefix))
+    special |= dict.fromkeys((f"actuator_{name}" for name in CONTROL), editor.actuators)
+    bodies = {row for name in INERTIAL if name in names for row in changes.rows(name)}
+    owners = np.asarray(changes.sim.model.geom_bodyid)
+    geoms = {row for name in ("geom_size", "geom_pos", "geom_quat") if name in names for row in changes.rows(name)}
+    bodies |= {int(owners[row]) for row in geoms}
+    done: set[Any] = set()
+    for name in names:
+        field = POLYNOMIALS.get(name, name)
+        if name in INERTIAL or name in FOLLOWING:
+            continue
+        if f"opt.{name}" in ROWS:
+            editor.option(name)
+        elif name in special:
+            if special[name] not in done:
+                done.add(special[name])
+                special[name]()
+        elif field in ROWS:
+            if field not in done:
+                done.add(field)
+                editor.attribute(field)
+        else:
+            raise BuildError(f"save_xml: {name} was changed, and has no place in a document: set it back first")
+    if bodies:
+        editor.inertias(bodies)
+
+
+def _relocate(c: Compilation, folder: Path | None, files: dict[str, bytes]) -> None:
+    """Name files of the document as they are found from where it is written."""
+    from kinema.compile.asset import asset_path
+
+    places: dict[int, dict[str, str]] = defaultdict(dict)
+    nodes: dict[int, Node] = {}
+    for kind in ("mesh", "texture", "hfield", "skin"):
+        for element in c.elements[kind]:
+            for attribute in [name for name in element.node.attributes if name.startswith("file")]:
+                if element.node.attributes[attribute] in files:
+                    continue
+                found = asset_path(element, attribute)
+                if os.path.exists(found):
+                    found = os.path.abspath(found) if folder is None else os.path.relpath(found, folder)
+                nodes[id(element.node)] = element.node
+                places[id(element.node)][attribute] = found.replace(os.sep, "/")
+    for key, named in places.items():
+        nodes[key].attributes.update(named)
+    for node in c.root.find("compiler"):
+        for name in ("meshdir", "texturedir", "assetdir", "strippath"):
+            node.attributes.pop(name, None)
+
+
+def _compare(compiled: Any, changes: _Changes) -> None:
+    """Raise where the new document does not say what the simulation has."""
+    differ = []
+    for name in sorted(set(changes.sim.engine.parameters) - FOLLOWING):
+        field = model_fields().get(name)
+        if field is None:
+            continue
+        owner = {"option": compiled.opt, "statistic": compiled.stat}.get(field.group, compiled)
+        said, now = np.asarray(getattr(owner, name), dtype=float), changes.now(name)
+        size = np.abs(now).max(initial=0)
+        if said.shape != now.shape or not np.allclose(said, now, rtol=1e-6, atol=1e-7 * size, equal_nan=True):
+            differ.append(name)
+    if differ:
+        raise BuildError(f"save_xml: a document cannot say what was changed, it would differ in {', '.join(differ)}")
+
+
+def _plain_joint(node: Node) -> None:
+    """A <freejoint> takes no numbers: make it a joint."""
+    if node.tag == "freejoint":
+        node.tag = "joint"
+        node.attributes = {"type": "free", **{k: v for k, v in node.attributes.items() if k != "align"}}
+
+
+def _text(values: Any) -> str:
+    return " ".join(shortest(float(v)) for v in np.ravel(values))
