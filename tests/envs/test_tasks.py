@@ -22,7 +22,8 @@ class Mirror:
 
 
 def test_every_task_is_tested():
-    assert set(SIZES) == set(TASKS)
+    elsewhere = {"CartPolePixels"} | {name for name in TASKS if name.endswith("-v5")}  # autoreset, gymnasium_v5
+    assert set(SIZES) == set(TASKS) - elsewhere
 
 
 @pytest.fixture(scope="module", params=SIZES)

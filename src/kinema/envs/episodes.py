@@ -51,11 +51,11 @@ class Counters:
 
 @wp.kernel(enable_backward=False)
 def close_step(status: wp.array(dtype=int), c: Counters, mode: int, longest: int):
-    """Count one step of every world, see who has come to an end, and who begins anew."""
+    """See who has come to an end with a step, and who begins anew."""
     w = wp.tid()
     failed = status[w] != 0
     skipped = mode == wp.static(NEXT_STEP) and c.over[w] != 0
-    length = c.length[w] + wp.int64(1)
+    length = c.length[w]
     terminated = c.ends[w] or failed
     truncated = length >= wp.int64(longest) and not terminated
     reward = float(0.0)
@@ -82,6 +82,13 @@ def close_step(status: wp.array(dtype=int), c: Counters, mode: int, longest: int
     c.episode[w] = c.episode[w] + wp.where(begins, wp.int64(1), wp.int64(0))
     c.length[w] = wp.where(begins, wp.int64(0), length)
     c.gained[w] = wp.where(begins, 0.0, gained)
+
+
+@wp.kernel(enable_backward=False)
+def grow_older(c: Counters):
+    """Count an action."""
+    w = wp.tid()
+    c.length[w] = c.length[w] + wp.int64(1)
 
 
 @wp.kernel(enable_backward=False)
@@ -160,6 +167,10 @@ class Episodes:
         if name.startswith("_") or name not in Counters.vars:
             raise AttributeError(name)
         return self.worlds.share(getattr(self.counters, name))
+
+    def grow_older(self) -> None:
+        """Count an action of all worlds, before it is looked at."""
+        wp.launch(grow_older, dim=self.count, inputs=[self.counters], device=self.device)
 
     def close(self, ends: Any, earned: Any, longest: int) -> None:
         """Count a step of all worlds: what the task says of it, and the length an episode is cut off at."""

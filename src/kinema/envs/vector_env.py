@@ -85,6 +85,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[name-defined]  # im
         }
         self._episodes = Episodes(self.worlds, MODES[mode], first_world)
         self.worlds._age = self._episodes.counters.length
+        self.worlds.dt = float(self.sim.model.opt.timestep) * self.decimation
         self._seed(seed)
         self._host_index = first_world + np.arange(num_envs)
         self._host = not self.sim.engine.device.is_cuda  # arrays can be looked at without waiting for them
@@ -188,13 +189,13 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[name-defined]  # im
         task.act(worlds, action)
         self.sim.step(self.decimation)
         self._refresh(task.refresh)
-        reward = self._column(task.reward(worlds, action))
+        episodes.grow_older()
+        final, reward = self._observe(), self._column(task.reward(worlds, action))
+        info: dict[str, Any] = {name: worlds.array(value) + 0 for name, value in task.info(worlds, action).items()}
         episodes.close(task.terminated(worlds), reward, self.max_episode_steps)
         if not self._host:
             wp.copy(self._trouble, episodes.counters.trouble)
-        info: dict[str, Any] = {name: worlds.array(value) + 0 for name, value in task.info(worlds, action).items()}
         failed, ended = episodes.failed, episodes.ended
-        final = self._observe()
         if not self._host or failed.any():
             final = _choose(xp, failed, xp.nan_to_num(final), final)
         else:

@@ -29,6 +29,7 @@ class Worlds:
             `xp.stack(…, -1)`, `a.sum(-1)`, …) run with either.
         count: Number of worlds.
         model: The compiled model, mjModel's names.
+        dt: Seconds that an action is held for.
 
     Args:
         sim: The simulation.
@@ -42,6 +43,7 @@ class Worlds:
         self.backend = backend
         self.xp: ModuleType = np if backend == "numpy" else need("torch", "torch", 'Environments with backend="torch"')
         self.count = sim.worlds
+        self.dt = float(sim.model.opt.timestep)
         self.model = sim.model
         self.device = None if backend == "numpy" else wp.device_to_torch(sim.engine.device)
         self._shared = backend == "torch" or not sim.engine.device.is_cuda
