@@ -16,6 +16,7 @@ from kinema.collide.gjk import FAR, Gjk, gjk
 from kinema.collide.multicontact import may_have_several, multicontact
 from kinema.collide.precision import HALF, ZERO, real, unit
 from kinema.collide.support import POINT, SEGMENT, Shape, center, geom_shape
+from kinema.collide.workspace import Workspace
 from kinema.mujoco_enums import Geom
 
 
@@ -47,12 +48,19 @@ def simplex_features(g: Gjk, d: Depth) -> Depth:
 
 @cache
 def convex_distance(capacity: int):
-    """Signed distance of two shapes; ``capacity`` is the largest number of EPA iterations."""
+    """Signed distance of two shapes; ``capacity`` is the largest number of EPA iterations, 0: scratch is lent."""
     penetration = epa(capacity)
 
     @wp.func
     def signed_distance(
-        m: Hulls, s1: Shape, s2: Shape, tolerance: real, iterations: int, cutoff: real, need_depth: bool
+        m: Hulls,
+        s1: Shape,
+        s2: Shape,
+        tolerance: real,
+        iterations: int,
+        cutoff: real,
+        need_depth: bool,
+        work: Workspace,
     ) -> Depth:
         """Distance, witness points and features of two inflated shapes. Not found: beyond the cutoff, or numerics."""
         r = Depth()
@@ -81,7 +89,7 @@ def convex_distance(capacity: int):
             taken1 = ZERO
             taken2 = ZERO
             taken = ZERO
-        r = penetration(m, s1, s2, g, tolerance, iterations)
+        r = penetration(m, s1, s2, g, tolerance, iterations, work)
         if r.failed:  # the origin is on the boundary: touching, not penetrating
             r.found = True
             r.dist = ZERO
@@ -94,7 +102,10 @@ def convex_distance(capacity: int):
 
 @cache
 def convex_pair(capacity: int, polygon_max: int, degree_max: int):
-    """Contacts of two convex geoms, with room for EPA iterations, polygon vertices and polygons at a vertex."""
+    """Contacts of two convex geoms, with room for EPA iterations, polygon vertices and polygons at a vertex.
+
+    With 0 for all three, scratch is lent (workspace.py).
+    """
     signed_distance = convex_distance(capacity)
     several_contacts = multicontact(polygon_max, degree_max)
 
@@ -109,18 +120,19 @@ def convex_pair(capacity: int, polygon_max: int, degree_max: int):
         options: Options,
         touch: Touch,
         base: int,
+        work: Workspace,
     ) -> int:
         """Write the contacts of geoms g1, g2 of world w from slot ``base`` on; return their number."""
         m = real(margin)
         s1 = geom_shape(geoms, w, g1, m)
         s2 = geom_shape(geoms, w, g2, m)
         tolerance = real(options.ccd_tolerance)
-        r = signed_distance(meshes.hull, s1, s2, tolerance, options.ccd_iterations, ZERO, True)
+        r = signed_distance(meshes.hull, s1, s2, tolerance, options.ccd_iterations, ZERO, True, work)
         if not r.found or r.dist >= ZERO:
             return 0
         none = wp.vec3()
         if options.multiccd != 0 and may_have_several(s1, s2):
-            c = several_contacts(meshes, s1, s2, r.x1, r.x2, r.id1, r.id2, r.p1, r.p2)
+            c = several_contacts(meshes, s1, s2, r.x1, r.x2, r.id1, r.id2, r.p1, r.p2, work)
             if c.n > 0:
                 for k in range(c.n):
                     pos = wp.vec3(HALF * (c.x1[k] + c.x2[k]))

@@ -32,6 +32,7 @@ from kinema.collide.sweep import MANY, colliding
 from kinema.collide.sweep import bundle as sweep_bundle
 from kinema.collide.sweep import plan as sweep_plan
 from kinema.collide.table import FAMILIES, PairFunction, function_mask, uses_native
+from kinema.collide.workspace import CREW_BLOCK, Sizes, Workspace, crew, workspace
 from kinema.devices import device_named
 from kinema.errors import BuildError
 from kinema.math.status import report
@@ -64,6 +65,7 @@ class Build(NamedTuple):
     distance: "wp.Function | None" = None  # of the signed distance fields
     gradient: "wp.Function | None" = None  # of the same
     portal: bool = False  # whether convex shapes meet as without nativeccd
+    lent: bool = False  # whether scratch is lent to the threads of a crew (workspace.py)
 
     @staticmethod
     def of(m, mask: int, sweep: bool = False, fields: Fields | None = None) -> "Build":
@@ -79,6 +81,16 @@ class Build(NamedTuple):
         distance, gradient = (fields.distance, fields.gradient) if fields else (None, None)
         portal = not uses_native(m)
         return Build(mask, epa, bucket(polygon, 16), bucket(degree, 8), sweep, distance, gradient, portal)
+
+    @property
+    def scratch(self) -> Sizes | None:
+        """The scratch that pairs need, if it is more than registers hold."""
+        needed = self.mask & (CONVEX | HFIELD) and not self.portal
+        return Sizes.of(self.epa, self.polygon, self.degree) if needed else None
+
+    def lending(self) -> "Build":
+        """The same with scratch that is lent: its sizes do not matter then."""
+        return self._replace(epa=0, polygon=0, degree=0, lent=True) if self.scratch else self
 
     def only(self, mask: int) -> "Build":
         """The same for some of the functions."""
@@ -120,6 +132,7 @@ def pair_function(build: Build):
         options: Options,
         touch: Touch,
         base: int,
+        work: Workspace,
     ) -> int:
         """Write the contacts of one near pair of world w from slot ``base`` on; return their number."""
         g1 = pairs.geom[w, pair][0]
@@ -132,10 +145,10 @@ def pair_function(build: Build):
             n += collide_primitive(w, g1, g2, function, reach, geoms, meshes, touch, base)
         if wp.static(mask & CONVEX != 0):
             if function == wp.static(int(PairFunction.CONVEX)):
-                n += collide_convex(w, g1, g2, margin, geoms, meshes, options, touch, base)
+                n += collide_convex(w, g1, g2, margin, geoms, meshes, options, touch, base, work)
         if wp.static(mask & HFIELD != 0):
             if function == wp.static(int(PairFunction.HFIELD_CONVEX)):
-                n += collide_hfield(w, g1, g2, margin, geoms, meshes, hfields, options, touch, base)
+                n += collide_hfield(w, g1, g2, margin, geoms, meshes, hfields, options, touch, base, work)
         if wp.static(mask & FIELD != 0):
             if function == wp.static(int(PairFunction.SDF_DESCENT)):
                 n += collide_sdf(w, g1, g2, geoms, meshes.solid, options, touch, base)
@@ -199,7 +212,8 @@ def world_function(build: Build):
         found = int(0)
         for pair in range(pairs.count[w]):
             if is_near(w, pair, geoms, pairs):
-                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, settings.options, touch, found)
+                options = settings.options
+                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, found, Workspace())
                 for k in range(found, wp.min(found + n, contacts.dist.shape[1])):
                     finish_contact(contacts, pairs, w, k, pair)
                 found += n
@@ -224,9 +238,29 @@ def world_kernel(build: Build):
 
 @cache
 def pair_kernel(build: Build):
-    """One thread a pair of a world: CUDA's shape of execution. Contacts go to slots of the world."""
+    """One thread a pair of a world: CUDA's shape of execution. Contacts go to slots of the world.
+
+    A crew of threads with scratch of their own takes the pairs of all worlds in turns.
+    """
     collide_pair = pair_function(build)
     mask = build.mask
+
+    @wp.func
+    def detect_pair(
+        w: int,
+        pair: int,
+        geoms: Geoms,
+        meshes: Meshes,
+        hfields: HeightFields,
+        pairs: Pairs,
+        settings: Settings,
+        touch: Touch,
+        work: Workspace,
+    ):
+        if pair < pairs.count[w] and (mask >> pairs.function[w, pair]) & 1 != 0:
+            touch.last[w, pair] = 0
+            if is_near(w, pair, geoms, pairs):
+                collide_pair(w, pair, geoms, meshes, hfields, pairs, settings.options, touch, pair * PER_PAIR, work)
 
     @wp.kernel(module="unique", enable_backward=False)
     def detect_pairs(
@@ -239,13 +273,24 @@ def pair_kernel(build: Build):
         touch: Touch,
     ):
         k, w = wp.tid()
-        pair = selected[k]
-        if pair < pairs.count[w] and (mask >> pairs.function[w, pair]) & 1 != 0:
-            touch.last[w, pair] = 0
-            if is_near(w, pair, geoms, pairs):
-                collide_pair(w, pair, geoms, meshes, hfields, pairs, settings.options, touch, pair * PER_PAIR)
+        detect_pair(w, selected[k], geoms, meshes, hfields, pairs, settings, touch, Workspace())
 
-    return detect_pairs
+    @wp.kernel(module="unique", enable_backward=False)
+    def detect_pairs_in_turns(
+        selected: wp.array(dtype=int),
+        geoms: Geoms,
+        meshes: Meshes,
+        hfields: HeightFields,
+        pairs: Pairs,
+        settings: Settings,
+        touch: Touch,
+        work: Workspace,
+    ):
+        nworld = pairs.count.shape[0]
+        for item in range(wp.tid(), selected.shape[0] * nworld, work.p1.shape[0]):
+            detect_pair(item % nworld, selected[item / nworld], geoms, meshes, hfields, pairs, settings, touch, work)
+
+    return detect_pairs_in_turns if build.lent else detect_pairs
 
 
 @wp.func_native("""
@@ -406,14 +451,19 @@ class Detector:
         npair = len(self.slots)
         self.touch = upload.touch(self.nworld, slots)
         upload.link(self.touch, self.nworld, npair, slots)
-        self.launches = []
+        self.launches: list[tuple[wp.Kernel, wp.array, int]] = []  # kernel, pairs, threads of a crew or 0
+        most = 0
         for family in FAMILIES:
             build = self.build.only(family_mask(family))
             if build.mask:
                 chosen = np.arange(npair)
                 if not self.build.sweep:
                     chosen = np.flatnonzero((1 << self.host.function.astype(np.int64)) & build.mask)
-                self.launches.append((pair_kernel(build), wp.array(chosen.astype(np.int32))))
+                threads = crew(len(chosen) * self.nworld, self.device) if build.scratch else 0
+                self.launches.append((pair_kernel(build.lending()), wp.array(chosen.astype(np.int32)), threads))
+                most = max(most, threads)
+        if self.build.scratch and most:
+            self.work = workspace(self.build.scratch, most)
 
     @property
     def detect_world(self):
@@ -436,8 +486,11 @@ class Detector:
                 (place_pairs, n, [sweep, self.pairs, self.contacts.status], 32),
                 (write_pairs, (nbody, n), [self.geoms, sweep, self.pairs], 128),
             ]
-        for kernel, chosen in self.launches:
-            launches.append((kernel, (len(chosen), n), [chosen, *inputs, self.touch], 128))
+        for kernel, chosen, threads in self.launches:
+            if threads:  # as many as there are rows of scratch, which is what they step by
+                launches.append((kernel, self.work.p1.shape[0], [chosen, *inputs, self.touch, self.work], CREW_BLOCK))
+            else:
+                launches.append((kernel, (len(chosen), n), [chosen, *inputs, self.touch], 128))
         gather = [n, self.touch, self.pairs, self.contacts]
         launches.append((gather_contacts, (-(-n // 32), GATHER, 32), gather, 32 * GATHER))
         return launches

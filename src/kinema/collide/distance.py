@@ -15,6 +15,7 @@ from kinema.collide.precision import ZERO, real
 from kinema.collide.primitive import primitive_pair
 from kinema.collide.support import geom_shape
 from kinema.collide.table import PairFunction
+from kinema.collide.workspace import Workspace
 
 BOX_BOX = 1 << PairFunction.BOX_BOX
 CONVEX = 1 << PairFunction.CONVEX | BOX_BOX
@@ -55,7 +56,7 @@ def distance_function(mask: int, capacity: int):
                 s2 = geom_shape(geoms, w, geom[1], ZERO)
                 tolerance = real(options.ccd_tolerance)
                 iterations = options.ccd_iterations
-                r = signed_distance(meshes.hull, s1, s2, tolerance, iterations, real(cutoff), True)
+                r = signed_distance(meshes.hull, s1, s2, tolerance, iterations, real(cutoff), True, Workspace())
                 if r.found and float(r.dist) < cutoff:
                     return float(r.dist), wp.vec3(r.x1), wp.vec3(r.x2)
                 return cutoff, start, end
@@ -68,7 +69,7 @@ def distance_function(mask: int, capacity: int):
             n = collide_primitive(w, g1, g2, function, cutoff, geoms, meshes, touch, base)
         if wp.static(mask & HFIELD != 0):
             if function == wp.static(int(PairFunction.HFIELD_CONVEX)):
-                n = collide_hfield(w, g1, g2, cutoff, geoms, meshes, hfields, options, touch, base)
+                n = collide_hfield(w, g1, g2, cutoff, geoms, meshes, hfields, options, touch, base, Workspace())
         for k in range(n):
             d = touch.dist[w, base + k]
             if d < dist:

@@ -2,7 +2,7 @@
 
 A polytope inside A - B that contains the origin grows by support points along the normal of its face nearest to the
 origin, until that face lies on the surface of A - B. Its distance is the depth, its barycentric coordinates give the
-witness points. The polytope lives in small arrays on the stack; slots of deleted faces are used again.
+witness points. The polytope lives in small arrays (workspace.py); slots of deleted faces are used again.
 
 A face holds the ids of its vertices, the projection v of the origin on its plane (which is also its normal) and |v|^2.
 A face is seen from a new vertex w when v.w > |v|^2. The seen faces are removed; their boundary, the edges that occur
@@ -17,6 +17,7 @@ from kinema.collide.bundles import Hulls
 from kinema.collide.gjk import Gjk, difference_support
 from kinema.collide.precision import HALF, ONE, TINY, ZERO, mat33r, real, unit, vec3r
 from kinema.collide.support import Shape, is_discrete
+from kinema.collide.workspace import Sizes, Workspace, crew_row
 
 UNUSED = wp.constant(-1)  # state of a free slot
 IDLE = wp.constant(0)  # part of the polytope, but too far to be the nearest face
@@ -406,15 +407,55 @@ def expand(pt: Polytope, m: Hulls, s1: Shape, s2: Shape, g: Gjk, tolerance: real
     return pt, FOUND, face, v
 
 
+@wp.func
+def polytope_depth(
+    pt: Polytope, m: Hulls, s1: Shape, s2: Shape, g: Gjk, tolerance: real, iterations: int
+) -> Depth:
+    """Depth of two shapes from the simplex GJK found around the origin."""
+    r = Depth()
+    pt, status, f, nearest = expand(pt, m, s1, s2, g, tolerance, iterations)
+    r.failed = status == TOUCHING
+    if status != FOUND:
+        return r
+    l = affine_coordinates(vertex(pt, f[0]), vertex(pt, f[1]), vertex(pt, f[2]), nearest)
+    r.found = True
+    r.dist = -wp.length(nearest)
+    r.x1 = pt.p1[f[0]] * l[0] + pt.p1[f[1]] * l[1] + pt.p1[f[2]] * l[2]
+    r.x2 = pt.p2[f[0]] * l[0] + pt.p2[f[1]] * l[1] + pt.p2[f[2]] * l[2]
+    r.p1 = pt.p1[f[0]]
+    r.p2 = pt.p2[f[0]]
+    i0 = pt.id[f[0]]
+    i1 = pt.id[f[1]]
+    i2 = pt.id[f[2]]
+    r.id1 = wp.vec3i(i0[0], i1[0], i2[0])
+    r.id2 = wp.vec3i(i0[1], i1[1], i2[1])
+    return r
+
+
+@wp.func
+def lent_penetration(
+    m: Hulls, s1: Shape, s2: Shape, g: Gjk, tolerance: real, iterations: int, work: Workspace
+) -> Depth:
+    """Depth of two shapes, with a polytope in a workspace."""
+    t = crew_row()
+    pt = bundle_polytope(
+        work.p1[t], work.p2[t], work.id[t], work.face[t], work.state[t], work.v[t], work.dist2[t], work.edge[t]
+    )
+    return polytope_depth(pt, m, s1, s2, g, tolerance, iterations)
+
+
 @cache
 def epa(capacity: int):
-    """EPA with room for ``capacity`` new vertices."""
-    nvert = capacity + 5
-    nface = 2 * nvert + 8
+    """EPA with room for ``capacity`` new vertices on the stack; 0: in the workspace it is lent."""
+    if capacity == 0:
+        return lent_penetration
+    nvert, nface, nedge = Sizes.of(capacity)[:3]
 
     @wp.func
-    def penetration(m: Hulls, s1: Shape, s2: Shape, g: Gjk, tolerance: real, iterations: int) -> Depth:
-        """Depth of two shapes from the simplex GJK found around the origin."""
+    def penetration(
+        m: Hulls, s1: Shape, s2: Shape, g: Gjk, tolerance: real, iterations: int, _work: Workspace
+    ) -> Depth:
+        """Depth of two shapes, with a polytope on the stack."""
         p1 = wp.zeros(shape=(wp.static(nvert),), dtype=vec3r)
         p2 = wp.zeros(shape=(wp.static(nvert),), dtype=vec3r)
         id = wp.zeros(shape=(wp.static(nvert),), dtype=wp.vec2i)
@@ -422,26 +463,8 @@ def epa(capacity: int):
         state = wp.zeros(shape=(wp.static(nface),), dtype=int)
         v = wp.zeros(shape=(wp.static(nface),), dtype=vec3r)
         dist2 = wp.zeros(shape=(wp.static(nface),), dtype=real)
-        edge = wp.zeros(shape=(48,), dtype=wp.vec2i)
+        edge = wp.zeros(shape=(wp.static(nedge),), dtype=wp.vec2i)
         pt = bundle_polytope(p1, p2, id, face, state, v, dist2, edge)
-
-        r = Depth()
-        pt, status, f, nearest = expand(pt, m, s1, s2, g, tolerance, iterations)
-        r.failed = status == TOUCHING
-        if status != FOUND:
-            return r
-        l = affine_coordinates(vertex(pt, f[0]), vertex(pt, f[1]), vertex(pt, f[2]), nearest)
-        r.found = True
-        r.dist = -wp.length(nearest)
-        r.x1 = pt.p1[f[0]] * l[0] + pt.p1[f[1]] * l[1] + pt.p1[f[2]] * l[2]
-        r.x2 = pt.p2[f[0]] * l[0] + pt.p2[f[1]] * l[1] + pt.p2[f[2]] * l[2]
-        r.p1 = pt.p1[f[0]]
-        r.p2 = pt.p2[f[0]]
-        i0 = pt.id[f[0]]
-        i1 = pt.id[f[1]]
-        i2 = pt.id[f[2]]
-        r.id1 = wp.vec3i(i0[0], i1[0], i2[0])
-        r.id2 = wp.vec3i(i0[1], i1[1], i2[1])
-        return r
+        return polytope_depth(pt, m, s1, s2, g, tolerance, iterations)
 
     return penetration

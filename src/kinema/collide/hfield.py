@@ -17,6 +17,7 @@ from kinema.collide.legacy import fixed_normal
 from kinema.collide.portal import portal_overlap
 from kinema.collide.precision import HALF, ONE, ZERO, mat33r, real, unit, vec3r
 from kinema.collide.support import Shape, geom_shape, support
+from kinema.collide.workspace import Workspace
 from kinema.mujoco_enums import Geom
 
 MOST = wp.constant(50)  # mjMAXCONPAIR
@@ -46,7 +47,14 @@ def sample(h: HeightFields, id: int, r: int, c: int) -> vec3r:
 
 @wp.func
 def portal_distance(
-    m: Hulls, s1: Shape, s2: Shape, tolerance: real, iterations: int, _cutoff: real, _need_depth: bool
+    m: Hulls,
+    s1: Shape,
+    s2: Shape,
+    tolerance: real,
+    iterations: int,
+    _cutoff: real,
+    _need_depth: bool,
+    _work: Workspace,
 ) -> Depth:
     """Depth of a prism and a shape by a portal, with points that have the contact between them."""
     r = portal_overlap(m, s1, s2, tolerance, iterations)
@@ -61,7 +69,7 @@ def portal_distance(
 
 @cache
 def hfield_pair(capacity: int, portal: bool = False):
-    """Contacts of a height field with a convex geom; ``capacity`` is the largest number of EPA iterations."""
+    """Contacts of a height field with a convex geom; ``capacity``: of EPA iterations, 0: scratch is lent."""
     signed_distance = portal_distance if portal else convex_distance(capacity)
 
     @wp.func
@@ -76,6 +84,7 @@ def hfield_pair(capacity: int, portal: bool = False):
         options: Options,
         touch: Touch,
         base: int,
+        work: Workspace,
     ) -> int:
         """Write the contacts of height field g1 and geom g2 of world w from slot ``base`` on; return their number."""
         id = geoms.dataid[g1]
@@ -127,7 +136,7 @@ def hfield_pair(capacity: int, portal: bool = False):
                 s1.mat[2] = sample(hfields, id, r + 1 - k % 2, k // 2)
                 top = wp.max(s1.mat[0, 2], wp.max(s1.mat[1, 2], s1.mat[2, 2]))
                 if top >= zmin - m and count < MOST:
-                    d = signed_distance(meshes.hull, s1, s2, tolerance, options.ccd_iterations, ZERO, True)
+                    d = signed_distance(meshes.hull, s1, s2, tolerance, options.ccd_iterations, ZERO, True, work)
                     if d.found and d.dist < ZERO:
                         normal = mat1 * unit(d.x1 - d.x2)
                         pos = pos1 + mat1 * (HALF * (d.x1 + d.x2))

@@ -12,6 +12,7 @@ from kinema.collide.emit import emit
 from kinema.collide.portal import portal_overlap
 from kinema.collide.precision import HALF, ONE, TINY, TWO, ZERO, mat33r, mat43r, real, unit, vec3r
 from kinema.collide.support import Shape, geom_shape
+from kinema.collide.workspace import Workspace
 from kinema.mujoco_enums import Geom
 
 ANGLE = wp.constant(wp.float64(1e-3))  # by which shapes are tilted [rad]
@@ -135,6 +136,7 @@ def collide_portal(
     options: Options,
     touch: Touch,
     base: int,
+    _work: Workspace,
 ) -> int:
     """Write the contacts of geoms g1, g2 of world w from slot ``base`` on; return their number."""
     s1 = geom_shape(geoms, w, g1, real(margin))

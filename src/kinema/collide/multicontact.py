@@ -14,6 +14,7 @@ import warp as wp
 from kinema.collide.bundles import Meshes
 from kinema.collide.precision import HALF, ONE, TINY, TWO, ZERO, axis_of, mat43r, real, unit, vec3r, vec4r
 from kinema.collide.support import Shape, box_corner
+from kinema.collide.workspace import Sizes, Workspace, crew_row
 from kinema.mujoco_enums import Geom
 
 FACE_TOL = wp.constant(wp.float64(0.996))  # mjFACE_TOL, cosine of 5 degrees
@@ -410,105 +411,166 @@ def reduce_polygon(p: wp.array(dtype=vec3r), n: int, is_edge: bool, normal: vec3
     return r
 
 
+@wp.func
+def contacts_of_faces(
+    m: Meshes,
+    s1: Shape,
+    s2: Shape,
+    x1: vec3r,
+    x2: vec3r,
+    id1: wp.vec3i,
+    id2: wp.vec3i,
+    p1: vec3r,
+    p2: vec3r,
+    normals: wp.array(dtype=vec3r),
+    index: wp.array(dtype=int),
+    edges: wp.array(dtype=vec3r),
+    ends: wp.array(dtype=vec3r),
+    polygon: wp.array(dtype=vec3r),
+    buffer: wp.array(dtype=vec3r),
+) -> Manifold:
+    """Contacts of the faces at the deepest point x1, x2 (features id1, id2, first vertices p1, p2); n = 0: none.
+
+    Whatever concerns either shape runs in a loop over both: functions are compiled in place wherever they are called.
+    """
+    o = edges.shape[0]
+    room = polygon.shape[0] // 3
+    two = int(2)
+
+    d = x2 - x1
+    dim = wp.vec2i()
+    count = wp.vec2i()
+    s = s1
+    id = id1
+    out = -d
+    for k in range(two):
+        dim_k, id = feature_dim(id)
+        dim[k] = dim_k
+        count[k] = face_normals(m, s, dim_k, id, out, normals, index, k * o)
+        s = s2
+        id = id2
+        out = d
+    res = opposed_faces(normals, count[0], count[1], d)
+
+    # without opposed faces: an edge of one shape in a face of the other
+    edge = int(-1)
+    start = vec3r()
+    s = s1
+    id = id1
+    p = p1
+    x = x1
+    out = d
+    for k in range(two):
+        other = count[1 - k]
+        first = k == 0 and dim[0] < 3 and other > 0 and (dim[0] <= dim[1] or count[0] == 0)
+        if res[0] < 0 and (first or (k == 1 and dim[1] < 3)):
+            dim_k, id = feature_dim(id)
+            start, n = edge_directions(m, s, dim_k, id, p, x, edges, ends)
+            res = edge_in_face(edges, n, normals, (1 - k) * o, other, out)
+            if res[0] >= 0:
+                edge = k
+        s = s2
+        id = id2
+        p = p2
+        x = x2
+        out = -d
+    if res[0] < 0:
+        return Manifold()
+
+    # the face of one shape, and the polygon or edge of the other that is clipped to it
+    i = wp.where(edge == -1, res[0], wp.where(edge == 0, o + res[1], res[1]))
+    normal = normals[i]
+    along = -normal
+    s = s1
+    if edge == 0:
+        s = s2
+    face = index[i]
+    nface = int(0)
+    n = int(2)
+    for k in range(wp.where(edge < 0, 2, 1)):
+        n = face_polygon(m, s, face, polygon, k * room)
+        if k == 0:
+            nface = n
+        s = s2
+        face = index[o + res[1]]
+    if edge < 0:
+        along = normals[o + res[1]]
+    else:
+        n = two
+        polygon[room] = start
+        polygon[room + 1] = ends[res[0]]
+
+    # margins not yet in the points; a capsule's edge starts from an inflated witness already
+    margin1 = wp.where(s1.type == Geom.CAPSULE, ZERO, HALF * s1.margin)
+    margin2 = wp.where(s2.type == Geom.CAPSULE, ZERO, HALF * s2.margin)
+    n = clip_polygon(polygon, nface, normal, n, buffer, margin1 + margin2)
+    r = reduce_polygon(polygon, n, edge >= 0, normal, along)
+    r.normal = -along
+    if edge == 0:  # shape 2 has the face
+        swap = r.x1
+        r.x1 = r.x2
+        r.x2 = swap
+        r.normal = along
+    for k in range(r.n):
+        r.x1[k] = r.x1[k] + r.normal * margin1
+        r.x2[k] = r.x2[k] - r.normal * margin2
+        r.dist[k] = r.dist[k] - (margin1 + margin2)
+    return r
+
+
+@wp.func
+def lent_contacts(
+    m: Meshes,
+    s1: Shape,
+    s2: Shape,
+    x1: vec3r,
+    x2: vec3r,
+    id1: wp.vec3i,
+    id2: wp.vec3i,
+    p1: vec3r,
+    p2: vec3r,
+    work: Workspace,
+) -> Manifold:
+    """Contacts of faces, with polygons in a workspace."""
+    t = crew_row()
+    return contacts_of_faces(
+        m, s1, s2, x1, x2, id1, id2, p1, p2,
+        work.normals[t], work.index[t], work.edges[t], work.ends[t], work.polygon[t], work.buffer[t],
+    )  # fmt: skip
+
+
 @cache
 def multicontact(polygon_max: int, degree_max: int):
     """Multi-contact for faces of at most ``polygon_max`` vertices and vertices of at most ``degree_max`` faces.
 
-    Whatever concerns either shape runs in a loop over both: functions are compiled in place wherever they are called.
+    Scratch lies on the stack; with 0 and 0, in the workspace that is lent.
     """
+    if polygon_max == 0:
+        return lent_contacts
+    length = Sizes.of(0, polygon_max, degree_max).lengths
 
     @wp.func
     def several_contacts(
-        m: Meshes, s1: Shape, s2: Shape, x1: vec3r, x2: vec3r, id1: wp.vec3i, id2: wp.vec3i, p1: vec3r, p2: vec3r
+        m: Meshes,
+        s1: Shape,
+        s2: Shape,
+        x1: vec3r,
+        x2: vec3r,
+        id1: wp.vec3i,
+        id2: wp.vec3i,
+        p1: vec3r,
+        p2: vec3r,
+        _work: Workspace,
     ) -> Manifold:
-        """Contacts of the faces at the deepest point x1, x2 (features id1, id2, first vertices p1, p2); n = 0: none."""
-        normals = wp.zeros(shape=(wp.static(2 * degree_max),), dtype=vec3r)
-        index = wp.zeros(shape=(wp.static(2 * degree_max),), dtype=int)
-        edges = wp.zeros(shape=(wp.static(degree_max),), dtype=vec3r)
-        ends = wp.zeros(shape=(wp.static(degree_max),), dtype=vec3r)
-        polygon = wp.zeros(shape=(wp.static(3 * polygon_max),), dtype=vec3r)
-        buffer = wp.zeros(shape=(wp.static(2 * polygon_max),), dtype=vec3r)
-        o = int(degree_max)
-        two = int(2)
-
-        d = x2 - x1
-        dim = wp.vec2i()
-        count = wp.vec2i()
-        s = s1
-        id = id1
-        out = -d
-        for k in range(two):
-            dim_k, id = feature_dim(id)
-            dim[k] = dim_k
-            count[k] = face_normals(m, s, dim_k, id, out, normals, index, k * o)
-            s = s2
-            id = id2
-            out = d
-        res = opposed_faces(normals, count[0], count[1], d)
-
-        # without opposed faces: an edge of one shape in a face of the other
-        edge = int(-1)
-        start = vec3r()
-        s = s1
-        id = id1
-        p = p1
-        x = x1
-        out = d
-        for k in range(two):
-            other = count[1 - k]
-            first = k == 0 and dim[0] < 3 and other > 0 and (dim[0] <= dim[1] or count[0] == 0)
-            if res[0] < 0 and (first or (k == 1 and dim[1] < 3)):
-                dim_k, id = feature_dim(id)
-                start, n = edge_directions(m, s, dim_k, id, p, x, edges, ends)
-                res = edge_in_face(edges, n, normals, (1 - k) * o, other, out)
-                if res[0] >= 0:
-                    edge = k
-            s = s2
-            id = id2
-            p = p2
-            x = x2
-            out = -d
-        if res[0] < 0:
-            return Manifold()
-
-        # the face of one shape, and the polygon or edge of the other that is clipped to it
-        i = wp.where(edge == -1, res[0], wp.where(edge == 0, o + res[1], res[1]))
-        normal = normals[i]
-        along = -normal
-        s = s1
-        if edge == 0:
-            s = s2
-        face = index[i]
-        nface = int(0)
-        n = int(2)
-        for k in range(wp.where(edge < 0, 2, 1)):
-            n = face_polygon(m, s, face, polygon, k * polygon_max)
-            if k == 0:
-                nface = n
-            s = s2
-            face = index[o + res[1]]
-        if edge < 0:
-            along = normals[o + res[1]]
-        else:
-            n = two
-            polygon[polygon_max] = start
-            polygon[polygon_max + 1] = ends[res[0]]
-
-        # margins not yet in the points; a capsule's edge starts from an inflated witness already
-        margin1 = wp.where(s1.type == Geom.CAPSULE, ZERO, HALF * s1.margin)
-        margin2 = wp.where(s2.type == Geom.CAPSULE, ZERO, HALF * s2.margin)
-        n = clip_polygon(polygon, nface, normal, n, buffer, margin1 + margin2)
-        r = reduce_polygon(polygon, n, edge >= 0, normal, along)
-        r.normal = -along
-        if edge == 0:  # shape 2 has the face
-            swap = r.x1
-            r.x1 = r.x2
-            r.x2 = swap
-            r.normal = along
-        for k in range(r.n):
-            r.x1[k] = r.x1[k] + r.normal * margin1
-            r.x2[k] = r.x2[k] - r.normal * margin2
-            r.dist[k] = r.dist[k] - (margin1 + margin2)
-        return r
+        """Contacts of faces, with polygons on the stack."""
+        normals = wp.zeros(shape=(wp.static(length["normals"]),), dtype=vec3r)
+        index = wp.zeros(shape=(wp.static(length["index"]),), dtype=int)
+        edges = wp.zeros(shape=(wp.static(length["edges"]),), dtype=vec3r)
+        ends = wp.zeros(shape=(wp.static(length["ends"]),), dtype=vec3r)
+        polygon = wp.zeros(shape=(wp.static(length["polygon"]),), dtype=vec3r)
+        buffer = wp.zeros(shape=(wp.static(length["buffer"]),), dtype=vec3r)
+        return contacts_of_faces(
+            m, s1, s2, x1, x2, id1, id2, p1, p2, normals, index, edges, ends, polygon, buffer
+        )
 
     return several_contacts

@@ -1,0 +1,85 @@
+"""Scratch of the narrow phase that does not fit into registers: EPA's polytope, polygons that are clipped.
+
+On the CPU it lies on the stack of whoever needs it. CUDA reserves a stack of the deepest kernel for every thread that
+the device could hold, 2048 a multiprocessor, though a kernel this large runs 256 of them: 10 kB of polytope would take
+4 GB. So there a fixed crew of threads, as many as run at once, takes one pair after the other, and each has a row of a
+workspace, interleaved as a stack would be. It is sized by work in flight, not by worlds or pairs.
+"""
+
+from typing import NamedTuple
+
+import warp as wp
+
+from kinema.arrays import empty_worlds
+from kinema.collide.precision import real, vec3r
+
+CREW = 256  # threads of a multiprocessor
+CREW_BLOCK = 128
+
+
+@wp.struct
+class Workspace:
+    """Scratch of a crew, [thread, i]; sizes as in epa.py and multicontact.py. Empty where the stack serves."""
+
+    p1: wp.array2d(dtype=vec3r)
+    p2: wp.array2d(dtype=vec3r)
+    id: wp.array2d(dtype=wp.vec2i)
+    face: wp.array2d(dtype=wp.vec3i)
+    state: wp.array2d(dtype=int)
+    v: wp.array2d(dtype=vec3r)
+    dist2: wp.array2d(dtype=real)
+    edge: wp.array2d(dtype=wp.vec2i)
+    normals: wp.array2d(dtype=vec3r)
+    index: wp.array2d(dtype=int)
+    edges: wp.array2d(dtype=vec3r)
+    ends: wp.array2d(dtype=vec3r)
+    polygon: wp.array2d(dtype=vec3r)
+    buffer: wp.array2d(dtype=vec3r)
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+return (int)(blockIdx.x * blockDim.x + threadIdx.x);
+#else
+return 0;
+#endif
+""")
+def crew_row() -> int:
+    """The row of the workspace that is this thread's; one thread at a time on the CPU."""
+
+
+class Sizes(NamedTuple):
+    """Lengths of the arrays of a workspace, by what it must have room for."""
+
+    vertices: int  # of EPA's polytope
+    faces: int
+    horizon: int
+    polygon: int  # vertices of the largest polygon
+    degree: int  # polygons at a vertex
+
+    @staticmethod
+    def of(epa: int, polygon: int = 0, degree: int = 0) -> "Sizes":
+        """The sizes for so many iterations of EPA."""
+        return Sizes(epa + 5, 2 * (epa + 5) + 8, 48, polygon, degree)
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """Length of each array."""
+        epa = {"p1": self.vertices, "p2": self.vertices, "id": self.vertices, "edge": self.horizon}
+        epa |= dict.fromkeys(("face", "state", "v", "dist2"), self.faces)
+        clip = {"normals": 2 * self.degree, "index": 2 * self.degree, "edges": self.degree, "ends": self.degree}
+        return {**epa, **clip, "polygon": 3 * self.polygon, "buffer": 2 * self.polygon}
+
+
+def crew(items: int, device: wp.Device) -> int:
+    """Threads that share out so many pairs."""
+    whole = CREW * device.sm_count if device.is_cuda else CREW_BLOCK
+    return max(1, min(whole, -(-items // CREW_BLOCK) * CREW_BLOCK))
+
+
+def workspace(sizes: Sizes, threads: int) -> Workspace:
+    """Scratch for a crew."""
+    work = Workspace()
+    for name, length in sizes.lengths.items():
+        setattr(work, name, empty_worlds((threads, length), Workspace.vars[name].type.dtype))
+    return work
