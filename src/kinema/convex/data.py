@@ -191,7 +191,7 @@ class Search:
 
     niter: per_world(int)
     fullM: data("nv", "nv", rows=True)  # the mass matrix as a dense one
-    H: data("nv", "nv_vector", rows=True)  # rows of whole vectors of eight, see solve/leaves_first.cpp
+    H: data("nv_vector", "nv_vector", rows=True)  # blocks of eight by eight, see solve/leaves_first.cpp
     strip: data(14, "nv_vector", rows=True)
     pattern: data("ntree", "ntreeword", dtype=int, rows=True)  # bit u of row t: trees t and u are coupled in H
     root: data("ntree", dtype=int, rows=True)  # islands, see solve/islands.cpp: first tree of the island of each

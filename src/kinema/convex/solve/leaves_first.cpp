@@ -1,20 +1,21 @@
 // The Hessian on one CPU thread: assembled and factored leaves first, eight columns at a time.
 //
-//   H = M + J' (d2s/dr2) J = L'L,   k from the last dof to the first:
-//   L_k = H_k / sqrt(H_kk),   H_i -= L_ki L_k   over the columns up to i, for every i < k with L_ki != 0
+//   H = M + J' (d2s/dr2) J = L'DL,   k from the last dof to the first:
+//   D_k = H_kk,  L_k = H_k / D_k,   H_i -= L_ki H_k   over the columns up to i, for i < k
 //
 // Dofs of a limb come after those it hangs on. So elimination from the last dof couples a dof only with those it hangs on
-// and those that rows couple it with: limbs that no row couples stay apart, and their zeros are passed over.
+// and those that rows couple it with: limbs that no row couples stay apart, and blocks of zeros are passed over.
 //
-// Rows are as long as whole vectors of eight (`pitch`), and every loop runs over whole blocks of eight columns; J, which
-// is not kept so, is laid into strips first. Spans are the blocks of the trees that a row of H has columns in. What lies
-// in a block beside its pattern is zero; what lies right of the diagonal is not read. Trees coupled in H: bit u of row t of
+// H is a matrix of blocks of eight by eight (`pitch` numbers a row), and every loop runs over whole blocks, for a branch
+// that is guessed wrong costs more than a block; J, which is not kept so, is laid into strips first. Spans are the blocks
+// of the trees that a row of H has columns in. What lies in a block beside its pattern is zero; what lies right of the
+// diagonal is not read. Trees coupled in H: bit u of row t of
 // `pattern`, u < t.
 
 const int pitch = (nv + 7) & ~7;
 const int GATHER = 6, SPANS = 32;
 float* strip = KN_ROW(float, d.solver.strip);
-float* const inverse = strip + 2 * GATHER * pitch;  // of the diagonal of L
+float* const inverse = strip + 2 * GATHER * pitch;  // of D
 float* const rhs = inverse + pitch;
 
 struct Span { int from, to; };  // blocks of columns
@@ -48,21 +49,39 @@ auto start_hessian = [&]() {  // H = M, with room for what rows and elimination 
 };
 
 // H += sum over p of A_p B_p', rows of the strip: A_p is row p, B_p row GATHER + p
-auto add_outer = [&](int count, const Span* s, int n) {
+auto add_outer = [&](auto rows, const Span* s, int n) {
+    constexpr int COUNT = decltype(rows)::COUNT;
     for (int q = 0; q < n; ++q)
-        for (int i = 8 * s[q].from; i < 8 * s[q].to && i < nv; ++i) {
-            float a[GATHER];
-            bool any = false;
-            for (int p = 0; p < count; ++p) { a[p] = strip[p * pitch + i]; any |= a[p] != 0.0f; }
-            if (!any) continue;
-            float* row = H + (size_t)i * pitch;
+        for (int e = s[q].from; e < s[q].to; ++e) {
+            vec8 a[COUNT];
+            ivec8 any = {};
+            for (int p = 0; p < COUNT; ++p) { a[p] = block_of(strip + p * pitch, e); any |= a[p] != 0.0f; }
+            if (!__builtin_reduce_or(any)) continue;
+            float* target = H + (size_t)8 * e * pitch;
             for (int z = 0; z <= q; ++z)
-                for (int b = s[z].from; b < s[z].to && 8 * b <= i; ++b) {
-                    vec8 h = block_of(row, b);
-                    for (int p = 0; p < count; ++p) h += a[p] * block_of(strip + (GATHER + p) * pitch, b);
-                    block_of(row, b) = h;
+                for (int b = s[z].from, end = z < q ? s[z].to : e + 1; b < end; ++b) {
+                    vec8 right[COUNT];
+                    for (int p = 0; p < COUNT; ++p) right[p] = block_of(strip + (GATHER + p) * pitch, b);
+                    #pragma clang loop unroll(full)
+                    for (int j = 0; j < 8; ++j) {
+                        vec8 h = block_of(target + j * pitch, b);
+                        for (int p = 0; p < COUNT; ++p) h += a[p][j] * right[p];
+                        block_of(target + j * pitch, b) = h;
+                    }
                 }
         }
+};
+struct One { enum { COUNT = 1 }; };
+struct Two { enum { COUNT = 2 }; };
+struct Three { enum { COUNT = 3 }; };
+struct Four { enum { COUNT = 4 }; };
+struct Six { enum { COUNT = 6 }; };
+auto add_rows = [&](int count, const Span* s, int n) {
+    if (count == 1) add_outer(One(), s, n);
+    else if (count == 2) add_outer(Two(), s, n);
+    else if (count == 3) add_outer(Three(), s, n);
+    else if (count == 4) add_outer(Four(), s, n);
+    else if (count == 6) add_outer(Six(), s, n);
 };
 auto add_curvature = [&]() {
     Span s[2];
@@ -74,7 +93,7 @@ auto add_curvature = [&]() {
             for (int b = s[q].from; b < s[q].to; ++b) block_of(row, b) = vec8{};
         for (int q = 0, m = ranges(k, from, to); q < m; ++q) copy(row + from[q], J + (size_t)k * nv + from[q], to[q] - from[q]);
     };
-    auto flush = [&]() { if (count > 0) add_outer(count, s, n); count = 0; };
+    auto flush = [&]() { add_rows(count, s, n); count = 0; };
     auto take = [&](int k) {  // rows of other trees have other spans
         if (trees[2 * k] == last[0] && trees[2 * k + 1] == last[1]) return;
         flush();
@@ -91,7 +110,7 @@ auto add_curvature = [&]() {
             for (int q = 0; q < n; ++q)
                 for (int b = s[q].from; b < s[q].to; ++b)
                     block_of(strip + (GATHER + count) * pitch, b) = D[k] * block_of(strip + count * pitch, b);
-            if (++count == GATHER) flush();
+            if (++count == 4) flush();
         } else if (state[k] == ConstraintState::CONE && kind_of(k) == CONE_HEAD) {
             const Cone e = contact_cone(k);
             take(k);
@@ -114,55 +133,106 @@ auto add_curvature = [&]() {
     flush();
 };
 
-auto factor = [&]() {  // H = L'L in place
+auto factor = [&]() {  // H = L'DL in place, eight dofs at a time; the diagonal of L is not kept
     const ivec8 numbers = {0, 1, 2, 3, 4, 5, 6, 7};
     Span s[SPANS];
     KN_TREES_BACK(t) {
-        const int n = spans_of_tree(t, s), first = tree_adr[t];
-        for (int k = first + tree_num[t] - 1; k >= first; --k) {
-            float* row = H + (size_t)k * pitch;
-            const float inv = 1.0f / sqrtf(wp::max(row[k], 1e-15f));
-            inverse[k] = inv;
-            for (int q = 0; q < n; ++q)
-                for (int b = s[q].from; b < s[q].to && 8 * b <= k; ++b) block_of(row, b) *= inv;
-            vec8& end = block_of(row, k / 8);
-            end = (vec8)((ivec8)end & (numbers <= (k & 7)));
-            for (int q = 0; q < n; ++q)
-                for (int i = 8 * s[q].from; i < 8 * s[q].to && i < k; ++i) {
-                    const float f = row[i];
-                    if (f == 0.0f) continue;
-                    float* other = H + (size_t)i * pitch;
-                    for (int z = 0; z <= q; ++z)
-                        for (int b = s[z].from; b < s[z].to && 8 * b <= i; ++b) block_of(other, b) -= f * block_of(row, b);
+        const int n = spans_of_tree(t, s), first = tree_adr[t], end = first + tree_num[t];
+        for (int p = (end - 1) / 8; 8 * p + 7 >= first; --p) {
+            float* panel = H + (size_t)8 * p * pitch;
+            const int low = wp::max(first - 8 * p, 0), high = wp::min(end - 8 * p, 8);  // dofs of this tree among the eight
+            for (int k = high - 1; k >= low; --k) {  // each taken off those before it in the panel
+                float* row = panel + k * pitch;
+                const float inv = 1.0f / wp::max(row[8 * p + k], 1e-15f);
+                inverse[8 * p + k] = inv;
+                vec8& last = block_of(row, p);
+                last = (vec8)((ivec8)last & (numbers < k));
+                for (int j = k - 1; j >= 0; --j) {
+                    const float f = row[8 * p + j] * inv;
+                    for (int q = 0; q < n; ++q)
+                        for (int b = s[q].from; b < s[q].to && b <= p; ++b)
+                            block_of(panel + j * pitch, b) -= f * block_of(row, b);
                 }
+            }
+            for (int q = 0; q < n; ++q)  // all of them off the rows of the blocks e above
+                for (int e = s[q].from; e < s[q].to && e < p; ++e) {
+                    vec8 f[8] = {};
+                    ivec8 any = {};
+                    for (int k = low; k < high; ++k) {
+                        f[k] = block_of(panel + k * pitch, e) * inverse[8 * p + k];
+                        any |= f[k] != 0.0f;
+                    }
+                    if (!__builtin_reduce_or(any)) continue;
+                    float* target = H + (size_t)8 * e * pitch;
+                    for (int z = 0; z <= q; ++z)
+                        for (int b = s[z].from, stop = z < q ? s[z].to : e + 1; b < stop; ++b) {
+                            vec8 h[8];
+                            for (int j = 0; j < 8; ++j) h[j] = block_of(target + j * pitch, b);
+                            for (int k = low; k < high; ++k) {
+                                const vec8 right = block_of(panel + k * pitch, b);
+                                for (int j = 0; j < 8; ++j) h[j] -= f[k][j] * right;
+                            }
+                            for (int j = 0; j < 8; ++j) block_of(target + j * pitch, b) = h[j];
+                        }
+                }
+            for (int k = low; k < high; ++k)
+                for (int q = 0; q < n; ++q)
+                    for (int b = s[q].from; b < s[q].to && b <= p; ++b)
+                        block_of(panel + k * pitch, b) *= inverse[8 * p + k];
         }
     }
 };
-auto solve = [&](float* y) {  // y = (L'L)^-1 y
+auto solve = [&](float* y) {  // y = (L'DL)^-1 y, eight dofs at a time: a triangle on the diagonal, whole blocks left of it
     Span s[SPANS];
     KN_TREES(t)
         for (int b = tree_adr[t] / 8; 8 * b < tree_adr[t] + tree_num[t]; ++b) block_of(rhs, b) = vec8{};
     KN_TREES(t) copy(rhs + tree_adr[t], y + tree_adr[t], tree_num[t]);
-    KN_TREES_BACK(t) {
-        const int n = spans_of_tree(t, s), first = tree_adr[t];
-        for (int k = first + tree_num[t] - 1; k >= first; --k) {
-            float* row = H + (size_t)k * pitch;
-            const float z = rhs[k] * inverse[k];
+    KN_TREES_BACK(t) {  // L' z = y
+        const int n = spans_of_tree(t, s), first = tree_adr[t], end = first + tree_num[t];
+        for (int e = (end - 1) / 8; 8 * e + 7 >= first; --e) {
+            const float* L = H + (size_t)8 * e * pitch;
+            const int low = first - 8 * e, high = end - 8 * e;  // dofs of this tree among the eight
+            float z[8];
+            for (int j = 0; j < 8; ++j) z[j] = rhs[8 * e + j];
+            #pragma clang loop unroll(full)
+            for (int j = 7; j > 0; --j)
+                if (j >= low && j < high)
+                    for (int c = 0; c < j; ++c) z[c] -= L[j * pitch + 8 * e + c] * z[j];
+            for (int j = 0; j < 8; ++j) rhs[8 * e + j] = z[j];
             for (int q = 0; q < n; ++q)
-                for (int b = s[q].from; b < s[q].to && 8 * b <= k; ++b) block_of(rhs, b) -= z * block_of(row, b);
-            rhs[k] = z;
+                for (int b = s[q].from; b < s[q].to && b < e; ++b) {
+                    vec8 sum = block_of(rhs, b), more = {};
+                    #pragma clang loop unroll(full)
+                    for (int j = 0; j < 8; j += 2) {
+                        if (j >= low && j < high) sum -= z[j] * block_of((float*)L + j * pitch, b);
+                        if (j + 1 >= low && j + 1 < high) more -= z[j + 1] * block_of((float*)L + (j + 1) * pitch, b);
+                    }
+                    block_of(rhs, b) = sum + more;
+                }
         }
     }
-    KN_TREES(t) {
-        const int n = spans_of_tree(t, s), first = tree_adr[t];
-        for (int k = first; k < first + tree_num[t]; ++k) {
-            float* row = H + (size_t)k * pitch;
-            vec8 sum = {};
+    KN_TREES(t) {  // L y = D^-1 z
+        const int n = spans_of_tree(t, s), first = tree_adr[t], end = first + tree_num[t];
+        for (int e = first / 8; 8 * e < end; ++e) {
+            const float* L = H + (size_t)8 * e * pitch;
+            const int low = first - 8 * e, high = end - 8 * e;
+            vec8 left[8] = {};
             for (int q = 0; q < n; ++q)
-                for (int b = s[q].from; b < s[q].to && b < k / 8; ++b) sum += block_of(row, b) * block_of(rhs, b);
-            float rest = rhs[k];  // the last block one by one: its numbers were just written
-            for (int i = k & ~7; i < k; ++i) rest -= row[i] * rhs[i];
-            y[k] = rhs[k] = (rest - sum8(sum)) * inverse[k];
+                for (int b = s[q].from; b < s[q].to && b < e; ++b) {
+                    const vec8 x = block_of(rhs, b);
+                    #pragma clang loop unroll(full)
+                    for (int j = 0; j < 8; ++j)
+                        if (j >= low && j < high) left[j] += x * block_of((float*)L + j * pitch, b);
+                }
+            float z[8];
+            for (int j = 0; j < 8; ++j) z[j] = rhs[8 * e + j];
+            #pragma clang loop unroll(full)
+            for (int j = 0; j < 8; ++j)
+                if (j >= low && j < high) {
+                    z[j] = z[j] * inverse[8 * e + j] - sum8(left[j]);
+                    for (int c = 0; c < j; ++c) z[j] -= L[j * pitch + 8 * e + c] * z[c];
+                    y[8 * e + j] = rhs[8 * e + j] = z[j];
+                }
         }
     }
 };

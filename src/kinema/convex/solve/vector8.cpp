@@ -8,6 +8,7 @@ typedef float vec4 __attribute__((vector_size(16), aligned(4)));
 typedef int ivec8 __attribute__((vector_size(32), aligned(4)));
 
 auto block_of = [](float* row, int b) -> vec8& { return *(vec8*)(row + 8 * b); };
+auto all_zero = [](vec8 x) -> bool { return !__builtin_reduce_or((ivec8)(x != 0.0f)); };
 auto sum4 = [](vec4 s) -> float { return (s[0] + s[2]) + (s[1] + s[3]); };
 auto sum8 = [&](vec8 s) -> float {
     return sum4(__builtin_shufflevector(s, s, 0, 1, 2, 3) + __builtin_shufflevector(s, s, 4, 5, 6, 7));
