@@ -25,10 +25,10 @@ from kinema.convex.layout import Layout
 from kinema.convex.lists import in_use, lists
 from kinema.convex.memory import measure
 from kinema.convex.model import Model
-from kinema.convex.named import NamedArrays
+from kinema.convex.named import INPUTS, NamedArrays
 from kinema.convex.origin import origin
 from kinema.convex.parameters import Follower, check_parameter
-from kinema.convex.parts import Range, load, part_kernel, parts
+from kinema.convex.parts import Range, load
 from kinema.convex.present import Present
 from kinema.convex.requests import Requests
 from kinema.convex.requests import recipes as on_request
@@ -48,6 +48,7 @@ from kinema.convex.stage import (
 from kinema.devices import device_named
 from kinema.engine import Capacity
 
+GIVEN = INPUTS | {"status"}  # what nobody computes on request
 RANGES = 4  # ranges of worlds a thread, so that a thread that is held up does not hold up the others
 
 
@@ -240,11 +241,13 @@ class Engine(NamedArrays):
 
     def array(self, name: str) -> wp.array:
         """The device array of a field, [world, ...]; what is computed on request is from now on computed always."""
-        self.requests.keep(name)
+        if name not in GIVEN:
+            self.requests.keep(name)
         return self.layout.arrays[name]
 
     def _current(self, name: str) -> wp.array:
-        self.requests.compute(name)
+        if name not in GIVEN:
+            self.requests.compute(name)
         return self.layout.arrays[name]
 
     def origin(self, name: str) -> tuple[str, list[str]]:
@@ -417,12 +420,11 @@ class Engine(NamedArrays):
         list(self._pool.map(Range.run, ranges))
 
     def _make_ranges(self, key: object, stages: tuple[Stage, ...]) -> list[Range]:
-        kernels = [part_kernel(part) for part in parts(stages)]
-        load(kernels, self.device)
+        entries = load(stages, self.device)
         number = 1 if self.threads == 1 else min(self.nworld, RANGES * self.threads)
         bounds = np.linspace(0, self.nworld, number + 1).astype(int).tolist()
         pairs = zip(bounds[:-1], bounds[1:], strict=True)
-        self._commands[key] = [Range(kernels, [self.m, self.d], first, last, self.device) for first, last in pairs]
+        self._commands[key] = [Range(entries, [self.m, self.d], first, last, self.device) for first, last in pairs]
         return self._commands[key]
 
     def launches(self) -> list[Launch]:

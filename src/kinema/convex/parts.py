@@ -15,6 +15,7 @@ which costs a few nanoseconds a part. Where a stage stands makes no difference t
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from kinema.convex import known
 from kinema.convex.call import Call
 from kinema.convex.data import Data
 from kinema.convex.model import Model
@@ -121,21 +123,23 @@ class Range:
     """Neighbouring worlds of a recipe, run by one thread.
 
     Args:
-        kernels: The parts, loaded.
+        entries: Addresses of the parts' functions.
         inputs: Model and Data.
         first, last: The worlds: first to last - 1.
         device: A CPU device.
     """
 
-    def __init__(self, kernels: Sequence[wp.Kernel], inputs: Sequence[Any], first: int, last: int, device: Any):
-        self.parts = [Call(kernel, 1, [*inputs, first, 1], device) for kernel in kernels]
-        head = self.parts[0]  # all parts take the same arguments: its block serves them all
-        self._head = head.args
-        entries = np.array([part.entry for part in self.parts], np.uint64)
-        self._entries = wp.array(entries, dtype=wp.uint64, device=device)
-        where = [head.bounds, head.address, head.address + head.offset("w")]
+    def __init__(self, entries: Sequence[int], inputs: Sequence[Any], first: int, last: int, device: Any):
+        m, d = self._inputs = tuple(inputs)
+        fields = {"m": m.__ctype__(), "d": d.__ctype__(), "w": ctypes.c_int32(first), "advancing": ctypes.c_int32(1)}
+        block = type("Arguments", (ctypes.Structure,), {"_fields_": [(n, type(v)) for n, v in fields.items()]})
+        self._head: Any = block(*fields.values())  # as part_kernel takes them; one block serves all parts
+        self._entries = wp.array(np.array(entries, np.uint64), dtype=wp.uint64, device=device)
+        address = ctypes.addressof(self._head)
+        where = [0, address, address + block.w.offset]  # type: ignore[attr-defined]
         self._call = Call(drive, 1, [self._entries, *where, first, last, 1], device)
         self._numbers = self._call.args
+        self._numbers.bounds = self._call.bounds  # parts are run by one thread, as the driver is
 
     def set(self, nstep: int, advancing: bool) -> None:
         """How many steps the next run takes, and whether it advances."""
@@ -147,8 +151,17 @@ class Range:
         self._call()
 
 
-def load(kernels: Sequence[wp.Kernel], device: Any) -> None:
-    """Compile what is not in the cache, side by side, and load all."""
-    modules = list({id(kernel.module): kernel.module for kernel in (*kernels, drive)}.values())
-    with ThreadPoolExecutor(min(len(modules), os.cpu_count() or 1)) as pool:
-        list(pool.map(lambda module: module.load(device, 1), modules))
+def load(stages: Sequence[Stage], device: Any) -> list[int]:
+    """Addresses of the functions of a recipe's parts; those that are not in the cache are compiled, side by side."""
+    recipe = parts(stages)
+    options = drive.module.resolve_options(wp.config, 1)
+    names = [known.name_of(part, options) for part in recipe]
+    found = [known.find(name) if name else None for name in names]
+    kernels = {k: part_kernel(part) for k, part in enumerate(recipe) if found[k] is None}
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        made = dict(zip(kernels, pool.map(lambda kernel: kernel.module.load(device, 1), kernels.values()), strict=True))
+    for k, kernel in kernels.items():
+        found[k] = ctypes.cast(made[k].get_kernel_hooks(kernel).forward, ctypes.c_void_p).value
+        if names[k]:
+            known.remember(names[k], kernel.module, kernel)
+    return [entry for entry in found if entry]

@@ -91,22 +91,22 @@ def mersenne_twister_64(seed: int, count: int) -> NDArray[np.uint64]:
     state = [seed]
     for i in range(1, n):
         state.append((6364136223846793005 * (state[-1] ^ (state[-1] >> 62)) + i) & mask)
-    x = np.array(state, np.uint64)
+    x = np.empty(n * (-(-count // n) + 1), np.uint64)
+    x[:n] = state
     one, lower = np.uint64(1), np.uint64((1 << 31) - 1)
-
-    def mixed(here: NDArray[np.uint64], after: NDArray[np.uint64], far: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        y = (here & ~lower) | (after & lower)
-        flip: NDArray[np.uint64] = np.where(y & one, np.uint64(0xB5026F5AA96619E9), np.uint64(0))
-        return far ^ (y >> one) ^ flip
-
-    blocks = []
-    for _ in range(-(-count // n)):
-        x[: n - m] = mixed(x[: n - m], x[1 : n - m + 1], x[m:])
-        x[n - m : n - 1] = mixed(x[n - m : n - 1], x[n - m + 1 :], x[: m - 1])
-        x[n - 1 :] = mixed(x[n - 1 :], x[:1], x[m - 1 : m])
-        z = x.copy()
-        z ^= (z >> np.uint64(29)) & np.uint64(0x5555555555555555)
-        z ^= (z << np.uint64(17)) & np.uint64(0x71D67FFFEDA60000)
-        z ^= (z << np.uint64(37)) & np.uint64(0xFFF7EEE000000000)
-        blocks.append(z ^ (z >> np.uint64(43)))
-    return np.concatenate([np.zeros(0, np.uint64), *blocks])[:count]
+    y, z = np.empty(m, np.uint64), np.empty(m, np.uint64)
+    for i in range(0, len(x) - n, m):  # x[i + n] follows from x[i], x[i + 1] and x[i + m]: m at a time
+        np.bitwise_and(x[i : i + m], ~lower, out=y)
+        np.bitwise_and(x[i + 1 : i + m + 1], lower, out=z)
+        y |= z
+        np.bitwise_and(y, one, out=z)
+        z *= np.uint64(0xB5026F5AA96619E9)
+        y >>= one
+        y ^= z
+        np.bitwise_xor(x[i + m : i + 2 * m], y, out=x[i + n : i + n + m])
+    x = x[n : n + count]
+    for shift, mask64 in ((-29, 0x5555555555555555), (17, 0x71D67FFFEDA60000), (37, 0xFFF7EEE000000000), (-43, mask)):
+        moved = x >> np.uint64(-shift) if shift < 0 else x << np.uint64(shift)
+        moved &= np.uint64(mask64)
+        x ^= moved
+    return x
