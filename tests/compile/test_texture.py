@@ -10,6 +10,7 @@ from kinema import resources
 from kinema.compile.texture import can_be_by_reference, compile_texture, pack_textures, texture_by_reference
 from kinema.errors import CompileError, ResourceError
 from tests.compile.mesh_oracle import public_files
+from tests.compile.oracle import agree, both_refuse
 from tests.compile.test_heightfield import png
 
 COLORS = {"rgb1": (0.1, 0.2, 0.9), "rgb2": (0.8, 0.3, 0.4), "markrgb": (1.0, 0.5, 0.2), "random": 0.1}
@@ -124,6 +125,25 @@ def test_by_reference(kind, tmp_path):
     assert can_be_by_reference(has_file=True)
     for change in ({"builtin": "flat"}, {"has_file": False}, {"gridsize": (1, 2)}, {"hflip": True}, {"vflip": True}):
         assert not can_be_by_reference(**({"has_file": True} | change))
+
+
+@pytest.mark.parametrize("compiler", ["", 'passthrough="textures"', 'passthrough="none"'])
+@pytest.mark.parametrize("said", ["", 'embed="false"', 'embed="true"', 'embed="auto"', 'hflip="true"', 'nchannel="4"'])
+def test_who_says_that_it_stays_by_reference(compiler, said, tmp_path):
+    (tmp_path / "a.png").write_bytes(png(np.zeros((2, 6), int), color=2))
+    agree(f"""<mujoco><compiler {compiler} texturedir="{tmp_path}"/><asset>
+      <texture name="t" type="2d" file="a.png" {said}/><texture name="b" type="2d" builtin="flat" width="2" height="2"/>
+      </asset></mujoco>""")
+
+
+def test_what_must_be_in_the_model(tmp_path):
+    image = png(np.zeros((2, 6), int), color=2)
+    (tmp_path / "a.png").write_bytes(image)
+    text = '<mujoco><asset><texture name="t" type="2d" {}/></asset></mujoco>'
+    for said in ('builtin="flat" width="2" height="2"', f'file="{tmp_path}/a.png" vflip="true"'):
+        both_refuse(text.format(f'{said} embed="false"'), "embed")
+    both_refuse(text.format('file="b.png" embed="false"'), "embed", {"b.png": image})
+    agree(text.format('file="b.png"').replace("<asset>", '<compiler passthrough="textures"/><asset>'), {"b.png": image})
 
 
 def test_by_reference_among_others():

@@ -5,6 +5,7 @@ It can also come packed (pack.py): compiled models and their states in a folder,
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import json
 import lzma
@@ -40,6 +41,7 @@ class ModelFile:
         states: Where its states are kept.
         recipe: Tells apart what kernels it needs; empty: unknown.
         nv: Number of dofs; -1: unknown before it is loaded.
+        integrator: What it is stepped with in place of its own; empty: its own.
     """
 
     name: str
@@ -47,10 +49,11 @@ class ModelFile:
     states: Path | None = None
     recipe: str = ""
     nv: int = -1
+    integrator: str = ""
 
     def load(self) -> mujoco.MjModel:
         """MuJoCo's compiled model, kept for the session."""
-        return _load(str(self.path))
+        return _load(str(self.path), self.integrator)
 
     def case(self) -> Case:
         """The states to compare it in; found once, if there is a place to keep them."""
@@ -70,12 +73,22 @@ def keeping_states(models: list[ModelFile], folder: Path) -> list[ModelFile]:
     """The same models, with their states kept in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     return [
-        replace(model, states=model.states or folder / f"{model.name.replace('/', '+')}.npz") for model in models
+        replace(model, states=model.states or folder / f"{model.integrator}{model.name.replace('/', '+')}.npz")
+        for model in models
     ]
 
 
+def stepped_with(models: list[ModelFile], integrator: str) -> list[ModelFile]:
+    """The same models with another integrator. States that came with them are kept: others are looked for anew."""
+    return [replace(model, integrator=integrator, recipe="") for model in models]
+
+
 @cache
-def _load(path: str) -> mujoco.MjModel:
+def _load(path: str, integrator: str = "") -> mujoco.MjModel:
+    if integrator:
+        m = copy.copy(_load(path))
+        m.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
+        return m
     if path.endswith(".mjb.xz"):
         return mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": lzma.decompress(Path(path).read_bytes())})
     return mujoco.MjModel.from_xml_path(path)

@@ -41,11 +41,12 @@ CAUSES = {
 """What a miss is put down to: the first of these with a wrong field, which makes the later ones wrong too."""
 
 
-def device_label(device: str, *, fused: bool) -> str:
-    """What the page calls a device."""
+def device_label(device: str, *, fused: bool, integrator: str = "") -> str:
+    """What the page calls a device, and the integrator where it is not the models' own."""
+    label = f"{wp.get_device(device).name} (CUDA)"
     if device == "cpu":
-        return FUSED if fused else STAGED
-    return f"{wp.get_device(device).name} (CUDA)"
+        label = FUSED if fused else STAGED
+    return f"{label}, all models {integrator}" if integrator else label
 
 
 def is_rollout(field: str) -> bool:

@@ -3,6 +3,7 @@
     python -m tests.conformance.survey --scores scores.pickle --jobs 2                       the CPU, a kernel a stage
     python -m tests.conformance.survey --scores scores.pickle --fused --only sample          the CPU's real engine
     python -m tests.conformance.survey --scores gpu.pickle --device cuda:0 --jobs 16 --corpus corpus.tar
+    python -m tests.conformance.survey --scores scores.pickle --integrator discrete          another for all models
     python -m tests.conformance.survey --scores scores.pickle --merge gpu.pickle --write-page
 
 Scores are kept in the file as they come, so that a run can be stopped and taken up again; models that are known keep
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from . import scores as scoring
 from .dynamics import Score
-from .models import ModelFile, corpus, in_scope, keeping_states, packed
+from .models import ModelFile, corpus, in_scope, keeping_states, packed, stepped_with
 from .page import summary, write_page
 from .report import Baseline
 from .workers import Broken, quiet, share_out
@@ -37,6 +38,8 @@ SAMPLE = (
     "shared/menagerie/wonik_allegro/right_hand.xml", "shared/menagerie/robotiq_2f85/scene.xml",
 )  # fmt: skip
 """Models of every kind, few enough for every test run."""
+
+INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast", "discrete")
 
 
 def work(model: ModelFile, *, device: str, fused: bool) -> Score:
@@ -54,11 +57,12 @@ def grouped(models: list[ModelFile]) -> list[list[ModelFile]]:
 
 
 def survey(
-    models: list[ModelFile], path: Path, *, device: str, fused: bool, jobs: int, limit: float | None, again: list[str]
+    models: list[ModelFile], path: Path, *, device: str, fused: bool, jobs: int, limit: float | None, again: list[str],
+    integrator: str = "",
 ) -> None:  # fmt: skip
     """Score all models that are not known yet; print and keep what comes."""
     known = scoring.load(path)
-    label = scoring.device_label(device, fused=fused)
+    label = scoring.device_label(device, fused=fused, integrator=integrator)
     mine = known.setdefault(label, {})
     todo = [model for model in models if model.name not in mine or any(part in model.name for part in again)]
     groups = grouped(todo)
@@ -98,6 +102,7 @@ def main() -> None:
     parser.add_argument("--states", type=Path, help="a folder to keep states in")
     parser.add_argument("--only", nargs="*", default=[], help='parts of names, or "sample"')
     parser.add_argument("--again", nargs="*", default=[], help="parts of names to compare anew")
+    parser.add_argument("--integrator", choices=INTEGRATORS, default="", help="in place of each model's own")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit-seconds", type=float)
     parser.add_argument("--merge", type=Path, nargs="*", default=[], help="files of scores from other machines")
@@ -114,13 +119,14 @@ def main() -> None:
                 archive.extractall(folder, filter="data")
             args.corpus = Path(folder)
         models = packed(args.corpus) if args.corpus else [model for model in corpus() if in_scope(model)]
+        models = stepped_with(models, args.integrator) if args.integrator else models
         models = keeping_states(models, args.states) if args.states else models
         if args.only:
             wanted = SAMPLE if args.only == ["sample"] else args.only
             models = [model for model in models if any(part in model.name for part in wanted)]
         survey(
             models, args.scores, device=args.device, fused=args.fused, jobs=args.jobs, limit=args.limit_seconds,
-            again=args.again,
+            again=args.again, integrator=args.integrator,
         )  # fmt: skip
 
 

@@ -182,6 +182,14 @@ def test_what_is_refused_says_its_name(wish):
     assert rest in str(error.value)
 
 
+def test_the_page_names_what_is_refused():
+    page = (ROOT / "docs" / "from-mujoco.md").read_text()
+    for wish in REFUSED:
+        assert f"| flag `{wish.removeprefix('flag ')}` |" in page, wish
+    for attribute in ("scale", "massscale"):
+        assert f"`{attribute}" in page, attribute
+
+
 def test_mujoco_may_be_asked_instead():
     """The bridge runs what is refused here."""
     MuJoCoEngine(compile_model(MODEL.format(option="", flag='sleep="enable"', condim=3)), 1, device="cpu").step()

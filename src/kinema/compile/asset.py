@@ -11,13 +11,19 @@ import numpy as np
 
 from kinema import resources
 from kinema.compile.context import Compilation
-from kinema.compile.element import Element
+from kinema.compile.element import AUTO, FALSE, FALSE_TRUE_AUTO, Element
 from kinema.compile.geom import GEOM_TYPES
 from kinema.compile.heightfield import CompiledHField, compile_hfield, pack_hfields
 from kinema.compile.mesh import INERTIA_MODES, CompiledMesh, compile_mesh, fit_primitive, mesh_asset, pack_meshes
 from kinema.compile.plugin import configuration_of
 from kinema.compile.skin import bone, compile_skin, load_skin, pack_skins
-from kinema.compile.texture import CompiledTexture, compile_texture, pack_textures
+from kinema.compile.texture import (
+    CompiledTexture,
+    can_be_by_reference,
+    compile_texture,
+    pack_textures,
+    texture_by_reference,
+)
 from kinema.errors import CompileError, did_you_mean
 from kinema.geometry.mesh import MeshData
 from kinema.mujoco_enums import Capability, Geom, TextureRole, words
@@ -247,8 +253,9 @@ def _compile_texture(c: Compilation, e: Element) -> CompiledTexture:
     layout = e.text("gridlayout", "............")
     if e.given("gridlayout") and len(layout) != gridsize[0] * gridsize[1]:
         raise e.error("gridlayout must have as many letters as the grid has squares", "gridlayout")
-    if not e.flag("embed", True):
-        raise e.error("a texture kept by reference (embed='false') is not supported yet", "embed")
+    if _is_by_reference(c, e, gridsize):
+        options = {"type": e.text("type", "cube"), "colorspace": e.text("colorspace", "auto")}
+        return texture_by_reference(e.name, **options, nchannel=e.integer("nchannel", 3))
     separate = [read_asset(c, e, name) if e.text(name, "") else None for name in CUBE_FILES]
     return compile_texture(
         e.name,
@@ -271,6 +278,21 @@ def _compile_texture(c: Compilation, e: Element) -> CompiledTexture:
         content_type=e.text("content_type", None),
         cubefiles=separate if any(separate) else None,
     )
+
+
+def _is_by_reference(c: Compilation, e: Element, gridsize: list[int]) -> bool:
+    """Whether a texture's pixels stay in its file: as it says itself, or else as the compiler is told."""
+    wish = e.keyword("embed", FALSE_TRUE_AUTO, AUTO)
+    file = e.text("file", "")
+    able = can_be_by_reference(
+        builtin=e.text("builtin", "none"), has_file=bool(file), gridsize=gridsize, hflip=e.flag("hflip", False),
+        vflip=e.flag("vflip", False),
+    )  # fmt: skip
+    able = able and asset_path(e) not in (c.scratch.get("files") or ())  # bytes that have no path of their own
+    if wish == FALSE and not able:
+        why = "only one file on disk, neither flipped nor a grid, can stay by reference"
+        raise e.error(f"embed='false' of a texture that must be in the model: {why}", "embed")
+    return able and (wish == FALSE or (wish == AUTO and c.settings.passthrough == "textures"))
 
 
 # ---- skins

@@ -47,7 +47,7 @@ def read_frame(e: Element, parent: Frame | None, default: DefaultClass) -> Frame
     """The frame an element <frame> describes."""
     for attribute in ("scale", "massscale"):
         if e.given(attribute):
-            raise e.error(f"frame: {attribute!r} is not supported yet; scale the contents themselves", attribute)
+            raise e.error(f"frame: {attribute!r} is not there: scale the contents of the frame themselves", attribute)
     pos = e.vector("pos", (0, 0, 0), length=3).tolist()
     return Frame(pos, read_orientation(e), parent, default, e)
 

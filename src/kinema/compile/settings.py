@@ -48,6 +48,7 @@ class Settings:
     saveinertial: bool = False
     alignfree: bool = False
     conflict: str = "warning"
+    passthrough: str = "none"
     lengthrange: LengthRange = field(default_factory=LengthRange)
 
 
@@ -86,6 +87,7 @@ def _apply(old: Settings, e: Element) -> Settings:
         inertiafromgeom=e.keyword("inertiafromgeom", FALSE_TRUE_AUTO, old.inertiafromgeom),
         inertiagrouprange=(int(low), int(high)),
         conflict=e.keyword("conflict", {word: word for word in words(Conflict)}, old.conflict),
+        passthrough=e.keyword("passthrough", {"none": "none", "textures": "textures"}, old.passthrough),
         lengthrange=lengthrange,
     )
 

@@ -43,7 +43,7 @@ REFUSED: dict[str, str] = {
     "flag sleep": "trees never fall asleep here: remove the flag, which simulates them awake",
     "flag speculative": "fast bodies get no contacts ahead of impact: remove the flag and take smaller time steps",
     "flag diagexact": "impedances follow from MuJoCo's approximate diagonal: remove the flag",
-    "flag ipc": "it belongs to the discrete integrator, which is not there",
+    "flag ipc": "it is a mode of contacts between flexes, which are not there: remove the flag",
 }
 """What a model may not ask for, and what to do instead."""
 
