@@ -37,7 +37,7 @@ ORDER = [
     {"simulation"},
     {"render"},
     {"physics"},
-    {"viewer", "envs", "cluster"},
+    {"viewer", "envs", "cluster", "control"},
     {"cli"},
     {"__main__"},
 ]
