@@ -366,7 +366,7 @@ def cast_rays(
 class RayScene:
     """The geoms of a model as targets of rays; keeps the bounding volume hierarchies of its meshes."""
 
-    def __init__(self, model, *, device: str | None = None):
+    def __init__(self, model, *, device: str | wp.Device | None = None):
         m = model
         with wp.ScopedDevice(device):
             matid = np.asarray(m.geom_matid)

@@ -127,7 +127,7 @@ def solve(
 
 
 def _met(errors: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
-    return (errors <= tolerance).all(axis=(1, 2))
+    return np.asarray((errors <= tolerance).all(axis=(1, 2)))
 
 
 class _Kept:

@@ -19,7 +19,7 @@ from kinema.errors import BuildError, need
 def to_device(device: wp.Device, name: str, value: Any, shape: tuple[int, ...], dtype: Any = wp.float32) -> wp.array:
     """A value as a contiguous array of `dtype` on the device; `shape` is that of its numbers."""
     if isinstance(value, wp.array):
-        value = wp.to_torch(value) if value.device.is_cuda else value.numpy()
+        value = wp.to_torch(value) if wp.get_device(value.device).is_cuda else value.numpy()
     if type(value).__module__.partition(".")[0] == "torch":
         return _from_torch(device, name, value, shape, dtype)
     given = np.asarray(value)
@@ -35,7 +35,8 @@ def _from_torch(device: wp.Device, name: str, value: Any, shape: tuple[int, ...]
     fitted = fitted.broadcast_to(shape).contiguous()
     if device.is_cuda:
         wp.get_stream(device).wait_stream(wp.stream_from_torch(torch.cuda.current_stream(fitted.device)))
-    return wp.from_torch(fitted, dtype=dtype, requires_grad=False)
+    array: Any = wp.from_torch(fitted, dtype=dtype, requires_grad=False)
+    return array
 
 
 def _fit(name: str, value: Any, shape: tuple[int, ...]) -> Any:

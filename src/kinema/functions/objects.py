@@ -94,7 +94,7 @@ def object_motions(engine: Engine, kind: Obj, ids: list[int], order: int, local:
     motion.position, motion.axes = arrays[frame.position], arrays[frame.axes]
     motion.cacc = engine.current("cacc") if order == 2 else arrays["cvel"]
     body = wp.array(bodies_of(engine.source, kind, ids), dtype=int, device=engine.device)
-    out = wp.zeros((engine.nworld, len(ids)), dtype=wp.spatial_vector, device=engine.device)
+    out = wp.zeros((engine.nworld, len(ids)), dtype=wp.spatial_vectorf, device=engine.device)
     inputs = [motion, wp.array(ids, dtype=int, device=engine.device), body, order, int(local)]
     wp.launch(_motions, out.shape, inputs, [out], device=engine.device)
     del rootid  # lived as long as the launch: a struct does not own its arrays

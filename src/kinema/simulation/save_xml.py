@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -265,8 +266,8 @@ class _Editor:
                 node.attributes[name] = _text(self.changes.now(f"actuator_{name}")[row])
             spec, so3 = int(self.m.actuator_ctrlspec[row]), int(self.m.actuator_gaintype[row]) == Gain.SO3
             if spec:
-                words = ControlChart(spec).name if so3 else " ".join(bit.name for bit in ControlInput if spec & bit)
-                node.attributes["input"] = str(words).lower()
+                words = [ControlChart(spec)] if so3 else [bit for bit in ControlInput if spec & bit]
+                node.attributes["input"] = " ".join(str(word.name).lower() for word in words)
             for field in ("actuator_ctrlrange", "actuator_forcerange", "actuator_actrange"):
                 flag, limited = LIMITS[field]
                 holds = bool(np.asarray(getattr(self.m, limited))[row])
@@ -304,7 +305,7 @@ def _edit(editor: _Editor, changes: _Changes) -> None:
     names = [name for name in sorted(changes.sim.engine.parameters) if changes.is_changed(name)]
     special: dict[str, Callable[[], None]] = {"geom_size": editor.geom_sizes}
     for prefix in POSES:
-        special |= dict.fromkeys((f"{prefix}_pos", f"{prefix}_quat"), lambda prefix=prefix: editor.pose(prefix))
+        special |= dict.fromkeys((f"{prefix}_pos", f"{prefix}_quat"), partial(editor.pose, prefix))
     special |= dict.fromkeys((f"actuator_{name}" for name in CONTROL), editor.actuators)
     bodies = {row for name in INERTIAL if name in names for row in changes.rows(name)}
     owners = np.asarray(changes.sim.model.geom_bodyid)
