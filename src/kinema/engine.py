@@ -168,6 +168,9 @@ class Engine(Protocol):
     def capacity(self) -> Capacity:
         """Room for contacts and rows, and the most that any world has wanted."""
 
+    def set_side_stream(self, stream: wp.Stream) -> None:
+        """Launch what runs beside the rest of a step on this stream, on CUDA."""
+
     def make_room(self, bits: int) -> None:
         """Lengthen the lists that worlds found too short (bits of status) within a graph, where nobody could look."""
 

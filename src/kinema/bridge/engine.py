@@ -102,6 +102,9 @@ class BridgeEngine(NamedArrays):
         """The other side is told before it runs."""
         self._changed.add(name)
 
+    def set_side_stream(self, stream: wp.Stream) -> None:
+        """The other side has its own."""
+
     def make_room(self, bits: int) -> None:
         """The other side makes its own."""
 

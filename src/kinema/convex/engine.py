@@ -231,6 +231,11 @@ class Engine(NamedArrays):
         self.rebuild()
         self.guard.look()
 
+    def set_side_stream(self, stream: wp.Stream) -> None:
+        """Launch what is aside on this stream; graphs made so far hold another one."""
+        self._side = stream
+        self._graphs.clear()
+
     def make_room(self, bits: int) -> None:
         """Lengthen the lists that worlds found too short within a graph, where nobody could look."""
         self.guard.catch_up(bits)

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 import warp as wp
 
+from kinema.engine import Engine
 from kinema.errors import need, warn_caller
 
 WARM = 2  # steps before one is recorded
@@ -38,13 +39,18 @@ class Recorder(Protocol):
 class TorchRecorder:
     """Records torch's operations and Warp's kernels on one stream.
 
+    torch takes up no stream into a capture that waits for the default one, as Warp's own do. So both streams of the
+    engine are torch's while it is recorded, and its second one ever after.
+
     Args:
-        device: The CUDA device.
+        engine: The engine whose steps are recorded, on a CUDA device.
     """
 
-    def __init__(self, device: wp.Device):
+    def __init__(self, engine: Engine):
         self.torch: Any = need("torch", "torch", "Graphs of environments")
-        self.device = device
+        self.place = wp.device_to_torch(engine.device)
+        self.main, self.aside = (wp.stream_from_torch(self.torch.cuda.Stream(self.place)) for _ in range(2))
+        engine.set_side_stream(self.aside)
 
     def waits(self, work: Callable[[], Any]) -> tuple[Any, str]:
         """Do the work while torch tells of operations that wait."""
@@ -66,20 +72,15 @@ class TorchRecorder:
 
     def record(self, work: Callable[[], Any]) -> tuple[Callable[[], None], Any]:
         """Capture the work on a stream of its own."""
-        cuda = self.torch.cuda
-        place = wp.device_to_torch(self.device)
-        before = cuda.current_stream(place)
-        stream = cuda.Stream(place)
-        ours = wp.stream_from_torch(stream)
-        graph = cuda.CUDAGraph()
-        stream.wait_stream(before)
+        cuda, graph = self.torch.cuda, self.torch.cuda.CUDAGraph()
+        before, stream = cuda.current_stream(self.place), wp.stream_to_torch(self.main)
         try:
-            with cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
-                with wp.ScopedStream(ours, sync_enter=False), wp.ScopedCapture(stream=ours, external=True):
-                    result = work()
+            with cuda.device(self.place), wp.ScopedStream(self.main):
+                with cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+                    with wp.ScopedCapture(stream=self.main, force_module_load=False, external=True):
+                        result = work()
         finally:
             cuda.set_stream(before)  # a capture that broke off leaves its own behind
-        self._kept = ours  # the graph's work may name it
         return graph.replay, result
 
 

@@ -12,6 +12,7 @@ worlds that begin one; nothing leaves the device.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,11 @@ def draw(
                 units[w, k] = float(word >> wp.uint32(8)) * wp.static(2.0**-24)
 
 
+def repeatable(kernel: wp.Kernel, dim: int, inputs: list, device: wp.Device) -> Callable[[], None]:
+    """A launch whose arguments are looked at once."""
+    return wp.launch(kernel, dim=dim, inputs=inputs, device=device, record_cmd=True).launch
+
+
 class Episodes:
     """Counters of all worlds, on the simulation's device.
 
@@ -160,7 +166,8 @@ class Episodes:
         c.trouble = wp.zeros(1, dtype=int, device=self.device)
         self.seed: wp.array = wp.zeros(1, dtype=wp.int64, device=self.device)
         self.draws = DeviceDraws(self)
-        self._close: tuple[Any, wp.Launch] | None = None
+        self._close: tuple[Any, Callable[[], None]] | None = None
+        self._older = repeatable(grow_older, self.count, [self.counters], self.device)
 
     def __getattr__(self, name: str) -> Any:
         """A counter of every world, in the task's library."""
@@ -170,7 +177,7 @@ class Episodes:
 
     def grow_older(self) -> None:
         """Count an action of all worlds, before it is looked at."""
-        wp.launch(grow_older, dim=self.count, inputs=[self.counters], device=self.device)
+        self._older()
 
     def close(self, ends: Any, earned: Any, longest: int) -> None:
         """Count a step of all worlds: what the task says of it, and the length an episode is cut off at."""
@@ -179,11 +186,8 @@ class Episodes:
         status = self.worlds.sim.engine.array("status")
         if self._close is None or self._close[0] != (status.ptr, longest):
             inputs = [status, self.counters, self.mode, longest]
-            self._close = (
-                (status.ptr, longest),
-                wp.launch(close_step, dim=self.count, inputs=inputs, device=self.device, record_cmd=True),
-            )
-        self._close[1].launch()
+            self._close = (status.ptr, longest), repeatable(close_step, self.count, inputs, self.device)
+        self._close[1]()
 
     def begin(self, mask: Any, *, anew: bool) -> None:
         """Begin episodes in the worlds of a mask: the next ones, or counted from 0 again."""
@@ -202,7 +206,7 @@ class DeviceDraws(Draws):
         self._episodes = episodes
         self._torch = episodes.worlds.backend == "torch"
         self._next = 0
-        self._made: dict[tuple[int, int, bool], tuple[wp.array, wp.Launch]] = {}
+        self._made: dict[tuple[int, int, bool], tuple[wp.array, Callable[[], None]]] = {}
 
     def again(self) -> DeviceDraws:
         """The first numbers of the episode come next."""
@@ -224,9 +228,8 @@ class DeviceDraws(Draws):
             none = wp.zeros((of.count, 0), dtype=wp.int64 if unit else float, device=of.device)
             made = wp.zeros((of.count, count), dtype=float if unit else wp.int64, device=of.device)
             inputs = [of.counters, of.seed, self._next, *((none, made) if unit else (made, none))]
-            command = wp.launch(draw, dim=of.count, inputs=inputs, device=of.device, record_cmd=True)
-            self._made[key] = made, command
+            self._made[key] = made, repeatable(draw, of.count, inputs, of.device)
         self._next += count
-        made, command = self._made[key]
-        command.launch()
+        made, launch = self._made[key]
+        launch()
         return of.worlds.share(made)

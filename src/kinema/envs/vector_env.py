@@ -100,7 +100,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[name-defined]  # im
         self._trouble = wp.zeros(1, dtype=int, device="cpu", pinned=not self._host)
         recorder: Recorder | None = None
         if capture and backend == "torch" and not self._host:
-            recorder = TorchRecorder(self.sim.engine.device)
+            recorder = TorchRecorder(self.sim.engine)
         self.graph = StepGraph(self._step, recorder, self._depends)
 
     def _spaces(self) -> None:

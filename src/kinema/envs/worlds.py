@@ -157,10 +157,11 @@ class Worlds:
             elif mask is None:
                 target[...] = value
             else:
-                where = mask.reshape(-1, *[1] * (len(target.shape) - 1))
                 if self.backend == "numpy":
-                    np.copyto(target, value, where=where)
+                    rows = np.flatnonzero(mask)
+                    target[rows] = value[rows]
                 else:
+                    where = mask.reshape(-1, *[1] * (len(target.shape) - 1))
                     self.xp.where(where, value, target, out=target)
 
     def controls(self, action: Any) -> Any:
