@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from kinema.convex.engine import Engine
 
 TITLES = {
-    "state": "state", "pose": "poses", "inertia": "inertia", "vel": "velocities", "ten": "tendons", "act": "actuation",
-    "frc": "forces", "con": "contacts", "crow": "contacts", "efc": "constraint rows", "solver": "solver",
-    "dual": "solver", "sensor": "sensors", "scratch": "scratch", "rk": "scratch",
+    "state": "state", "pose": "poses", "inertia": "inertia", "metric": "inertia", "vel": "velocities", "ten": "tendons",
+    "act": "actuation", "frc": "forces", "con": "contacts", "crow": "contacts", "efc": "constraint rows",
+    "solver": "solver", "dual": "solver", "sensor": "sensors", "scratch": "scratch", "rk": "scratch",
 }  # fmt: skip
 """Groups that the bundles of the engine's data belong to."""
 
