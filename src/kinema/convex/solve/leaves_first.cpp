@@ -9,14 +9,15 @@
 // H is a matrix of blocks of eight by eight (`pitch` numbers a row), and every loop runs over whole blocks, for a branch
 // that is guessed wrong costs more than a block; J, which is not kept so, is laid into strips first. Spans are the blocks
 // of the trees that a row of H has columns in. What lies in a block beside its pattern is zero; what lies right of the
-// diagonal is not read. Trees coupled in H: bit u of row t of
+// diagonal is not read. The three functions that do the work are compiled once each, not wherever they are called from,
+// and keep pointers at hand under names of their own, for a store of a vector may change anything that lies in memory. Trees coupled in H: bit u of row t of
 // `pattern`, u < t.
 
 const int pitch = (nv + 7) & ~7;
 const int GATHER = 6, SPANS = 32;
-float* strip = KN_ROW(float, d.solver.strip);
-float* const inverse = strip + 2 * GATHER * pitch;  // of D
-float* const rhs = inverse + pitch;
+float* const strip = KN_ROW(float, d.solver.strip);
+float *const matrix = H, *const strips = strip, *const inverses = strip + 2 * GATHER * pitch;  // of D; then a right hand side
+const int width = pitch;
 
 struct Span { int from, to; };  // blocks of columns
 auto extend = [&](Span* s, int n, int from, int to) -> int {  // by columns further right; many spans are bridged over zeros
@@ -51,6 +52,8 @@ auto start_hessian = [&]() {  // H = M, with room for what rows and elimination 
 // H += sum over p of A_p B_p', rows of the strip: A_p is row p, B_p row GATHER + p
 auto add_outer = [&](auto rows, const Span* s, int n) {
     constexpr int COUNT = decltype(rows)::COUNT;
+    float *const H = matrix, *const strip = strips;
+    const int pitch = width;
     for (int q = 0; q < n; ++q)
         for (int e = s[q].from; e < s[q].to; ++e) {
             vec8 a[COUNT];
@@ -76,7 +79,7 @@ struct Two { enum { COUNT = 2 }; };
 struct Three { enum { COUNT = 3 }; };
 struct Four { enum { COUNT = 4 }; };
 struct Six { enum { COUNT = 6 }; };
-auto add_rows = [&](int count, const Span* s, int n) {
+auto add_rows = [&](int count, const Span* s, int n) __attribute__((noinline)) {
     if (count == 1) add_outer(One(), s, n);
     else if (count == 2) add_outer(Two(), s, n);
     else if (count == 3) add_outer(Three(), s, n);
@@ -86,12 +89,16 @@ auto add_rows = [&](int count, const Span* s, int n) {
 auto add_curvature = [&]() {
     Span s[2];
     int count = 0, n = 0, last[2] = {-2, -2};
-    auto lay = [&](int k, int p) {  // row k of J into row p of the strip
+    auto lay = [&](int k, int p) {  // row k of J, and D times it, into rows of the strip
         int from[2], to[2];
-        float* row = strip + p * pitch;
+        float *left = strip + p * pitch, *right = strip + (GATHER + p) * pitch;
         for (int q = 0; q < n; ++q)
-            for (int b = s[q].from; b < s[q].to; ++b) block_of(row, b) = vec8{};
-        for (int q = 0, m = ranges(k, from, to); q < m; ++q) copy(row + from[q], J + (size_t)k * nv + from[q], to[q] - from[q]);
+            for (int b = s[q].from; b < s[q].to; ++b) block_of(left, b) = block_of(right, b) = vec8{};
+        for (int q = 0, m = ranges(k, from, to); q < m; ++q) {
+            const float* row = J + (size_t)k * nv;
+            copy(left + from[q], row + from[q], to[q] - from[q]);
+            copy_scaled(right + from[q], row + from[q], D[k], to[q] - from[q]);
+        }
     };
     auto flush = [&]() { add_rows(count, s, n); count = 0; };
     auto take = [&](int k) {  // rows of other trees have other spans
@@ -107,9 +114,6 @@ auto add_curvature = [&]() {
         if (state[k] == ConstraintState::QUADRATIC) {
             take(k);
             lay(k, count);
-            for (int q = 0; q < n; ++q)
-                for (int b = s[q].from; b < s[q].to; ++b)
-                    block_of(strip + (GATHER + count) * pitch, b) = D[k] * block_of(strip + count * pitch, b);
             if (++count == 4) flush();
         } else if (state[k] == ConstraintState::CONE && kind_of(k) == CONE_HEAD) {
             const Cone e = contact_cone(k);
@@ -133,8 +137,10 @@ auto add_curvature = [&]() {
     flush();
 };
 
-auto factor = [&]() {  // H = L'DL in place, eight dofs at a time; the diagonal of L is not kept
+auto factor = [&]() __attribute__((noinline)) {  // H = L'DL in place, eight dofs at a time; the diagonal of L is not kept
     const ivec8 numbers = {0, 1, 2, 3, 4, 5, 6, 7};
+    float *const H = matrix, *const inverse = inverses;
+    const int pitch = width;
     Span s[SPANS];
     KN_TREES_BACK(t) {
         const int n = spans_of_tree(t, s), first = tree_adr[t], end = first + tree_num[t];
@@ -145,8 +151,6 @@ auto factor = [&]() {  // H = L'DL in place, eight dofs at a time; the diagonal 
                 float* row = panel + k * pitch;
                 const float inv = 1.0f / wp::max(row[8 * p + k], 1e-15f);
                 inverse[8 * p + k] = inv;
-                vec8& last = block_of(row, p);
-                last = (vec8)((ivec8)last & (numbers < k));
                 for (int j = k - 1; j >= 0; --j) {
                     const float f = row[8 * p + j] * inv;
                     for (int q = 0; q < n; ++q)
@@ -175,14 +179,19 @@ auto factor = [&]() {  // H = L'DL in place, eight dofs at a time; the diagonal 
                             for (int j = 0; j < 8; ++j) block_of(target + j * pitch, b) = h[j];
                         }
                 }
-            for (int k = low; k < high; ++k)
+            for (int k = low; k < high; ++k) {
+                float* row = panel + k * pitch;
                 for (int q = 0; q < n; ++q)
-                    for (int b = s[q].from; b < s[q].to && b <= p; ++b)
-                        block_of(panel + k * pitch, b) *= inverse[8 * p + k];
+                    for (int b = s[q].from; b < s[q].to && b < p; ++b) block_of(row, b) *= inverse[8 * p + k];
+                block_of(row, p) = (vec8)((ivec8)(block_of(row, p) * inverse[8 * p + k]) & (numbers < k));
+            }
         }
     }
 };
-auto solve = [&](float* y) {  // y = (L'DL)^-1 y, eight dofs at a time: a triangle on the diagonal, whole blocks left of it
+// y = (L'DL)^-1 y, eight dofs at a time: a triangle on the diagonal, whole blocks left of it
+auto solve = [&](float* y) __attribute__((noinline)) {
+    float *const H = matrix, *const inverse = inverses, *const rhs = inverses + width;
+    const int pitch = width;
     Span s[SPANS];
     KN_TREES(t)
         for (int b = tree_adr[t] / 8; 8 * b < tree_adr[t] + tree_num[t]; ++b) block_of(rhs, b) = vec8{};

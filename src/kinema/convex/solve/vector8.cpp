@@ -35,3 +35,9 @@ auto copy = [](float* y, const float* x, int n) {
     if (i + 4 <= n) { *(vec4*)(y + i) = *(const vec4*)(x + i); i += 4; }
     for (; i < n; ++i) y[i] = x[i];
 };
+auto copy_scaled = [](float* y, const float* x, float s, int n) {  // y = s x
+    int i = 0;
+    for (; i + 8 <= n; i += 8) *(vec8*)(y + i) = s * *(const vec8*)(x + i);
+    if (i + 4 <= n) { *(vec4*)(y + i) = s * *(const vec4*)(x + i); i += 4; }
+    for (; i < n; ++i) y[i] = s * x[i];
+};
