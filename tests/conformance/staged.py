@@ -15,15 +15,16 @@ from functools import cache
 import warp as wp
 
 from kinema.collide.detect import CONVEX, HFIELD, PRIMITIVES, Build
-from kinema.convex import step as recipe
 from kinema.convex.collision import detect
 from kinema.convex.counts import COUNTS
 from kinema.convex.data import Data
 from kinema.convex.engine import Engine
+from kinema.convex.metric_pattern import is_discrete
 from kinema.convex.model import Model
 from kinema.convex.schedule import Run, chains, phases, plan
 from kinema.convex.solve import dense
-from kinema.convex.solve.primal import LARGE, newton
+from kinema.convex.solve.groups import LARGE
+from kinema.convex.solve.primal import newton
 from kinema.convex.stage import PARTS, Stage, due
 
 END = 1 << 30
@@ -58,6 +59,11 @@ def stage_kernel(func: wp.Function, over: str | None, is_sweep: bool, lanes: boo
     return run
 
 
+@wp.func
+def nothing(m: Model, d: Data, w: int, lane: int):
+    """What the CPU does in a stage that shares out work on CUDA."""
+
+
 class StagedEngine(Engine):
     """Runs one kernel a stage on the CPU."""
 
@@ -82,14 +88,16 @@ class StagedEngine(Engine):
 
     def _common(self, stage: Stage) -> Stage:
         """A stage that does the same for more models."""
-        nv = self.source.nv
-        for discrete in (False, True):
-            if stage.func is newton(nv, self.source.ntree, discrete=discrete):
-                return replace(stage, func=newton(discrete=discrete))
-        if stage.lanes and dense.fits(nv):
+        kind = stage.func.key.split("__")[-1] if stage.func else ""
+        if kind == "find_islands" or (kind == "newton" and "#define KN_WHOLE 0" in stage.func.native_snippet):
+            return replace(stage, func=nothing)  # CUDA's share of the work
+        if kind == "newton":
+            return replace(stage, func=newton(discrete=is_discrete(self.source)))
+        blocks = dense.blocks_of(self.source) if stage.lanes else None
+        if blocks:
             for make in (dense._smooth, dense._euler, dense._implicit, dense._discrete, dense._noslip):
-                if stage.func is make(dense.columns(nv)):
-                    return replace(stage, func=make(LARGE))
+                if stage.func is make(blocks):
+                    return replace(stage, func=make(dense.Blocks(LARGE, 1)))
         if stage in self.collider.stages:
             return replace(stage, func=detect(common_build(self.collider.detector.build)))
         return stage
@@ -107,9 +115,8 @@ class OrderedEngine(StagedEngine):
     """
 
     def __init__(self, *args, backward: bool = False, groups=phases, **kwargs):
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, cuda=True, **kwargs)
         self.backward, self.groups = backward, groups
-        self.recipes["step"] = tuple(recipe.step(self.source, self.collider.stages, self.extension, cuda=True))
         levels = self.array("tree_leveladr").numpy().tolist()
         self._plans: dict = {}
         self.levels = list(zip(levels[:-1], levels[1:], strict=True))

@@ -21,7 +21,7 @@ def solve_both(m, d, warm=False, solver=None):
         harness.layout.arrays[name].fill_(np.nan)
     if not warm:
         harness.write("qacc_warmstart", np.zeros(m.nv))
-    harness.run(*(stage for part in assemble.stages(m) for stage in part), Stage(solver or newton(m.nv), lanes=True))
+    harness.run(*(stage for part in assemble.stages(m) for stage in part), Stage(solver or newton(), lanes=True))
     return harness
 
 
@@ -95,7 +95,7 @@ def solve_as_given(m, d):
     mujoco.mj_forward(m, d)
     harness = Harness(m)
     harness.inject(d)
-    harness.run(*(stage for part in assemble.stages(m) for stage in part), Stage(newton(m.nv), lanes=True))
+    harness.run(*(stage for part in assemble.stages(m) for stage in part), Stage(newton(), lanes=True))
     return harness
 
 

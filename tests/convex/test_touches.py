@@ -17,6 +17,7 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.reader import holds_arrays, is_array
 from kinema.convex.solve import dense, dual, primal
+from kinema.convex.solve.groups import group
 from kinema.math import store
 from kinema.math.touches import declared
 
@@ -131,16 +132,19 @@ def leads_to_array(function: wp.Function, path: str) -> bool:
 
 
 FUNCTIONS = {
-    "newton": primal.newton(27),
+    "newton": primal._island(group(27), elliptic=True),
     "newton, any size": primal.newton(),
-    "newton, a team": primal.newton(40, 2),
-    "newton, discrete": primal.newton(27, discrete=True),
+    "newton, islands": primal._island(group(40), elliptic=True, bucket=1),
+    "newton, a share": primal._island(group(6), elliptic=False, bucket=0, whole=False),
+    "newton, discrete": primal._island(group(27), elliptic=True, discrete=True),
+    "newton, beyond": primal.newton(2),
+    "islands": primal._find((8, 32), (32, 64), False),
     "conjugate gradients": primal.conjugate_gradient(),
     "projected Gauss-Seidel": dual.projected_gauss_seidel(),
     "noslip": dual.noslip(),
     "noslip, discrete": dual.noslip(discrete=True),
-    "mass solve": dense._solve(28),
-    "mass solve, a team": dense._solve(40),
+    "mass solve": dense._solve(dense.Blocks(28, 1)),
+    "mass solve, a team": dense._solve(dense.Blocks(40, 2)),
     "factor": factor.factor_rows,
     "solve": factor.solve_rows,
     "project": mass.project,

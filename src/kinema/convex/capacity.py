@@ -190,8 +190,9 @@ class Guard:
             wanted["npairmax"] = 2 * have.pairs
         if wanted == layout.capacity:
             raise SimulationError(f"no room for contacts or rows, though none more are wanted: {self._numbers(bits)}")
-        layout.resize(wanted)
+        layout.resize(wanted | self.engine.scratch_sizes(wanted["nefcmax"]))
         self.engine.rebuild()
+        self.engine.recipes |= self.engine.decide()  # groups that hold the rows
 
 
 def _with_spare(n: int) -> int:

@@ -209,6 +209,26 @@ class Search:
     search: data("nv", rows=True)
     Jaref: data("nefcmax", rows=True)
     Jv: data("nefcmax", rows=True)
+    spill: data("nspill", rows=True)  # numbers of rows that find no room in the shared memory of a team
+
+
+@bundle("island_")
+class Islands:
+    """Islands on CUDA, see solve/find_islands.cpp; empty where the world is one, and on the CPU."""
+
+    root: data("ntree_island", dtype=int, rows=True)
+    number: data("ntree_island", dtype=int, rows=True)
+    dofs: data("ntree_island", dtype=int, rows=True)
+    rows: data("ntree_island", dtype=int, rows=True)
+    members: data("ntree_island", dtype=int, rows=True)
+    first: data("ntree_island", dtype=int, rows=True)
+    bucket: data("nbucket_island", dtype=int, rows=True)  # first island of each bucket
+    treeadr: data("nlist_island", dtype=int, rows=True)  # where trees and rows of each island begin
+    rowadr: data("nlist_island", dtype=int, rows=True)
+    tree: data("ntree_island", dtype=int, rows=True)  # trees and rows by island
+    row: data("nefc_island", dtype=int, rows=True)
+    start: data("nstart_island", rows=True)  # unconstrained acceleration, and the way from there to the last one
+    warm: data("none_island", dtype=int, rows=True)  # begin at the last acceleration?
 
 
 @bundle("dual_")
@@ -281,6 +301,7 @@ class Data:
     crow: ContactRows
     efc: Rows
     solver: Search
+    island: Islands
     dual: Dual
     sensor: Readings
     scratch: Scratch

@@ -168,7 +168,16 @@ class Engine(NamedArrays):
         room = capacity(m, self.present.to("collision"), *self._room, sparing=self._sparing)
         lists = self.lists_of_numbers()
         entries = {"nC": len(lists["M_colind"]), "nmetric": len(lists["dof_metric_colind"])}
-        return {**room, **recipe.scratch_sizes(m), **self.extension.sizes, **entries}
+        return {**room, **self.scratch_sizes(room["nefcmax"]), **self.extension.sizes, **entries}
+
+    def scratch_sizes(self, rows: int) -> dict[str, int]:
+        """Lengths of scratch, with room for so many rows."""
+        return recipe.scratch_sizes(self.present.to("recipe"), rows, cuda=self.cuda)
+
+    @property
+    def rows(self) -> int:
+        """Room for rows of a world."""
+        return self.layout.capacity["nefcmax"]
 
     def lists_of_numbers(self) -> dict[str, np.ndarray]:
         """Lists of the model that follow from its numbers: the sparsity of M, actuators that add to it, and the metric
@@ -183,7 +192,7 @@ class Engine(NamedArrays):
         """The stages of every recipe that is in use, by what the model as it is now asks for."""
         m, collision = self.present.to("recipe"), self.collider.stages
         make = {
-            "step": lambda: recipe.step(m, collision, self.extension, cuda=self.cuda),
+            "step": lambda: recipe.step(m, collision, self.extension, cuda=self.cuda, rows=self.rows),
             "inverse": lambda: recipe.inverse_dynamics(m, collision, self.extension),
             "motion": recipe.motion,
             "poses": lambda: recipe.poses(m),
@@ -447,7 +456,7 @@ class Engine(NamedArrays):
                 found = self.collider.launches()
                 launches += [Launch(kernel, dim, inputs, block, *when) for kernel, dim, inputs, block in found]
             elif stage.lanes:
-                dim, inputs = (self.nworld, stage.threads), [self.m, self.d]
+                dim, inputs = (self.nworld, stage.threads * stage.groups), [self.m, self.d]
                 launches.append(Launch(lane_kernel(run.stages), dim, inputs, lane_block(run.stages), *when))
             else:
                 dim, inputs = (-(-self.nworld // COHORT), PARTS, COHORT), [self.m, self.d, self.nworld]

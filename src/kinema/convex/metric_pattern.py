@@ -103,6 +103,13 @@ def pattern(m: Any, mass: Mapping[str, np.ndarray] | None = None) -> dict[str, n
     return found | (merged_trees(m, spans) if any(a != b for a, b in spans) else {})
 
 
+def tree_sizes(m: Any) -> np.ndarray:
+    """Dofs of each tree, as solvers take them."""
+    if not is_discrete(m):
+        return np.asarray(m.tree_dofnum)
+    return pattern(m).get("tree_dofnum", np.asarray(m.tree_dofnum))
+
+
 def metric_list(name: str, m: Any) -> np.ndarray:
     """One of the lists of a model as it was compiled."""
     return pattern(m)[name]

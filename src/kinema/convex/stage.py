@@ -58,6 +58,8 @@ class Stage:
         aside: On CUDA it is worth a second stream, beside what follows.
         lanes: The function is run by a group of lanes.
         threads: Threads of the group on CUDA; more than a warp have a block to themselves.
+        groups: Groups a world on CUDA; lanes count on from one to the next.
+        block: Threads of a block of such groups; 0: LANE_BLOCK, or one team.
         advances: Part of a step, not of forward dynamics: it checks or moves the state.
         alone: On CUDA not run in one kernel with its neighbours: it brings launches of its own, or needs so many
             registers that they would suffer.
@@ -76,6 +78,8 @@ class Stage:
     aside: bool = False
     lanes: bool = False
     threads: int = WARP_LANES
+    groups: int = 1
+    block: int = 0
     advances: bool = False
     once: bool = False
     alone: bool = False
@@ -234,7 +238,8 @@ def cohort_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
 
 def lane_block(stages: tuple[Stage, ...]) -> int:
     """Threads of a block of lane groups: several warps, or one team."""
-    return LANE_BLOCK if stages[0].threads == WARP_LANES else stages[0].threads
+    first = stages[0]
+    return first.block or (LANE_BLOCK if first.threads <= WARP_LANES else first.threads)
 
 
 @cache
@@ -252,7 +257,7 @@ def lane_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
                 d.state.status[w], d.scratch.substep[w], 1, wp.static(stages[s].advances), wp.static(stages[s].once)
             ):
                 wp.static(stages[s].func)(m, d, w, lane)
-            if wp.static(stages[s].threads == WARP_LANES):
+            if wp.static(stages[s].threads <= WARP_LANES):
                 sync()
             else:
                 block_sync()

@@ -36,14 +36,17 @@ from kinema.convex.layout import body_levels, lone_bodies
 from kinema.convex.metric_pattern import is_discrete
 from kinema.convex.solve import dual
 from kinema.convex.solve.dense import (
+    Blocks,
+    blocks_of,
     discrete_stages,
     euler_stages,
-    fits,
     implicit_stages,
     noslip_stages,
     smooth_stages,
 )
-from kinema.convex.solve.primal import SMALL, blocks, conjugate_gradient, newton, team
+from kinema.convex.solve.native import WARP
+from kinema.convex.solve.primal import NO_ISLANDS, conjugate_gradient, newton, newton_stages
+from kinema.convex.solve.primal import sizes as island_sizes
 from kinema.convex.stage import Stage
 from kinema.mujoco_enums import Disable, Enable, Integrator, Sensor, Solver
 
@@ -64,7 +67,7 @@ def position(m, collision: list[Stage]) -> list[Stage]:
     ]
 
 
-def velocities(m, dense: bool = False, extension: Extension = NONE) -> list[Stage]:
+def velocities(m, dense: Blocks | None = None, extension: Extension = NONE) -> list[Stage]:
     """All that depends on velocity, sensors of plugins between; and the mass matrix, whose recursion is one of them."""
     moving = extension.subtrees or sensors.sensor_types(m) & {Sensor.SUBTREELINVEL, Sensor.SUBTREEANGMOM}
     momentum = [replace(stage, once=True) for stage in velocity.subtree_stages()] if moving else []
@@ -97,40 +100,39 @@ def velocities(m, dense: bool = False, extension: Extension = NONE) -> list[Stag
     return recipe + momentum[2:] + extension.at("velocity", m)
 
 
-def acceleration(m, dense: bool = False, extension: Extension = NONE) -> list[Stage]:
+def acceleration(m, dense: Blocks | None = None, extension: Extension = NONE, rows: int = 0) -> list[Stage]:
     """Unconstrained and constrained acceleration."""
     forces = [*actuation.stages(m, extension.at("actuation", m)), Stage(smooth.smooth_force, over="nv")]
     keep = Stage(smooth.keep_acceleration, over="nv")
-    unconstrained = smooth_stages(m.nv) if dense else [Stage(smooth.smooth_acceleration)]
+    unconstrained = smooth_stages(dense) if dense else [Stage(smooth.smooth_acceleration)]
     regularize, alone = [], []
     if is_discrete(m):
         forces += [*metric.stages(m, factored=not dense or dual.is_dual(m)), Stage(metric.shifted_force, over="nv")]
-        unconstrained = discrete_stages(m.nv) if dense else metric.acceleration_stages(m)
+        unconstrained = discrete_stages(dense) if dense else metric.acceleration_stages(m)
         regularize, alone = [Stage(metric.regularize_rows, lanes=True)], discrete.free_body_stages(m)
     if m.opt.disableflags & Disable.CONSTRAINT:
         return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv"), *alone, keep]
-    addresses, rows = assemble.stages(m, in_lanes=dense and m.nv <= SMALL)
+    addresses, assembled = assemble.stages(m, in_lanes=dense is not None and m.nv <= WARP)
     early = next((k for k, stage in enumerate(addresses) if stage.over == "ncon"), 0)  # contacts come later
     noslip = []
     if m.opt.noslip_iterations > 0:
         noslip = [Stage(dual.noslip(discrete=is_discrete(m)), lanes=True)]
-        noslip += metric.noslip_stages(m, noslip_stages(m.nv) if dense else []) if is_discrete(m) else []
+        noslip += metric.noslip_stages(m, noslip_stages(dense) if dense else []) if is_discrete(m) else []
+    solve = solver(m, dense, rows)
     return [
-        *forces, *addresses[:early], *unconstrained, *addresses[early:], *rows, *regularize, solver(m, dense), *noslip,
+        *forces, *addresses[:early], *unconstrained, *addresses[early:], *assembled, *regularize, *solve, *noslip,
         *alone, keep,
     ]  # fmt: skip
 
 
-def solver(m, dense: bool = False) -> Stage:
-    """The constraint solver the model asks for; `dense`: a group of lanes holds a system of its size."""
+def solver(m, dense: Blocks | None = None, rows: int = 0) -> list[Stage]:
+    """The constraint solver the model asks for; `dense`: on CUDA, with room for so many rows."""
     at_once = is_discrete(m)
     if m.opt.solver == Solver.PGS:
-        return Stage(dual.projected_gauss_seidel(discrete=at_once), lanes=True)
+        return [Stage(dual.projected_gauss_seidel(discrete=at_once), lanes=True)]
     if m.opt.solver == Solver.CG:
-        return Stage(conjugate_gradient(discrete=at_once), lanes=True)
-    nv, ntree = (m.nv, m.ntree) if dense else (0, 0)
-    func = newton(nv, ntree, discrete=at_once)
-    return Stage(func, lanes=True, alone=True, threads=team(nv), blocks=blocks(nv))
+        return [Stage(conjugate_gradient(discrete=at_once), lanes=True)]
+    return newton_stages(m, rows) if dense else [Stage(newton(discrete=at_once), lanes=True, alone=True)]
 
 
 def derivatives(m) -> list[Stage]:
@@ -147,11 +149,11 @@ def derivatives(m) -> list[Stage]:
     return recipe
 
 
-def integrator(m, dense: bool = False) -> list[Stage]:
+def integrator(m, dense: Blocks | None = None) -> list[Stage]:
     """The acceleration to step with, from that of continuous time; a Runge-Kutta step moves the state as well."""
     kind = m.opt.integrator
     choose = {
-        Integrator.EULER: euler_stages(m.nv) if dense else [Stage(euler.euler)],
+        Integrator.EULER: euler_stages(m, dense) if dense else [Stage(euler.euler)],
         Integrator.RK4: [Stage(rk4.rk4)],
         Integrator.IMPLICIT: [*derivatives(m), Stage(implicit.implicit)],
         Integrator.IMPLICITFAST: fast_stages(m, dense),
@@ -163,9 +165,9 @@ def integrator(m, dense: bool = False) -> list[Stage]:
     return [replace(stage, advances=True) for stage in choose]
 
 
-def fast_stages(m, dense: bool) -> list[Stage]:
+def fast_stages(m, dense: Blocks | None) -> list[Stage]:
     """implicitfast; free bodies on their own are solved in full."""
-    solve = implicit_stages(m.nv) if dense else [Stage(implicit.implicitfast)]
+    solve = implicit_stages(dense) if dense else [Stage(implicit.implicitfast)]
     alone = [Stage(implicit.free_body, over="njnt")] if np.any(lone_bodies(m)) else []
     return [*derivatives(m), Stage(implicit.implicitfast_row, over="nv", own=("qDeriv",)), *solve, *alone]
 
@@ -180,9 +182,9 @@ def movement(m, extension: Extension = NONE) -> list[Stage]:
     return [replace(s, advances=True, once=True) for s in move]
 
 
-def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool = False) -> list[Stage]:
-    """mj_step; without the stages that advance, mj_forward."""
-    dense = cuda and fits(m.nv)
+def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool = False, rows: int = 0) -> list[Stage]:
+    """mj_step; without the stages that advance, mj_forward. `rows`: room there is for them."""
+    dense = blocks_of(m) if cuda else None
     choose, read = integrator(m, dense), sensors.stages(m, extension)
     return [
         Stage(check.check_position, over="nq", advances=True),
@@ -190,7 +192,7 @@ def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool =
         *position(m, collision),
         *velocities(m, dense, extension),
         *energies(m),
-        *acceleration(m, dense, extension),
+        *acceleration(m, dense, extension, rows),
         # only Runge-Kutta moves what sensors read
         *(read + choose if m.opt.integrator == Integrator.RK4 else choose + read),
         *movement(m, extension),
@@ -223,7 +225,7 @@ def inverse_dynamics(m, collision: list[Stage], extension: Extension = NONE) -> 
         constraints = [*addresses, *rows, *regularize, Stage(inverse.inverse_constraint)]
     force = discrete.inverse_stages(m) if at_once else [Stage(inverse.inverse_force)]
     return [
-        *position(m, collision), *velocities(m, False, extension), *convert, *constraints,
+        *position(m, collision), *velocities(m, None, extension), *convert, *constraints,
         *extension.at("acceleration", m), *force,
     ]  # fmt: skip
 
@@ -249,7 +251,7 @@ def substeps(m) -> int:
     return 4 if m.opt.integrator == Integrator.RK4 else 1
 
 
-def scratch_sizes(m) -> dict[str, int]:
+def scratch_sizes(m, rows: int = 0, *, cuda: bool = False) -> dict[str, int]:
     """Room that only some integrators need, as sizes of arrays in data.py, and what kernels ask of geoms at once."""
     rk4_only = int(m.opt.integrator == Integrator.RK4)
     implicit_only = int(m.opt.integrator in (Integrator.IMPLICIT, Integrator.IMPLICITFAST, Integrator.DISCRETE))
@@ -264,5 +266,6 @@ def scratch_sizes(m) -> dict[str, int]:
         "flg_surfacevel": int(np.any(m.geom_surfacevel)),
         **metric.sizes(m),
         **assemble.sizes(m),
+        **(island_sizes(m, rows) if cuda and blocks_of(m) else NO_ISLANDS),
         **dual.sizes(m),
     }

@@ -5,6 +5,7 @@
 Without damping, or with eulerdamp disabled, a is simply qacc.
 """
 
+import numpy as np
 import warp as wp
 
 from kinema.convex.data import Data
@@ -12,6 +13,14 @@ from kinema.convex.factor import factor_like_mass, solve_like_mass
 from kinema.convex.model import Model
 from kinema.convex.passive import damping_slope, joint_damping
 from kinema.mujoco_enums import Disable
+
+
+def has_damping(m) -> bool:
+    """Is there damping to integrate implicitly, in any world?"""
+    if m.opt.disableflags & (Disable.EULERDAMP | Disable.DAMPER):
+        return False
+    moved = np.asarray(m.jnt_actuatorid)[np.asarray(m.dof_jntid)] if m.nv else np.zeros(0)
+    return bool(np.any(np.asarray(m.dof_damping) > 0) or np.any(m.dof_dampingpoly) or np.any(moved != -1))
 
 
 @wp.func

@@ -1,51 +1,72 @@
-// y <- H^-1 y on CUDA: thread i of a warp or a team keeps column i of H in its registers h[N], and number i of y.
+// y <- H^-1 y on CUDA: thread i of a group keeps column i of H in its registers h[N], and number i of y.
 //
-// Right-looking Cholesky, H = L L': the pivot's column goes through shared memory (`pivot`, room for two), and every
-// thread takes it off its own column; thread k stops at step k and so keeps column k of L, unscaled. The right hand side
-// is solved along the way, then the way back. KN_PIVOT(k) says whether dof k takes part, KN_WORKS whether this warp has
-// any that does.
+// H = L D L' by blocks of four: D has blocks A of four pivots. All threads publish what stands in the four columns, b; every
+// thread factors A for itself, and takes c'b_j, c = A^-1 b, off its own column: two meetings for four pivots. Threads of the
+// block stop there and so keep their columns of L A. The right hand side is solved along the way, then the way back:
+//
+//     forwards    y_i -= c_i' y_block                for i behind the block
+//     backwards   x_block = A^-1 (y_block - sum of b_j x_j over j behind the block)
+//
+// Shared memory, of each group: pivot (two times T quadruples), pivot_rhs (two), factors (three for each block).
 {
-float inv = 1.0f;
+constexpr float TINY = 1e-15f;
+struct Four { float s0, s1, s2, s3, l10, l20, l30, l21, l31, l32; };  // A = K K': inverse diagonal of K, and K below it
+auto factor4 = [&](const float4& a0, const float4& a1, const float4& a2, const float4& a3) -> Four {
+    Four k;
+    k.s0 = rsqrtf(fmaxf(a0.x, TINY));
+    k.l10 = a1.x * k.s0; k.l20 = a2.x * k.s0; k.l30 = a3.x * k.s0;
+    k.s1 = rsqrtf(fmaxf(a1.y - k.l10 * k.l10, TINY));
+    k.l21 = (a2.y - k.l20 * k.l10) * k.s1; k.l31 = (a3.y - k.l30 * k.l10) * k.s1;
+    k.s2 = rsqrtf(fmaxf(a2.z - k.l20 * k.l20 - k.l21 * k.l21, TINY));
+    k.l32 = (a3.z - k.l30 * k.l20 - k.l31 * k.l21) * k.s2;
+    k.s3 = rsqrtf(fmaxf(a3.w - k.l30 * k.l30 - k.l31 * k.l31 - k.l32 * k.l32, TINY));
+    return k;
+};
+auto solve4 = [](const Four& k, const float4& b) -> float4 {  // A^-1 b
+    const float z0 = b.x * k.s0, z1 = (b.y - k.l10 * z0) * k.s1, z2 = (b.z - k.l20 * z0 - k.l21 * z1) * k.s2;
+    const float z3 = (b.w - k.l30 * z0 - k.l31 * z1 - k.l32 * z2) * k.s3;
+    float4 c;
+    c.w = z3 * k.s3;
+    c.z = (z2 - k.l32 * c.w) * k.s2;
+    c.y = (z1 - k.l21 * c.z - k.l31 * c.w) * k.s1;
+    c.x = (z0 - k.l10 * c.y - k.l20 * c.z - k.l30 * c.w) * k.s0;
+    return c;
+};
 int flip = 0;  // two buffers: no thread can still be reading the one written now
 #pragma unroll
-for (int k = 0; k < N; ++k) {
-    if (!(KN_PIVOT(k))) continue;
-    float* now = pivot + flip * KN_LANES;
-    now[lane] = h[k];
-#if KN_TEAMED
-    if (lane == k) pivot_rhs[flip] = y;
+for (int k = 0; k < Q; ++k) {
+    float4* now = pivot + flip * T;
+    const float4 b = make_float4(h[4 * k], h[4 * k + 1], h[4 * k + 2], h[4 * k + 3]);
+    now[i] = b;
+    if (i >> 2 == k) ((float*)(pivot_rhs + flip))[i & 3] = y;
     KN_SYNC();
-    const float yk = pivot_rhs[flip];
-#else
-    KN_SYNC();
-    const float yk = __shfl_sync(0xffffffffu, y, k);
-#endif
-    const float s = rsqrtf(wp::max(now[k], 1e-15f)), l = h[k] * s, e = lane > k ? l * s : 0.0f, z = yk * s;
-    if (lane == k) { inv = s; y = z; } else if (lane > k) y -= l * z;
-    if (KN_WORKS)
+    const Four e = factor4(now[4 * k], now[4 * k + 1], now[4 * k + 2], now[4 * k + 3]);
+    if (i == 4 * k) {
+        factors[3 * k] = make_float4(e.s0, e.s1, e.s2, e.s3);
+        factors[3 * k + 1] = make_float4(e.l10, e.l20, e.l30, e.l21);
+        factors[3 * k + 2] = make_float4(e.l31, e.l32, 0.0f, 0.0f);
+    }
+    float4 c = solve4(e, b);
+    if (i >> 2 <= k) c = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    const float4 z = pivot_rhs[flip];
+    y -= c.x * z.x + c.y * z.y + c.z * z.z + c.w * z.w;
     #pragma unroll
-    for (int t = k / 4; t < Q; ++t) {
-        const float4 b = ((const float4*)now)[t];
-        if (4 * t > k) h[4 * t] -= e * b.x;
-        if (4 * t + 1 > k) h[4 * t + 1] -= e * b.y;
-        if (4 * t + 2 > k) h[4 * t + 2] -= e * b.z;
-        if (4 * t + 3 > k) h[4 * t + 3] -= e * b.w;
+    for (int j = 4 * k + 4; j < N; ++j) {
+        const float4 p = now[j];
+        h[j] -= c.x * p.x + c.y * p.y + c.z * p.z + c.w * p.w;
     }
     flip ^= 1;
 }
 #pragma unroll
-for (int k = N - 1; k > 0; --k) {
-    if (!(KN_PIVOT(k))) continue;
-#if KN_TEAMED
-    if (lane == k) pivot_rhs[flip] = y * inv;
+for (int k = Q - 1; k >= 0; --k) {
+    if (i >> 2 == k) ((float*)(pivot_rhs + flip))[i & 3] = y;
     KN_SYNC();
-    const float z = pivot_rhs[flip];
+    const float4 f0 = factors[3 * k], f1 = factors[3 * k + 1], f2 = factors[3 * k + 2];
+    const Four e = {f0.x, f0.y, f0.z, f0.w, f1.x, f1.y, f1.z, f1.w, f2.x, f2.y};
+    const float4 z = solve4(e, pivot_rhs[flip]);
+    if (i >> 2 == k) y = (i & 2) ? (i & 1 ? z.w : z.z) : (i & 1 ? z.y : z.x);
+    else if (i >> 2 < k) y -= h[4 * k] * z.x + h[4 * k + 1] * z.y + h[4 * k + 2] * z.z + h[4 * k + 3] * z.w;
     flip ^= 1;
-#else
-    const float z = __shfl_sync(0xffffffffu, y * inv, k);
-#endif
-    if (lane < k) y -= h[k] * inv * z;
 }
-y *= inv;
 KN_SYNC();
 }

@@ -135,11 +135,9 @@ auto cone_entry = [](const Cone& e, int p, int q) -> float {
 };
 
 // the rows of world w: their kinds, and the friction of contacts
-#if !KN_TEAMED  // a team keeps them at hand
 auto mu_of = [&](int c) -> float { return KN_AT(d.crow.mu, c); };
 auto dim_of = [&](int c) -> int { return *(int*)&KN_AT(d.con.dim, c); };
 auto friction_of = [&](int c) -> const float* { return &KN_AT(d.con.friction, c); };
-#endif
 auto is_elliptic = [&](int k) -> bool { return type[k] == Constraint::CONTACT_ELLIPTIC; };
 auto kind_of = [&](int k) -> int {
     if (k < nef) return k < ne ? EQUALITY_ROW : FRICTION_ROW;

@@ -1,4 +1,4 @@
-"""Solves with the mass matrix as a dense one, for systems of at most 128 dofs on CUDA.
+"""Solves with the mass matrix as a dense one, on CUDA: a group of threads a tree, of at most 128 dofs.
 
 A thread that walks the sparse factor of its world alone is slow there; a group with the matrix in its registers is not.
 
@@ -8,44 +8,72 @@ A thread that walks the sparse factor of its world alone is slow there; a group 
     discrete  qacc_smooth = Mh^-1 (qfrc_smooth - h K v)
 """
 
+from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
 import warp as wp
 
 from kinema.convex.data import Data
-from kinema.convex.integrate.euler import is_damped
+from kinema.convex.integrate.euler import has_damping
+from kinema.convex.metric_pattern import tree_sizes
 from kinema.convex.model import Model
 from kinema.convex.passive import damping_slope, joint_damping
+from kinema.convex.solve.groups import BLOCK, LARGE, QUARTERS, REGISTERS, columns, threads
 from kinema.convex.solve.native import WARP, source
-from kinema.convex.solve.primal import LARGE, WARPS, blocks, columns, team
 from kinema.convex.stage import Stage
-from kinema.math.lanes import lane_count
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Disable
 
 
-def fits(nv: int) -> bool:
-    """Can a group of lanes hold a system of nv dofs?"""
-    return 0 < nv <= LARGE
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of the mass matrix, or the metric, that are solved apart.
+
+    Attributes:
+        columns: Dofs of the largest, rounded up.
+        count: How many there are: trees, as solvers take them (metric_pattern.py).
+    """
+
+    columns: int
+    count: int
+
+    @property
+    def threads(self) -> int:
+        return threads(self.columns)
+
+    @property
+    def groups(self) -> int:
+        """Groups of a block of threads."""
+        return max(1, BLOCK // self.threads) if self.threads <= WARP else 1
+
+
+def blocks_of(m) -> Blocks | None:
+    """The blocks of a model's mass matrix; None: some are too large for a group."""
+    largest = int(np.max(tree_sizes(m), initial=0))
+    return Blocks(columns(largest), m.ntree) if 0 < largest <= LARGE else None
 
 
 @cache
-def _solve(nv: int) -> wp.Function:
-    @wp.func_native(source("mass_solve.cpp", COLUMNS=columns(nv), WARPS=WARPS, TEAM=team(nv)))
-    @touches(reads="mat[w] shift[w] b[w] rownnz rowadr colind", writes="x[w]")
+def _solve(blocks: Blocks) -> wp.Function:
+    sizes = {"COLUMNS": blocks.columns, "TEAM": blocks.threads, "GROUPS": blocks.groups}
+
+    @wp.func_native(source("mass_solve.cpp", **sizes))
+    @touches(reads="mat[w] shift[w] b[w] rownnz rowadr colind tree_adr tree_num", writes="x[w]")
     def mass_solve(
         mat: wp.array2d(dtype=float), shift: wp.array2d(dtype=float), shifted: bool, b: wp.array2d(dtype=float),
         x: wp.array2d(dtype=float), rownnz: wp.array(dtype=int), rowadr: wp.array(dtype=int),
-        colind: wp.array(dtype=int), nv: int, w: int, lane: int,
+        colind: wp.array(dtype=int), tree_adr: wp.array(dtype=int), tree_num: wp.array(dtype=int), ntree: int,
+        w: int, lane: int,
     ): ...  # fmt: skip
 
     return mass_solve
 
 
 @cache
-def _solve_like_mass(columns: int) -> wp.Function:
+def _solve_like_mass(blocks: Blocks) -> wp.Function:
     """The solve, of a matrix that is kept as M is."""
-    mass_solve = _solve(columns)
+    mass_solve = _solve(blocks)
 
     @wp.func
     def solve(
@@ -53,15 +81,16 @@ def _solve_like_mass(columns: int) -> wp.Function:
         b: wp.array2d(dtype=float), x: wp.array2d(dtype=float), w: int, lane: int,
     ):  # fmt: skip
         mass_solve(
-            mat, shift, shifted, b, x, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.size.nv, w, lane
+            mat, shift, shifted, b, x, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.tree.dofadr, m.tree.dofnum,
+            m.size.ntree, w, lane,
         )  # fmt: skip
 
     return solve
 
 
 @cache
-def _smooth(columns: int) -> wp.Function:
-    solve = _solve_like_mass(columns)
+def _smooth(blocks: Blocks) -> wp.Function:
+    solve = _solve_like_mass(blocks)
 
     @wp.func
     def smooth_dense(m: Model, d: Data, w: int, lane: int):
@@ -71,23 +100,23 @@ def _smooth(columns: int) -> wp.Function:
 
 
 @cache
-def _solve_metric(columns: int) -> wp.Function:
+def _solve_metric(blocks: Blocks) -> wp.Function:
     """The solve, of the metric of the discrete integrator."""
-    mass_solve = _solve(columns)
+    mass_solve = _solve(blocks)
 
     @wp.func
     def solve(m: Model, d: Data, b: wp.array2d(dtype=float), x: wp.array2d(dtype=float), w: int, lane: int):
         mass_solve(
-            d.metric.value, b, False, b, x, m.dof.metric_rownnz, m.dof.metric_rowadr, m.dof.metric_colind, m.size.nv, w,
-            lane,
+            d.metric.value, b, False, b, x, m.dof.metric_rownnz, m.dof.metric_rowadr, m.dof.metric_colind,
+            m.tree.dofadr, m.tree.dofnum, m.size.ntree, w, lane,
         )  # fmt: skip
 
     return solve
 
 
 @cache
-def _discrete(columns: int) -> wp.Function:
-    solve = _solve_metric(columns)
+def _discrete(blocks: Blocks) -> wp.Function:
+    solve = _solve_metric(blocks)
 
     @wp.func
     def discrete_dense(m: Model, d: Data, w: int, lane: int):
@@ -97,8 +126,8 @@ def _discrete(columns: int) -> wp.Function:
 
 
 @cache
-def _noslip(columns: int) -> wp.Function:
-    solve = _solve_metric(columns)
+def _noslip(blocks: Blocks) -> wp.Function:
+    solve = _solve_metric(blocks)
 
     @wp.func
     def noslip_dense(m: Model, d: Data, w: int, lane: int):
@@ -119,23 +148,25 @@ def euler_terms(m: Model, d: Data, w: int, i: int):
 
 
 @cache
-def _euler(columns: int) -> wp.Function:
-    solve = _solve_like_mass(columns)
+def _euler(blocks: Blocks) -> wp.Function:
+    solve = _solve_like_mass(blocks)
 
     @wp.func
     def euler_dense(m: Model, d: Data, w: int, lane: int):
-        if is_damped(m, w):
-            solve(m, d.inertia.M, d.inertia.qHDiagInv, True, d.scratch.qacc_step, d.scratch.qacc_step, w, lane)
-        else:
-            for i in range(lane, m.size.nv, lane_count()):
-                d.scratch.qacc_step[w, i] = d.frc.qacc[w, i]
+        solve(m, d.inertia.M, d.inertia.qHDiagInv, True, d.scratch.qacc_step, d.scratch.qacc_step, w, lane)
 
     return euler_dense
 
 
+@wp.func
+def euler_undamped(m: Model, d: Data, w: int, i: int):
+    """qacc_step of one dof where nothing is damped."""
+    d.scratch.qacc_step[w, i] = d.frc.qacc[w, i]
+
+
 @cache
-def _implicit(columns: int) -> wp.Function:
-    solve = _solve_like_mass(columns)
+def _implicit(blocks: Blocks) -> wp.Function:
+    solve = _solve_like_mass(blocks)
 
     @wp.func
     def implicit_dense(m: Model, d: Data, w: int, lane: int):
@@ -144,35 +175,35 @@ def _implicit(columns: int) -> wp.Function:
     return implicit_dense
 
 
-def _group(nv: int) -> dict:
-    """How a stage that solves for nv dofs is run."""
-    bound = blocks(nv) if team(nv) > WARP else 0
-    return {"lanes": True, "alone": True, "aside": True, "threads": team(nv), "blocks": bound}
+def _stage(func: wp.Function, blocks: Blocks) -> Stage:
+    """A stage that solves."""
+    size = blocks.threads
+    bound = QUARTERS * (REGISTERS // (blocks.columns + 80)) * WARP // size if size > WARP else 0
+    return Stage(func, lanes=True, alone=True, aside=True, threads=size, groups=blocks.count, blocks=bound)
 
 
-def smooth_stages(nv: int) -> list[Stage]:
+def smooth_stages(blocks: Blocks) -> list[Stage]:
     """qacc_smooth without a sparse factor."""
-    return [Stage(_smooth(columns(nv)), **_group(nv))]
+    return [_stage(_smooth(blocks), blocks)]
 
 
-def discrete_stages(nv: int) -> list[Stage]:
+def discrete_stages(blocks: Blocks) -> list[Stage]:
     """qacc_smooth of the discrete integrator, once the metric is there."""
-    return [Stage(_discrete(columns(nv)), **_group(nv))]
+    return [_stage(_discrete(blocks), blocks)]
 
 
-def noslip_stages(nv: int) -> list[Stage]:
+def noslip_stages(blocks: Blocks) -> list[Stage]:
     """qacc of the discrete integrator, once qacc_step holds all forces."""
-    return [Stage(_noslip(columns(nv)), **_group(nv))]
+    return [_stage(_noslip(blocks), blocks)]
 
 
-def euler_stages(nv: int) -> list[Stage]:
+def euler_stages(m, blocks: Blocks) -> list[Stage]:
     """qacc_step of the Euler integrator without a sparse factor."""
-    return [
-        Stage(euler_terms, over="nv"),
-        Stage(_euler(columns(nv)), **_group(nv)),
-    ]
+    if not has_damping(m):
+        return [Stage(euler_undamped, over="nv")]
+    return [Stage(euler_terms, over="nv"), _stage(_euler(blocks), blocks)]
 
 
-def implicit_stages(nv: int) -> list[Stage]:
+def implicit_stages(blocks: Blocks) -> list[Stage]:
     """qacc_step of the implicitfast integrator without a sparse factor, once qH is there."""
-    return [Stage(_implicit(columns(nv)), **_group(nv))]
+    return [_stage(_implicit(blocks), blocks)]

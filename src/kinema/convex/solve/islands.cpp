@@ -1,9 +1,8 @@
 // Islands: trees that rows couple, directly or through others, are minimized apart, as MuJoCo does. This shows when
 // iterations are few: every island has its own line search and its own end. Trees without rows move freely.
 //
-// An island is named by its first tree, its root. On the CPU lists run through its trees and rows in ascending order; a
-// team of threads on CUDA passes over the rows and dofs of others; where a warp shares out the rows, all trees are one
-// island.
+// An island is named by its first tree, its root. On the CPU lists run through its trees and rows in ascending order; where
+// a warp shares out the rows of a system that no group can hold, all trees are one island.
 #undef KN_ISLANDS
 #undef KN_ROWS
 #undef KN_TREES
@@ -11,16 +10,7 @@
 #undef KN_DOFS
 #undef KN_TOGETHER
 #undef KN_BUSY
-#if KN_LANES == 1 || KN_TEAMED
-#undef KN_HERE
-#if KN_TEAMED
-#define KN_HERE(tree_root) (!KN_SPLIT || (tree_root) == root)
-#define KN_BUSY(root) (busy[root])
-#define KN_ISLANDS(root) for (int root = 0; root < ntree; ++root) if (KN_BUSY(root))
-#define KN_ROWS(i) KN_EACH(i, nefc) if (KN_HERE(row_root[i]))
-#define KN_DOFS(i) KN_EACH(i, nv) if (KN_HERE(root_of[tree_of[i]]))
-int* row_tree = row_root;
-#else
+#if KN_LANES == 1
 #define KN_BUSY(root) (first_row[root] >= 0)
 #define KN_ISLANDS(root) for (int root = 0; root < ntree; ++root) if (KN_BUSY(root))
 #define KN_ROWS(i) for (int i = first_row[root]; i >= 0; i = next_row[i])
@@ -34,7 +24,6 @@ int* last_tree = KN_ROW(int, d.solver.last_tree);
 int* first_row = KN_ROW(int, d.solver.first_row);
 int* next_row = KN_ROW(int, d.solver.next_row);
 int* row_tree = next_row;  // a tree of each row, until the lists are made
-#endif
 const bool split = (m.opt.disableflags & Disable::ISLAND) == 0;
 
 auto find = [&](int t) -> int { while (root_of[t] != t) t = root_of[t]; return t; };
@@ -62,16 +51,6 @@ if (lane == 0 && split && ntree > 1)
         }
     }
 KN_SYNC();
-#if KN_TEAMED
-KN_EACH(t, ntree) busy[t] = 0;
-KN_EACH(k, nefc) row_tree[k] = find(row_tree[k]);
-KN_SYNC();
-KN_EACH(k, nefc) busy[row_root[k]] = 1;
-const int my_root = lane < ntree ? find(lane) : 0;
-KN_SYNC();
-if (lane < ntree) root_of[lane] = my_root;
-KN_SYNC();
-#else
 for (int t = 0; t < ntree; ++t) first_row[t] = -1;
 for (int k = nefc - 1; k >= 0; --k) {
     const int t = find(next_row[k]);
@@ -88,7 +67,6 @@ for (int t = 0; t < ntree; ++t) {  // last_tree: of a root the last tree of its 
         next_tree[last_tree[t]] = t;
     }
 }
-#endif
 #else
 #define KN_ISLANDS(root)
 #define KN_ROWS(i) KN_EACH(i, nefc)

@@ -1,69 +1,60 @@
-// x = (M + diag(shift))^-1 b by a lane group: thread i keeps column i in registers on CUDA.
-// M is given by its sparse rows: ancestors of dof i, dof i last.
+// x = (M + diag(shift))^-1 b, tree by tree: on CUDA a group of threads a tree, thread i with column i in registers; on the
+// CPU one thread, one tree after the other. M is given by its sparse rows: ancestors of dof i, dof i last.
+//
+//     KN_COLUMNS   dofs of a tree at most, a multiple of four
 
-#define KN_AT(a, i) (*(float*)((char*)(a).data + (size_t)w * (a).strides[0] + (size_t)(i) * (a).strides[1]))
-constexpr int N = KN_COLUMNS;
 #if defined(__CUDA_ARCH__)
-#undef KN_LANES
-#undef KN_TEAMED
-#undef KN_SYNC
-#undef KN_PIVOT
-#define KN_LANES KN_TEAM
-#define KN_TEAMED (KN_TEAM > 32)
-#undef KN_WORKS
-#define KN_PIVOT(k) true
-#define KN_WORKS true
-#if KN_TEAMED
-#define KN_SYNC() __syncthreads()
-constexpr int SLOTS = 1;
-__shared__ float pivot_rhs[2];
-#else
-#define KN_SYNC() __syncwarp()
-constexpr int SLOTS = KN_WARPS;
-#endif
-constexpr int Q = N / 4, ROOM = N * (N + 1) / 2;
-__shared__ float S_[SLOTS][ROOM];  // lower triangle, row by row
-__shared__ __align__(16) float pivot_[SLOTS][2 * KN_LANES];
-const int slot = KN_TEAMED ? 0 : threadIdx.x >> 5;
-float *S = S_[slot], *pivot = pivot_[slot];
-const bool own = lane < nv;
-for (int t = lane; t < ROOM; t += KN_LANES) S[t] = 0.0f;
+#include "group.cpp"
+constexpr int N = KN_COLUMNS, Q = N / 4, ROOM = N * (N + 1) / 2;
+__shared__ float S_[G][ROOM];  // lower triangle, row by row
+__shared__ float4 pivot_[G][2 * T], pivot_rhs_[G][2], factors_[G][3 * Q];
+float* S = S_[part];
+float4 *pivot = pivot_[part], *pivot_rhs = pivot_rhs_[part], *factors = factors_[part];
+const int i = lane % T, tree = lane / T;
+const int first = tree_adr.data[tree], n = tree_num.data[tree];
+const bool own = i < n;
+for (int t = i; t < ROOM; t += T) S[t] = 0.0f;
 KN_SYNC();
 if (own) {
-    const int adr = rowadr.data[lane], nnz = rownnz.data[lane];
+    const int adr = rowadr.data[first + i], nnz = rownnz.data[first + i];
     #pragma unroll 4
     for (int k = 0; k < nnz; ++k)
-        S[lane * (lane + 1) / 2 + colind.data[adr + k]] =
-            KN_AT(mat, adr + k) + (shifted && k == nnz - 1 ? KN_AT(shift, lane) : 0.0f);
+        S[i * (i + 1) / 2 + colind.data[adr + k] - first] =
+            KN_AT(mat, adr + k) + (shifted && k == nnz - 1 ? KN_AT(shift, first + i) : 0.0f);
 }
 KN_SYNC();
-float h[N], y = own ? KN_AT(b, lane) : 0.0f;
+float h[N], y = own ? KN_AT(b, first + i) : 0.0f;
 #pragma unroll
 for (int j = 0; j < N; ++j)
-    h[j] = own && j < nv ? S[j <= lane ? lane * (lane + 1) / 2 + j : j * (j + 1) / 2 + lane] : j == lane ? 1.0f : 0.0f;
+    h[j] = own && j < n ? S[j <= i ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i] : j == i ? 1.0f : 0.0f;
 #include "cholesky.cpp"
-if (own) KN_AT(x, lane) = y;
+if (own) KN_AT(x, first + i) = y;
 #else
-float U[N * N] = {}, y[N];
-for (int i = 0; i < nv; ++i) {
-    const int adr = rowadr.data[i], nnz = rownnz.data[i];
-    for (int k = 0; k < nnz; ++k) U[colind.data[adr + k] * N + i] = KN_AT(mat, adr + k);
-    if (shifted) U[i * N + i] += KN_AT(shift, i);
-    y[i] = KN_AT(b, i);
-}
-for (int k = 0; k < nv; ++k) {
-    const float s = 1.0f / sqrtf(wp::max(U[k * N + k], 1e-15f));
-    for (int j = k; j < nv; ++j) U[k * N + j] *= s;
-    y[k] *= s;
-    for (int i = k + 1; i < nv; ++i) {
-        for (int j = i; j < nv; ++j) U[i * N + j] -= U[k * N + i] * U[k * N + j];
-        y[i] -= U[k * N + i] * y[k];
+#define KN_AT(a, i) (*(float*)((char*)(a).data + (size_t)w * (a).strides[0] + (size_t)(i) * (a).strides[1]))
+constexpr int N = KN_COLUMNS;
+for (int tree = 0; tree < ntree; ++tree) {
+    const int first = tree_adr.data[tree], n = tree_num.data[tree];
+    float U[N * N] = {}, y[N];
+    for (int i = 0; i < n; ++i) {
+        const int adr = rowadr.data[first + i], nnz = rownnz.data[first + i];
+        for (int k = 0; k < nnz; ++k) U[(colind.data[adr + k] - first) * N + i] = KN_AT(mat, adr + k);
+        if (shifted) U[i * N + i] += KN_AT(shift, first + i);
+        y[i] = KN_AT(b, first + i);
+    }
+    for (int k = 0; k < n; ++k) {
+        const float s = 1.0f / sqrtf(wp::max(U[k * N + k], 1e-15f));
+        for (int j = k; j < n; ++j) U[k * N + j] *= s;
+        y[k] *= s;
+        for (int i = k + 1; i < n; ++i) {
+            for (int j = i; j < n; ++j) U[i * N + j] -= U[k * N + i] * U[k * N + j];
+            y[i] -= U[k * N + i] * y[k];
+        }
+    }
+    for (int k = n - 1; k >= 0; --k) {
+        for (int j = k + 1; j < n; ++j) y[k] -= U[k * N + j] * y[j];
+        y[k] /= U[k * N + k];
+        KN_AT(x, first + k) = y[k];
     }
 }
-for (int k = nv - 1; k >= 0; --k) {
-    for (int j = k + 1; j < nv; ++j) y[k] -= U[k * N + j] * y[j];
-    y[k] /= U[k * N + k];
-    KN_AT(x, k) = y[k];
-}
-#endif
 #undef KN_AT
+#endif

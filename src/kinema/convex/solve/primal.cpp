@@ -28,20 +28,14 @@ if (nefc == 0 || nv == 0) {
     return;
 }
 
-#if defined(__CUDA_ARCH__) && KN_COLUMNS > 0 && !KN_TEAMED
-if (nefc <= KN_ROWS_MAX) {
-#include "primal_warp.cpp"
-}
+#if defined(__CUDA_ARCH__) && KN_BEYOND
+if (KN_ROW(int, d.island.bucket)[KN_BUCKET] == KN_ROW(int, d.island.bucket)[KN_BUCKET + 1]) return;
 #endif
 
 const float* aref = KN_ROW(float, d.efc.aref);
 float* M = KN_ROW(float, d.solver.fullM);
 const int ntree = m.size.ntree, nword = (ntree + 31) / 32;
 const int* tree_of = m.dof.treeid.data;
-#if KN_TEAMED
-#include "team.cpp"
-#include "islands.cpp"
-#else
 #include "rows.cpp"
 const float* D = KN_ROW(float, d.efc.D);
 float* H = KN_ROW(float, d.solver.H);
@@ -81,7 +75,6 @@ auto mass_times = [&](int i, const float* p) -> float {  // (M p)_i
     const int t = tree_of[i], from = tree_adr[t];
     return dot(M + (size_t)i * nv + from, p + from, tree_num[t]);
 };
-#endif
 
 // the blocks of M
 KN_EACH(i, nv) {
@@ -146,7 +139,7 @@ auto start_at = [&]() -> float {  // residuals, forces and states at a; returns 
     }
 }
 
-#if KN_LANES == 1 || KN_TEAMED
+#if KN_LANES == 1
 KN_EACH(i, nv)
     if (!KN_BUSY(root_of[tree_of[i]])) {  // trees without rows
         KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i);
@@ -154,7 +147,6 @@ KN_EACH(i, nv)
     }
 #endif
 
-#if !KN_TEAMED
 // trees coupled in H: by a row, or by eliminating a tree that couples both
 if (lane == 0) {
     for (int t = 0; t < ntree * nword; ++t) pattern[t] = 0u;
@@ -187,7 +179,6 @@ if (lane == 0) {
 #endif
 }
 KN_SYNC();
-#endif
 
 const float tolerance = KN_ROW(float, m.opt.tolerance)[0];
 int iterations = 0;
@@ -197,14 +188,12 @@ KN_SYNC();
 KN_ISLANDS(root) {
 
 #include "rank_one.cpp"
-#if KN_TEAMED
-#include "columns.cpp"
-#elif defined(__CUDA_ARCH__) && KN_NEWTON && KN_COLUMNS == 0
+#if defined(__CUDA_ARCH__) && KN_NEWTON
 #include "blocks.cpp"
 #endif
 
 float scale = KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1);
-#if KN_LANES == 1 || KN_TEAMED
+#if KN_LANES == 1
 if (split) { scale = 0.0f; KN_DOFS(i) scale += M[(size_t)i * nv + i]; KN_SUM(scale); }
 #else
 if ((m.opt.disableflags & Disable::ISLAND) == 0) {  // as of one island: the dofs of all trees that rows act on
@@ -244,7 +233,7 @@ auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve)
 
 #if KN_LEAVES_FIRST
 #include "leaves_first.cpp"
-#elif !KN_TEAMED
+#else
 // the columns of the rows of tree t in H and U: ascending ranges; many of them are bridged over zeros
 const int SEGMENTS = 32;
 auto segments = [&](int t, int from[SEGMENTS], int to[SEGMENTS]) -> int {
@@ -360,12 +349,9 @@ for (;;) {
 
 #if KN_NEWTON
     // H = M + J' D J over active rows, and the Hessians of cones
-#if KN_TEAMED
-    direction();
-#else
     KN_DOFS(i) x[i] = -g[i];
     KN_SYNC();
-#if defined(__CUDA_ARCH__) && KN_COLUMNS == 0
+#if defined(__CUDA_ARCH__)
     if (packed) {
         pack_mass();
         pack_curvature();
@@ -385,7 +371,6 @@ for (;;) {
         if (stiff) refine(x, Mv);
 #endif
     }
-#endif
 #else
     KN_DOFS(i) { z_last[i] = z[i]; z[i] = g[i]; }
     KN_SYNC();
@@ -466,10 +451,4 @@ KN_DOFS(i) {
 }
 
 if (lane == 0) KN_ROW(int, d.solver.niter)[0] = iterations;
-#if KN_TEAMED
-if (resident) KN_EACH(k, nefc) {
-    KN_ROW(float, d.efc.force)[k] = force_[k];
-    KN_ROW(int, d.efc.state)[k] = state_[k];
-}
-#endif
 KN_SYNC();

@@ -1,51 +1,32 @@
-"""Newton's method and conjugate gradients with exact line search, one lane group a world.
+"""Newton's method and conjugate gradients with exact line search.
 
 Dense linear algebra is where a step spends its time, and where plain array indexing costs most, so these functions are
-native code, compiled for CPU and CUDA alike: primal.cpp. On CUDA Newton's method keeps a system of at most 32 dofs in
-the registers of a warp (primal_warp.cpp), one of at most 128 in those of a team of warps (team.cpp, columns.cpp); for
-that its size, rounded up, is part of the code.
+native code. One thread on the CPU, or a warp on CUDA, takes a system of any size through memory (primal.cpp). On CUDA a
+group of threads holds an island of at most 128 dofs in registers and shared memory (island.cpp): islands are found
+first (find_islands.cpp), sorted into buckets by the group that can hold them, and each bucket is a kernel over (world,
+island). A world that is one tree is one island, and need not be searched.
 """
 
-from functools import cache
+from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
 import warp as wp
 
 from kinema.convex.data import Data
+from kinema.convex.metric_pattern import is_discrete, tree_sizes
 from kinema.convex.model import Model
-from kinema.convex.solve.native import CONTINUOUS, DISCRETE, RESULT, ROWS, WARP, System, source
+from kinema.convex.solve.groups import LARGE, Group, group
+from kinema.convex.solve.native import CONTINUOUS, DISCRETE, RESULT, ROWS, WARP, source
+from kinema.convex.stage import LANE_BLOCK, Stage
 from kinema.math.touches import touches
+from kinema.mujoco_enums import Solver
 
-SMALL = 32  # dofs a warp can hold, one column a lane
-LARGE = 128  # dofs a team of warps can hold, one column a thread
-WARP_ROWS = 64  # rows a warp can hold beside them
-TEAM_MEMORY = 40 * 1024  # bytes of shared memory for the rows of a team
-WARPS = 4  # warps of a block
-QUARTERS, REGISTERS = 4, 512  # parts of a multiprocessor, and the registers that the warps of a part share, a lane
-
-
-def team(nv: int) -> int:
-    """Threads on CUDA that hold a system of nv dofs, one column each, in whole warps."""
-    return -(-nv // WARP) * WARP if SMALL < nv <= LARGE else WARP
-
-
-def columns(nv: int) -> int:
-    """nv rounded up, so that models share kernels; 0 for a system that no team can hold."""
-    return -(-nv // 4) * 4 if 0 < nv <= LARGE else 0
-
-
-def rows_held(nv: int) -> int:
-    """Rows of J that stay in shared memory; more are read again in each iteration."""
-    if team(nv) == WARP:
-        return WARP_ROWS
-    return min(96, TEAM_MEMORY // (4 * (columns(nv) + 4 + 16)) // 16 * 16)
-
-
-def blocks(nv: int) -> int:
-    """Blocks a multiprocessor is to hold at least: as many as there are registers for, beside a column 80 a thread."""
-    if team(nv) == WARP:
-        return WARPS
-    return QUARTERS * (REGISTERS // (columns(nv) + 80)) * WARP // team(nv)
-
+CAPS = (8, 16, 32, 64, 128)  # dofs of buckets, at most
+UNBOUNDED = 1 << 30
 READS = f"""
     {ROWS} d.efc.D[w] d.efc.aref[w]
     m.dof.treeid m.opt.tolerance[w] m.opt.ls_tolerance[w] m.opt.meaninertia[w]
@@ -57,25 +38,35 @@ SCRATCH = """
     d.solver.grad[w] d.solver.search[w] d.solver.Jaref[w] d.solver.Jv[w]
 """
 CONJUGATE = "d.solver.grad_last[w] d.solver.Mgrad[w] d.solver.Mgrad_last[w]"
+GIVEN = """
+    d.efc.nefc[w] d.efc.ne[w] d.efc.nf[w] d.efc.J[w] d.efc.R[w] d.efc.frictionloss[w] d.efc.type[w] d.efc.id[w]
+    d.efc.D[w] d.efc.aref[w] d.crow.mu[w] d.con.dim[w] d.con.friction[w]
+    d.state.qacc_warmstart[w] d.frc.qacc_smooth[w]
+"""
+LIMITS = "m.opt.tolerance[w] m.opt.ls_tolerance[w] m.opt.meaninertia[w]"
+TREES = "d.efc.trees[w] m.tree.dofadr m.tree.dofnum"
+LISTS = "d.island.bucket[w] d.island.tree[w] d.island.row[w] d.island.treeadr[w] d.island.rowadr[w]"
+FOUND = f"""
+    {LISTS} d.island.root[w] d.island.number[w] d.island.dofs[w] d.island.rows[w] d.island.members[w]
+    d.island.first[w] d.island.start[w]
+"""
+
+
+# ---------------------------------------------------------------------------------------------- any size
 
 
 @cache
-def _newton(columns: int, threads: int, rows: int, split: bool, system: System) -> wp.Function:
-    sizes = {"COLUMNS": columns, "ROWS_MAX": rows, "WARPS": WARPS, "TEAM": threads, "SPLIT": int(split)}
+def newton(bucket: int = -1, *, discrete: bool = False) -> wp.Function:
+    """Newton's method for a system of any size; on CUDA, with a bucket, only in worlds that have an island in it."""
+    which = {"BEYOND": int(bucket >= 0), "BUCKET": max(bucket, 0)}
+    system = DISCRETE if discrete else CONTINUOUS
+    more = "d.island.bucket[w]" if bucket >= 0 else ""
 
-    more = "d.crow.address[w]" if threads > WARP else ""
-
-    @wp.func_native(source("primal.cpp", NEWTON=1, **sizes, **system.definitions))
+    @wp.func_native(source("primal.cpp", NEWTON=1, WARPS=LANE_BLOCK // WARP, **which, **system.definitions))
     @touches(reads=f"{READS} {system.reads} {SCRATCH} {more}", writes=f"{RESULT} {SCRATCH}")
     def newton(m: Model, d: Data, w: int, lane: int): ...
 
     return newton
-
-
-def newton(nv: int = 0, ntree: int = 0, *, discrete: bool = False) -> wp.Function:
-    """Newton's method for a system of nv dofs in ntree trees; of any size on the CPU, where sizes bring nothing."""
-    system = DISCRETE if discrete else CONTINUOUS
-    return _newton(columns(nv), team(nv), rows_held(nv), ntree > 1 and team(nv) > WARP, system)
 
 
 @cache
@@ -83,8 +74,189 @@ def conjugate_gradient(*, discrete: bool = False) -> wp.Function:
     """Conjugate gradients, preconditioned by the mass matrix, or the metric in its place."""
     system = DISCRETE if discrete else CONTINUOUS
 
-    @wp.func_native(source("primal.cpp", NEWTON=0, COLUMNS=0, **system.definitions))
+    @wp.func_native(source("primal.cpp", NEWTON=0, BEYOND=0, **system.definitions))
     @touches(reads=f"{READS} {system.reads} {SCRATCH} {CONJUGATE}", writes=f"{RESULT} {SCRATCH} {CONJUGATE}")
     def conjugate_gradient(m: Model, d: Data, w: int, lane: int): ...
 
     return conjugate_gradient
+
+
+# ---------------------------------------------------------------------------------------------- islands on CUDA
+
+
+@cache
+def _island(
+    holds: Group, *, elliptic: bool, discrete: bool = False, bucket: int = -1, least: int = -1, whole: bool = True
+) -> wp.Function:
+    """Newton's method for the islands of a bucket, or for worlds of one tree with more than `least` rows.
+
+    On the CPU it is for the `whole` world, or nothing.
+    """
+    sizes = {
+        "COLUMNS": holds.columns, "TEAM": holds.threads, "GROUPS": holds.block // holds.threads, "TILE": holds.tile,
+        "ROWS_MAX": holds.rows, "ROWS_MIN": least, "MAPPED": int(bucket >= 0), "BUCKET": bucket,
+        "ELLIPTIC": int(elliptic), "WHOLE": int(whole),
+    }  # fmt: skip
+    lists = f"{LISTS} {TREES} d.island.warm[w] d.solver.niter[w]" if bucket >= 0 else ""
+    spill = "d.solver.spill[w]" if holds.is_team else ""
+    cones = "d.crow.address[w]" if elliptic else ""
+    system = DISCRETE if discrete else CONTINUOUS
+    reads, writes = f"{GIVEN} {LIMITS} {system.reads} {lists} {spill} {cones}", f"{RESULT} {spill}"
+    if whole:
+        reads, writes = f"{reads} {READS} {SCRATCH}", f"{writes} {SCRATCH}"
+
+    @wp.func_native(source("newton.cpp", NEWTON=1, BEYOND=0, **sizes, **system.definitions))
+    @touches(reads=reads, writes=writes)
+    def newton(m: Model, d: Data, w: int, lane: int): ...
+
+    return newton
+
+
+@cache
+def _find(most_dofs: tuple[int, ...], most_rows: tuple[int, ...], discrete: bool) -> wp.Function:
+    system = DISCRETE if discrete else CONTINUOUS
+    caps = {"BUCKETS": len(most_dofs), "MOST_DOFS": _braces(most_dofs), "MOST_ROWS": _braces(most_rows)}
+    text = source("find_islands.cpp", GROUPS=LANE_BLOCK // WARP, **caps, **system.definitions)
+
+    @wp.func_native(f"#if defined(__CUDA_ARCH__)\n{text}\n#endif\n")
+    @touches(
+        reads=f"{GIVEN} {system.reads} {FOUND} {TREES} m.dof.treeid",
+        writes=f"{FOUND} d.island.warm[w] d.frc.qacc[w] d.frc.qfrc_constraint[w] d.solver.niter[w]",
+    )
+    def find_islands(m: Model, d: Data, w: int, lane: int): ...
+
+    return find_islands
+
+
+def _braces(numbers: tuple[int, ...]) -> str:
+    return "{" + ", ".join(map(str, numbers)) + "}"
+
+
+def island_sizes(trees: tuple[int, ...]) -> list[int]:
+    """Every number of dofs that an island made of these trees could have, ascending."""
+    reached = np.zeros(sum(trees) + 1, dtype=bool)
+    reached[0] = True
+    for size in trees:
+        reached[size:] |= reached[: len(reached) - size].copy()
+    return np.flatnonzero(reached)[1:].tolist()
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """Islands that one kind of group holds.
+
+    Attributes:
+        holds: The group.
+        most: How many of them a world could have.
+    """
+
+    holds: Group
+    most: int
+
+    @property
+    def dofs(self) -> int:
+        """Dofs of an island at most."""
+        return self.holds.columns
+
+    @property
+    def rows(self) -> int:
+        """Rows of an island at most."""
+        return UNBOUNDED if self.holds.is_team else self.holds.rows
+
+
+@cache
+def buckets(trees: tuple[int, ...], rows: int) -> list[Bucket]:
+    """The buckets for islands of these trees with room for so many rows; small islands first.
+
+    An island comes into the first that holds its dofs and its rows. So a bucket gets islands that have more dofs than
+    those before it can hold, or more rows.
+    """
+    sizes, held = island_sizes(trees), []
+    for low, high in pairwise((0, *CAPS)):
+        within = [size for size in sizes if low < size <= high]
+        held += [(group(within[-1]), within[0])] if within else []
+    if not held[-1][0].is_team:  # islands of few dofs and many rows
+        held.append((group(held[-1][0].columns, team=True), sum(trees) + 1))
+    made: list[Bucket] = []
+    for holds, least in held:
+        most = sum(trees) // least + (rows // (made[-1].rows + 1) if made else 0)
+        made += [Bucket(holds, min(most, len(trees)))] if most else []
+    return made
+
+
+def _trees(m) -> tuple[int, ...]:
+    sizes = tree_sizes(m)
+    return tuple(sizes[sizes > 0].tolist())
+
+
+def newton_stages(m, rows: int) -> list[Stage]:
+    """Newton's method on CUDA, for a model with room for so many rows."""
+    kind, trees = {"elliptic": bool(m.opt.cone), "discrete": is_discrete(m)}, _trees(m)
+    if is_island(trees):
+        return _one_tree(trees[0], rows, kind)
+    held, beyond = buckets(trees, rows), sum(trees) > LARGE
+    most = [(bucket.dofs, bucket.rows) for bucket in held] + [(UNBOUNDED, UNBOUNDED)] * beyond
+    stages = [Stage(_find(*zip(*most, strict=True), kind["discrete"]), lanes=True, alone=True)]
+    if beyond:  # all of a world that has such an island; the others of it are then done again by their own groups
+        stages.append(Stage(newton(len(held), discrete=kind["discrete"]), lanes=True, alone=True))
+    for k, bucket in reversed(list(enumerate(held))):
+        whole = not beyond and k == len(held) - 1
+        func = _island(bucket.holds, **kind, bucket=k, whole=whole)
+        stages.append(_stage(func, bucket.holds, bucket.most))
+    return stages
+
+
+def is_island(trees: tuple[int, ...]) -> bool:
+    """Is the world one island, and can a group hold it?"""
+    return len(trees) == 1 and trees[0] <= LARGE
+
+
+def _one_tree_groups(nv: int, rows: int) -> list[Group]:
+    """Groups for worlds that are one island, of which one after the other takes those with more rows."""
+    held = group(nv)
+    if held.is_team or rows <= held.rows:
+        return [held]
+    warp = group(WARP)
+    wide = Group(held.columns, WARP, warp.tile, warp.rows)
+    return [wide] if rows <= wide.rows else [wide, group(nv, team=True)]
+
+
+def _one_tree(nv: int, rows: int, kind: dict[str, bool]) -> list[Stage]:
+    least, stages = -1, []
+    for holds in _one_tree_groups(nv, rows):
+        func = _island(holds, **kind, least=least, whole=least < 0)
+        stages.append(_stage(func, holds, 1))
+        least = holds.rows
+    return stages
+
+
+def _stage(func: wp.Function, holds: Group, groups: int) -> Stage:
+    return Stage(
+        func, lanes=True, alone=True, threads=holds.threads, groups=groups, block=holds.block, blocks=holds.blocks
+    )
+
+
+def sizes(m, rows: int) -> dict[str, int]:
+    """Room that islands need on CUDA, as sizes of arrays in data.py."""
+    trees = _trees(m)
+    if m.opt.solver != Solver.NEWTON or not trees:
+        return NO_ISLANDS
+    if is_island(trees):
+        held, many = _one_tree_groups(trees[0], rows), 0
+    else:
+        held, many = [bucket.holds for bucket in buckets(trees, rows)], 1
+    spills = any(holds.is_team and rows > holds.rows for holds in held)
+    return {
+        "ntree_island": many * m.ntree,
+        "nlist_island": many * (m.ntree + 1),
+        "nefc_island": many * rows,
+        "nbucket_island": many * (len(held) + 2),
+        "nstart_island": many * 2 * m.nv,
+        "none_island": many,
+        "nspill": 8 * rows * spills,
+    }
+
+
+NO_ISLANDS = dict.fromkeys(
+    ("ntree_island", "nlist_island", "nefc_island", "nbucket_island", "nstart_island", "none_island", "nspill"), 0
+)

@@ -33,7 +33,7 @@ auto add_forces = [&](float* out, float sign) {
         }
     }
 };
-#elif !KN_TEAMED
+#else
 auto acts_on = [&](int k, int t) -> bool { const int u = trees[2 * k]; return u < 0 || u == t || trees[2 * k + 1] == t; };
 auto add_forces = [&](float* out, float sign) {
     KN_EACH(i, nv) {

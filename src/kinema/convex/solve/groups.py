@@ -1,0 +1,69 @@
+"""Groups of threads that hold a system on CUDA: how many, and what they keep in shared memory.
+
+A system of nv dofs is held one column a thread: by part of a warp, by a warp, or by a team of warps that has a block to
+itself. Sizes are rounded up, so that models share kernels.
+"""
+
+from dataclasses import dataclass
+
+from kinema.convex.solve.native import WARP
+
+LARGE = 128  # dofs a group can hold
+BLOCK = 128  # threads of a block of groups that are no larger than a warp, where many share the multiprocessor
+ROOM = {8: (32, 32), 16: (64, 64), 32: (64, 160)}  # threads: rows of J and rows in shared memory, of groups in a warp
+TEAM_ROOM = {44: (64, 192), 64: (48, 192), 96: (32, 256), 128: (8, 64)}  # the same of teams, by the dofs they hold
+QUARTERS, REGISTERS = 4, 512  # parts of a multiprocessor, and the registers that the warps of a part share, a lane
+
+
+def columns(nv: int) -> int:
+    """nv rounded up to whole blocks of pivots; 0 for a system that no group can hold."""
+    return -(-nv // 4) * 4 if 0 < nv <= LARGE else 0
+
+
+def threads(nv: int) -> int:
+    """Threads that hold a system of nv dofs."""
+    if not 0 < nv <= LARGE:
+        return WARP
+    return next((size for size in (8, 16) if nv <= size), -(-nv // WARP) * WARP)
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group that searches for the accelerations of one island.
+
+    Attributes:
+        columns: Dofs it can hold.
+        threads: Threads.
+        tile: Rows of J in shared memory.
+        rows: Rows whose numbers are in shared memory; a team takes more, from global memory.
+    """
+
+    columns: int
+    threads: int
+    tile: int
+    rows: int
+
+    @property
+    def is_team(self) -> bool:
+        return self.threads > WARP
+
+    @property
+    def block(self) -> int:
+        """Threads of a block: of small groups a warp, so that none waits for a neighbour that takes longer."""
+        return max(self.threads, WARP)
+
+    @property
+    def blocks(self) -> int:
+        """Blocks a multiprocessor is to hold at least: as many as there are registers for."""
+        if not self.is_team:
+            return 16
+        return QUARTERS * (REGISTERS // (self.columns + 80)) * WARP // self.threads
+
+
+def group(nv: int, *, team: bool = False) -> Group:
+    """The group for an island of nv dofs; `team`: at least two warps, which take any number of rows."""
+    width, size = columns(nv), threads(nv)
+    if size > WARP or team:
+        size = max(size, 2 * WARP)
+        return Group(width, size, *next(room for most, room in TEAM_ROOM.items() if width <= most))
+    return Group(width, size, *ROOM[size])

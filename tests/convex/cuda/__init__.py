@@ -1,0 +1,1 @@
+"""Native code of CUDA, run on the CPU."""

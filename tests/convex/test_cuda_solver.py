@@ -1,0 +1,169 @@
+"""Newton's method as CUDA runs it, threads as fibres on the CPU, beside the CPU's own.
+
+The same rows and the same start: accelerations, forces, zones and the number of iterations must agree, with iterations
+to spare and with few, and threads must give the same bits in either order.
+"""
+
+import mujoco
+import numpy as np
+import pytest
+
+from kinema.convex.solve.groups import Group, group
+from kinema.convex.solve.primal import _island, buckets, island_sizes
+from tests.conformance.staged import StagedEngine
+from tests.convex.cuda.emulate import COMPILER, Emulated
+
+WORLDS = 4
+RESULTS = ("qacc", "qfrc_constraint", "efc_force", "efc_state", "solver_niter")
+LINK = """
+    <joint axis="{axis}" range="-25 25" frictionloss="{loss}" damping="0.1"/>
+    <geom type="capsule" size=".03" fromto="0 0 0 .2 0 0"/>"""
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
+
+
+def arm(links: int, at: str, loss: float) -> str:
+    """A chain of links, free at its root."""
+    text = ""
+    for k in reversed(range(links)):
+        axis = "0 1 0" if k % 2 else "0 0 1"
+        text = f'<body pos=".2 0 0">{LINK.format(axis=axis, loss=loss if k % 3 == 0 else 0)}{text}</body>'
+    return f'<body pos="{at}"><freejoint/><geom type="box" size=".1 .05 .03"/>{text}</body>'
+
+
+def scene(bodies: str, cone: str, equality: str = "") -> str:
+    return f"""
+    <mujoco>
+      <option cone="{cone}" timestep="0.004"/>
+      <default><geom condim="3" friction=".6"/></default>
+      <worldbody><geom type="plane" size="5 5 .1"/>{bodies}</worldbody>
+      {equality}
+    </mujoco>"""
+
+
+BOXES = "".join(
+    f'<body pos="{0.5 * k} 0 {0.1 + 0.19 * (k % 2)}"><freejoint/><geom type="box" size=".1 .1 .1"/></body>'
+    f'<body pos="{0.5 * k} .02 {0.3 + 0.19 * (k % 2)}"><freejoint/><geom size=".1" condim="{dim}"/></body>'
+    for k, dim in enumerate((1, 3, 4))
+)
+WELD = '<equality><weld body1="a" body2="b"/></equality>'
+SCENES = {
+    "small": scene(arm(3, "0 0 .05", 0.1), "pyramidal"),
+    "elliptic": scene(arm(8, "0 0 .05", 0.1), "elliptic"),
+    "team": scene(arm(30, "0 0 .05", 0.1), "pyramidal"),
+    "islands": scene(BOXES + arm(5, "0 1 .05", 0.0), "pyramidal"),
+    "elliptic islands": scene(
+        BOXES
+        + arm(5, "0 1 .05", 0.0).replace("<body ", '<body name="a" ', 1)
+        + arm(14, "0 2 .05", 0.2).replace("<body ", '<body name="b" ', 1),
+        "elliptic", WELD,
+    ),
+}  # fmt: skip
+
+
+def settled(model: str, iterations: int) -> StagedEngine:
+    """Worlds a few steps after the start, each another number of them."""
+    m = mujoco.MjModel.from_xml_string(SCENES[model])
+    engine = StagedEngine(m, WORLDS, device="cpu", cuda=True, nefcmax=400)
+    rng = np.random.default_rng(1)
+    state = {"qpos": [], "qvel": [], "qacc_warmstart": []}
+    for w in range(WORLDS):
+        d = mujoco.MjData(m)
+        d.qvel[:] = 0.3 * rng.normal(size=m.nv)
+        mujoco.mj_step(m, d, 10 + 20 * w)
+        for name, values in state.items():
+            values.append(getattr(d, name).copy())
+    for name, values in state.items():
+        engine.write(name, np.array(values))
+    engine.set_option("iterations", iterations)
+    engine.forward()
+    engine.write("qacc_warmstart", np.array(state["qacc_warmstart"]))
+    return engine
+
+
+def solve(engine, functions, *, backward: bool) -> dict[str, np.ndarray]:
+    """What the given stages find, world by world, block by block."""
+    for name in RESULTS:
+        engine.layout.arrays[name].fill_(-7)
+    for code, stage in functions:
+        code.bind()
+        for w in range(WORLDS):
+            code.run(w, threads=stage.threads, groups=stage.groups, block=max(stage.block, 32), backward=backward)
+    return {name: engine.read(name) for name in RESULTS}
+
+
+def compare(engine, found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
+    for w, count in enumerate(engine.read("nefc").ravel()):
+        assert count > 0
+        force = expected["efc_force"][w, :count]
+        np.testing.assert_allclose(found["efc_force"][w, :count], force, atol=3e-5 * np.abs(force).max())
+        for name in ("qacc", "qfrc_constraint"):
+            scale = np.abs(expected[name][w]).max()
+            np.testing.assert_allclose(found[name][w], expected[name][w], atol=3e-5 * scale, err_msg=name)
+        assert np.array_equal(found["efc_state"][w, :count], expected["efc_state"][w, :count])
+    assert np.array_equal(found["solver_niter"], expected["solver_niter"])
+
+
+def is_newton(stage) -> bool:
+    return stage.func is not None and stage.func.key.split("__")[-1] in ("newton", "find_islands")
+
+
+@pytest.mark.parametrize("model", SCENES)
+def test_it_lands_where_the_cpu_lands(model: str, tmp_path):
+    stages, functions = [], []
+    for iterations in (100, 2):
+        engine = settled(model, iterations)
+        if not functions:
+            stages = [stage for stage in engine.recipes["step"] if is_newton(stage)]
+            for k, stage in enumerate(stages):
+                (tmp_path / str(k)).mkdir()
+                functions.append((Emulated(stage.func.native_snippet, engine, tmp_path / str(k)), stage))
+        for code, _ in functions:
+            code.engine = engine
+        expected = {name: engine.read(name) for name in RESULTS}
+        found = solve(engine, functions, backward=False)
+        compare(engine, found, expected)
+        again = solve(engine, functions, backward=True)
+        for w, count in enumerate(engine.read("nefc").ravel()):
+            assert np.array_equal(found["efc_force"][w, :count], again["efc_force"][w, :count])
+        assert np.array_equal(found["qacc"], again["qacc"])
+
+
+@pytest.mark.parametrize(
+    ("model", "holds"),
+    [
+        ("elliptic", Group(16, 16, 8, 64)),  # tiles
+        ("elliptic", Group(16, 64, 16, 8)),  # numbers of rows in global memory
+        ("team", Group(36, 64, 8, 16)),
+    ],
+)  # fmt: skip
+def test_rows_that_find_no_room_in_shared_memory(model: str, holds: Group, tmp_path):
+    engine = settled(model, 100)
+    expected = {name: engine.read(name) for name in RESULTS}
+    func = _island(holds, elliptic=model == "elliptic")
+    stage = next(stage for stage in engine.recipes["step"] if is_newton(stage))
+    run = type(stage)(func, lanes=True, threads=holds.threads, block=holds.block)
+    assert engine.read("nefc").max() > holds.tile
+    compare(engine, solve(engine, [(Emulated(func.native_snippet, engine, tmp_path), run)], backward=False), expected)
+
+
+def test_every_island_has_a_place():
+    trees = (6, 6, 6, 27)
+    assert island_sizes(trees) == [6, 12, 18, 27, 33, 39, 45]
+    held = buckets(trees, 400)
+    assert [bucket.dofs for bucket in held] == [8, 12, 28, 48]
+    assert held[-1].rows > 400
+    assert all(first.dofs < second.dofs for first, second in zip(held, held[1:], strict=False))
+    few = buckets((6,) * 4, 30)
+    assert not few[-1].holds.is_team and few[0].most == 4
+    many = buckets((6,) * 4, 1000)
+    assert many[-1].holds.is_team and many[-1].most == 4
+
+
+def test_groups_fit_into_shared_memory():
+    for nv in range(1, 129):
+        for team in (False, True):
+            holds = group(nv, team=team)
+            width = holds.columns + 4
+            mass = 0 if holds.threads <= 32 else holds.columns**2 if holds.columns <= 64 else width * width // 2
+            each = holds.tile * (width + 7) + mass + 8 * holds.threads + 7 * holds.rows + 4 * holds.columns
+            assert 4 * each * holds.block // holds.threads < 48 * 1024, holds
