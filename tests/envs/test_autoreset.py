@@ -75,8 +75,7 @@ def test_the_step_that_begins_an_episode_counts_for_nothing():
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
 def test_statistics_under_gymnasium_s_wrapper(mode):
-    env = gymnasium.make_vec("kinema/CartPole-v0", num_envs=WORLDS, autoreset_mode=mode, statistics=False,
-                             max_episode_steps=3)  # fmt: skip
+    env = gymnasium.make_vec("kinema/CartPole-v0", num_envs=WORLDS, autoreset_mode=mode, max_episode_steps=3)
     env = gymnasium.wrappers.vector.RecordEpisodeStatistics(env)
     env.reset(seed=0)
     for _ in range(9):

@@ -24,9 +24,8 @@ def register(task: type[Task], name: str | None = None) -> type[Task]:
     name = name or task.__name__
     TASKS[name] = task
     known = f"{NAMESPACE}/{name}" if re.search(r"-v\d+$", name) else f"{NAMESPACE}/{name}-v0"
-    gymnasium.register(
-        known, entry_point=f"{__name__}:make_single", vector_entry_point=f"{__name__}:make", kwargs={"name": name}
-    )
+    one, many = f"{__name__}:make_single", f"{__name__}:make_vector"
+    gymnasium.register(known, entry_point=one, vector_entry_point=many, kwargs={"name": name})
     return task
 
 
@@ -35,6 +34,11 @@ def make(name: str, num_envs: int = 1, **options: Any) -> VectorEnv:
     task = find(name)
     own = set(_parameters(task)) & set(options)
     return VectorEnv(task(**{key: options.pop(key) for key in own}), num_envs, **options)
+
+
+def make_vector(name: str, num_envs: int = 1, **options: Any) -> VectorEnv:
+    """The same for Gymnasium, whose own wrapper keeps the statistics, and wants them kept by nobody else."""
+    return make(name, num_envs, **{"statistics": False} | options)
 
 
 def make_single(name: str, **options: Any) -> SingleEnv:
