@@ -1,0 +1,97 @@
+"""How long until a model moves: new, changed or known, from an empty cache and from a warm one.
+
+    python -m benchmarks startup                       the CPU, beside MuJoCo Warp's on the CPU
+    python -m benchmarks startup --device cuda:0
+    python -m benchmarks startup --no-peer             Kinema alone: MuJoCo Warp takes minutes on a CPU
+
+Every line is a process of its own, from the shell prompt to the end of its first step, imports included:
+
+    new, cold      a humanoid, on an empty cache
+    known          the same again
+    a geom more    the same with one box more
+    a sensor more  the same with one sensor more
+    new, warm      another kind of model, where others were compiled before
+
+The last line is the first `kinema run` a user types on a known model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.doors import humanoid
+from benchmarks.throughput import heap
+
+KINEMA = """
+import sys
+from kinema import Simulation
+sim = Simulation(sys.argv[1], 1, sys.argv[2])
+sim.step()
+sim.d.qpos
+"""
+PEER = """
+import sys, mujoco, warp as wp, mujoco_warp as mjw
+with wp.ScopedDevice(sys.argv[2]):
+    m = mujoco.MjModel.from_xml_path(sys.argv[1])
+    d = mujoco.MjData(m)
+    model, data = mjw.put_model(m), mjw.put_data(m, d, nworld=1)
+    mjw.step(model, data)
+    data.qpos.numpy()
+"""
+
+
+def changed(path: str, old: str, new: str) -> str:
+    """A model with something added before a tag, beside the original so that it finds its files."""
+    text = Path(path).read_text(encoding="utf-8")
+    if old not in text:
+        raise SystemExit(f"{path} has no {old}")
+    target = Path(path).with_name(f"_startup_{abs(hash(new)) % 10**8}.xml")
+    target.write_text(text.replace(old, new + old, 1), encoding="utf-8")
+    return str(target)
+
+
+def seconds(code: list[str], cache: str) -> float:
+    """From the prompt to the end of a process."""
+    begin = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, *code], env={**os.environ, "WARP_CACHE_PATH": cache}, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return time.perf_counter() - begin
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--model", default=humanoid(), metavar="PATH")
+    parser.add_argument("--peer", action=argparse.BooleanOptionalAction, default=True, help="measure MuJoCo Warp too")
+    args = parser.parse_args(argv)
+    sides = {"kinema": KINEMA}
+    if args.peer and importlib.util.find_spec("mujoco_warp"):
+        sides["mujoco-warp"] = PEER
+    with tempfile.TemporaryDirectory() as folder:
+        box = '<body pos="0 0 3"><freejoint/><geom type="box" size=".1 .1 .1"/></body>'
+        other = Path(folder) / "heap.xml"
+        other.write_text(heap(4), encoding="utf-8")
+        made = [changed(args.model, "</worldbody>", box), changed(args.model, "</mujoco>", "<sensor><clock/></sensor>")]
+        models = {"new, cold": args.model, "known": args.model, "a geom more": made[0], "a sensor more": made[1],
+                  "new, warm": str(other)}  # fmt: skip
+        print(f"{'':16}" + "".join(f"{side:>14}" for side in sides))
+        try:
+            for what, path in models.items():
+                row = [seconds(["-c", code, path, args.device], f"{folder}/{side}") for side, code in sides.items()]
+                print(f"{what:16}" + "".join(f"{value:12.1f} s" for value in row), flush=True)
+        finally:
+            for path in made:
+                os.unlink(path)
+        command = ["-m", "kinema", "run", args.model, "--steps", "1", "--device", args.device]
+        seconds(command, f"{folder}/kinema")
+        print(f"{'kinema run':16}{seconds(command, f'{folder}/kinema'):12.1f} s")
