@@ -12,7 +12,8 @@ Every line is a process of its own, from the shell prompt to the end of its firs
     a sensor more  the same with one sensor more
     new, warm      another kind of model, where others were compiled before
 
-The last line is the first `kinema run` a user types on a known model.
+The last line is the first `kinema run` a user types on a known model. Beside the seconds on the clock stand those of
+all cores together, which tell what a busy machine would have taken had it been quiet.
 """
 
 from __future__ import annotations
@@ -57,15 +58,17 @@ def changed(path: str, old: str, new: str) -> str:
     return str(target)
 
 
-def seconds(code: list[str], cache: str) -> float:
-    """From the prompt to the end of a process."""
-    begin = time.perf_counter()
+def seconds(code: list[str], cache: str) -> tuple[float, float]:
+    """From the prompt to the end of a process: on the clock, and of all cores together."""
+    begin, before = time.perf_counter(), os.times()
     done = subprocess.run(
         [sys.executable, *code], env={**os.environ, "WARP_CACHE_PATH": cache}, capture_output=True, text=True
     )
     if done.returncode:
         raise SystemExit(done.stderr)
-    return time.perf_counter() - begin
+    after = os.times()
+    cores = after.children_user + after.children_system - before.children_user - before.children_system
+    return time.perf_counter() - begin, cores
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -84,14 +87,19 @@ def main(argv: list[str] | None = None) -> None:
         made = [changed(args.model, "</worldbody>", box), changed(args.model, "</mujoco>", "<sensor><clock/></sensor>")]
         models = {"new, cold": args.model, "known": args.model, "a geom more": made[0], "a sensor more": made[1],
                   "new, warm": str(other)}  # fmt: skip
-        print(f"{'':16}" + "".join(f"{side:>14}" for side in sides))
+        print(f"{'seconds (cores)':16}" + "".join(f"{side:>18}" for side in sides))
         try:
             for what, path in models.items():
                 row = [seconds(["-c", code, path, args.device], f"{folder}/{side}") for side, code in sides.items()]
-                print(f"{what:16}" + "".join(f"{value:12.1f} s" for value in row), flush=True)
+                print(f"{what:16}" + "".join(map(cell, row)), flush=True)
         finally:
             for path in made:
                 os.unlink(path)
         command = ["-m", "kinema", "run", args.model, "--steps", "1", "--device", args.device]
         seconds(command, f"{folder}/kinema")
-        print(f"{'kinema run':16}{seconds(command, f'{folder}/kinema'):12.1f} s")
+        print(f"{'kinema run':16}{cell(seconds(command, f'{folder}/kinema'))}")
+
+
+def cell(times: tuple[float, float]) -> str:
+    """Seconds on the clock, and of cores."""
+    return f"{f'{times[0]:.1f} ({times[1]:.1f})':>18}"

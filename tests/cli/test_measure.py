@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import mujoco
 import pytest
@@ -16,6 +17,16 @@ def test_warm_says_how_long_and_where(kinema, arm):
         assert code == 0 and "cache:" in out
         seconds.append(float(re.search(r"arm\.xml +(\d+\.\d) s", out)[1]))
     assert seconds[1] < 3  # the first call has left nothing to do
+
+
+def test_warm_takes_the_models_of_a_folder(kinema, arm, tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "arm.xml").write_text(Path(arm).read_text())
+    (tmp_path / "part.xml").write_text("<mujoco><default/></mujoco>")  # to be included
+    (tmp_path / "broken.xml").write_text("<mujoco><worldbody><geom sice='1'/></worldbody></mujoco>")
+    code, out, _ = kinema("warm", tmp_path)
+    assert code == 0 and re.search(r"deep/arm\.xml +\d+\.\d s", out)
+    assert "part.xml" not in out and re.search(r"broken\.xml +left out: .*sice", out)
 
 
 def test_bench_of_a_model_beside_mujoco(kinema, arm):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import warp as wp
 
-from kinema.convex import parts
+from kinema.convex import building, parts
 from kinema.convex.engine import Engine
 from kinema.convex.stage import world_kernel
 
@@ -42,3 +42,17 @@ def test_parts_give_the_bits_of_one_kernel():
     for name in ("qpos", "qvel", "qacc", "efc_force", "contact_dist"):
         assert one.read(name).tobytes() == other.read(name).tobytes()
     assert one.read("ncon").max() > 0
+
+
+def test_compiling_is_told_with_the_time_it_took_last(monkeypatch, tmp_path):
+    monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path))
+    heard = []
+    with building.listening(heard.append):
+        assert [building.timed("rows: place", "1 of 2", lambda: 7) for _ in range(2)] == [7, 7]
+    assert building.timed("rows: place", "1 of 2", lambda: 8) == 8  # nobody listens any more
+    assert heard == ["compiling rows: place, 1 of 2", "compiling rows: place, 1 of 2 (0.0 s last time)"]
+
+
+def test_parts_are_called_by_what_they_are_about(recipes):
+    titles = [parts.title(part) for part in parts.parts(recipes[0])]
+    assert titles[0] == "poses: check_position" and "collision: detect" in titles and len(set(titles)) == len(titles)

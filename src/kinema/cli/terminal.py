@@ -57,14 +57,17 @@ def note(text: str) -> None:
 
 @contextmanager
 def waiting(text: str) -> Iterator[None]:
-    """Say that something takes a while, until it is done."""
+    """Say that something takes a while, until it is done; where kernels are compiled meanwhile, which."""
+    from kinema.convex.building import listening
+
     if not sys.stderr.isatty():
         note(f"{text} ...")
-        yield
+        with listening(note):
+            yield
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(text):
+    with Console(stderr=True).status(text) as status, listening(lambda now: status.update(f"{text}: {now}")):
         yield
 
 

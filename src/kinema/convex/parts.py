@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from kinema.convex import known
+from kinema.convex import building, known
 from kinema.convex.call import Call
 from kinema.convex.data import Data
 from kinema.convex.model import Model
@@ -52,6 +52,11 @@ def subject(stage: Stage) -> str:
     package, _, place = stage.func.func.__module__.partition("kinema.convex.")
     name = place.partition(".")[0]
     return SUBJECTS.get(name, name) if not package else stage.func.func.__module__
+
+
+def title(part: Sequence[Stage]) -> str:
+    """What a part is called in messages: its subject, and the stage it begins with."""
+    return f"{subject(part[0]).rpartition('.')[2]}: {part[0].func.key.partition('__locals__')[0].strip('_')}"
 
 
 def parts(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
@@ -165,8 +170,13 @@ def load(stages: Sequence[Stage], device: Any) -> list[int]:
     names = [known.name_of(part, options) for part in recipe]
     found = [known.find(name) if name else None for name in names]
     kernels = {k: part_kernel(part) for k, part in enumerate(recipe) if found[k] is None}
+
+    def compile_part(number: int, k: int) -> Any:
+        place = f"{number + 1} of {len(kernels)}"
+        return building.timed(title(recipe[k]), place, lambda: kernels[k].module.load(device, 1))
+
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        made = dict(zip(kernels, pool.map(lambda kernel: kernel.module.load(device, 1), kernels.values()), strict=True))
+        made = dict(zip(kernels, pool.map(compile_part, range(len(kernels)), kernels), strict=True))
     for k, kernel in kernels.items():
         found[k] = ctypes.cast(made[k].get_kernel_hooks(kernel).forward, ctypes.c_void_p).value
         if names[k]:
