@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import kinema.envs
 from kinema.envs import make
 
 torch = pytest.importorskip("torch")
@@ -49,3 +50,37 @@ def test_numpy_is_served_by_copies():
         found, expected = env.step(np.ones((8, 1))), host.step(np.ones((8, 1)))
         np.testing.assert_allclose(found[0], expected[0], atol=1e-4)
         np.testing.assert_array_equal(found[3], expected[3])
+
+
+CAPTURED = ("CartPole", "Reacher", "Quadruped", "Humanoid", "Ant-v5", "Humanoid-v5", "CartPolePixels")
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_a_step_is_one_graph_that_does_what_its_parts_do(name):
+    options = {"backend": "torch", "device": "cuda:0", "max_episode_steps": 5, "seed": 3}
+    whole, parts = make(name, 64, **options), make(name, 64, capture=False, **options)
+    seen = [env.reset()[0] for env in (whole, parts)]
+    assert torch.equal(*seen)
+    generator = torch.Generator("cuda:0").manual_seed(0)
+    for k in range(14):
+        action = torch.rand(whole.action_space.shape, generator=generator, device="cuda:0") * 0.4 - 0.2
+        one, two = whole.step(action), parts.step(action)
+        assert whole.graph.is_captured == (k >= 2), whole.graph.reason
+        for a, b in zip(one[:4], two[:4], strict=True):
+            assert torch.equal(a, b)
+        assert torch.equal(one[4]["final_obs"], two[4]["final_obs"])
+    assert not parts.graph.is_captured
+
+
+class Waiting(kinema.envs.TASKS["CartPole"]):
+    def reward(self, worlds, action):
+        return super().reward(worlds, action) + float(worlds.qpos.sum().item() * 0)
+
+
+def test_a_task_that_waits_says_so_and_runs():
+    env = kinema.envs.VectorEnv(Waiting(), 8, backend="torch", device="cuda:0", seed=0)
+    env.reset()
+    with pytest.warns(RuntimeWarning, match="waits for the GPU"):
+        for _ in range(6):
+            env.step(torch.zeros(8, 1, device="cuda:0"))
+    assert not env.graph.is_captured
