@@ -142,7 +142,7 @@ def test_physics_follows_dm_control():
         physics.data.qpos[:] = 0.7, 0.5
     assert np.any(physics.render(24, 32) != first)
     with pytest.raises(BuildError, match="overlays"):
-        physics.render(overlays=("text",))
+        physics.render(overlays=("text",))  # a text has a title and a body
     with pytest.raises(BuildError, match="one at a time"):
         physics.render(depth=True, segmentation=True)
 

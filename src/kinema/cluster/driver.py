@@ -126,7 +126,7 @@ def _run(job: Job, executor: Executor, controls: np.ndarray | None, retries: int
             waiting.appendleft(call)
         except Exception as error:
             note = f"in a rollout on a cluster: {_where(job, call)}"
-            error.__notes__ = [*getattr(error, "__notes__", ()), note]  # add_note, which Python 3.10 has not
+            setattr(error, "__notes__", [*getattr(error, "__notes__", ()), note])  # noqa: B010  # add_note is of 3.11
             raise
         else:
             done += 1

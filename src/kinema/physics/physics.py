@@ -28,6 +28,7 @@ from kinema.mjcf import debugging
 from kinema.physics.binding import Binding, EmptyBinding, names_from_elements
 from kinema.physics.model_copy import ModelCopy
 from kinema.physics.named import NamedIndexStructs, named_structs
+from kinema.physics.options import seen, switches, written
 from kinema.physics.run import Run
 from kinema.physics.views import DataView, ModelView
 
@@ -352,26 +353,27 @@ class Physics:
             camera_id: Name or id of a camera; -1: the free camera.
             depth: Give metres along the gaze, (height, width).
             segmentation: Give object ids and types, (height, width, 2), (-1, -1) where nothing is.
-            scene_option: Anything with `geomgroup`, `sitegroup` and `tendongroup`: six switches each.
-            overlays, render_flag_overrides, scene_callback: Of OpenGL's scenes; there is none here.
+            overlays: Texts to write on it, with `title`, `body` and `position` ("top left", ...): TextOverlay.
+            scene_option: Of an MjvOption `geomgroup`, `sitegroup` and `tendongroup`, six switches each, `flags`,
+                `frame` and `label`; options.py says which.
+            render_flag_overrides: Switches by name or mjtRndFlag: "shadow", "reflection", "skybox", "haze".
+            scene_callback: Of OpenGL's scenes; there is none here.
         """
-        given = {"overlays": overlays, "render_flag_overrides": render_flag_overrides, "scene_callback": scene_callback}
-        for name, value in given.items():
-            if value is not None and len(np.atleast_1d(value)):
-                raise BuildError(f"render: {name} belongs to OpenGL's scenes; this picture is traced by rays")
+        if scene_callback is not None:
+            raise BuildError("render: scene_callback is given a scene of OpenGL's; this picture is traced by rays")
+        if overlays and (depth or segmentation):
+            raise BuildError("render: overlays are written on colours, not on depth or segmentation")
         if depth and segmentation:
             raise BuildError("render: depth and segmentation are two pictures: ask for one at a time")
         from kinema.render import render
 
-        groups: dict[str, Any] = {
-            f"{kind}_groups": tuple(np.flatnonzero(getattr(scene_option, f"{kind}group")).tolist())
-            for kind in ("geom", "site", "tendon")
-            if scene_option is not None
-        }
-        self._run.mirror("geom_xpos")  # does what is due
         kind = "depth" if depth else "segmentation" if segmentation else "rgb"
-        found = render(self._run.simulation, camera_id, width, height, kind=kind, refresh=False, **groups)
+        chosen = switches(render_flag_overrides) | seen(scene_option, decorated=kind == "rgb")
+        self._run.mirror("geom_xpos")  # does what is due
+        found = render(self._run.simulation, camera_id, width, height, kind=kind, refresh=False, **chosen)
         found = found[..., 0] if depth else found
+        for overlay in overlays:
+            found = np.stack([written(picture, overlay) for picture in found])
         return found[0] if self.worlds == 1 else found
 
     @property

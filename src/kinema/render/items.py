@@ -82,6 +82,23 @@ def items_of(m, *, geom_groups: Collection[int] = GROUPS, site_groups: Collectio
     return Items(**columns)
 
 
+def with_room(items: Items, room: dict[int, int]) -> Items:
+    """The items, and after them rooms for decorations: so many of each shape, hidden until they are placed."""
+    shapes = [shape for shape, count in room.items() for _ in range(count)]
+    n = len(shapes)
+    added = {
+        "objtype": np.full(n, Obj.UNKNOWN), "owner": np.full(n, -1), "segment": np.zeros(n), "shape": np.array(shapes),
+        "dataid": np.full(n, -1), "size": np.zeros((n, 3)), "rgba": np.tile([0.5, 0.5, 0.5, 0.9], (n, 1)),
+        "look": np.tile([0.2, 0.3, 0.5, 0.0], (n, 1)), "texture": np.full(n, -1), "mapping": np.full(n, NONE),
+        "scale": np.ones((n, 3)),
+    }  # fmt: skip
+    columns = {}
+    for name, values in added.items():
+        own = getattr(items, name)
+        columns[name] = np.concatenate([own, values.astype(own.dtype).reshape(n, *own.shape[1:])])
+    return Items(**columns)
+
+
 def _shown(group: int, groups: Collection[int]) -> bool:
     return min(max(int(group), 0), 5) in groups
 

@@ -11,7 +11,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from kinema.errors import BuildError
+from kinema.render.decor import check_overlays
 from kinema.render.items import GROUPS
+from kinema.render.labels import write_labels
 from kinema.render.renderer import Renderer
 
 KEPT = 4
@@ -27,9 +29,11 @@ LOOKS = (
 
 def render(
     sim, camera=None, width: int = 320, height: int = 240, *, worlds: int | Sequence[int] | None = None,
-    kind: str = "rgb", shadows: bool = True, reflections: bool = True, antialias: bool = True,
+    kind: str = "rgb", shadows: bool = True, reflections: bool = True, sky: bool = True, haze: bool = True,
+    antialias: bool = True,
     geom_groups: Collection[int] = GROUPS, site_groups: Collection[int] = GROUPS,
-    tendon_groups: Collection[int] = GROUPS, skin_groups: Collection[int] = GROUPS, refresh: bool = True,
+    tendon_groups: Collection[int] = GROUPS, skin_groups: Collection[int] = GROUPS,
+    overlays: Collection[str] = (), labels: str | None = None, refresh: bool = True,
 ) -> np.ndarray:  # fmt: skip
     """Pictures of worlds in their present state.
 
@@ -41,8 +45,11 @@ def render(
         kind: "rgb", "depth" or "segmentation".
         shadows: Whether lights cast shadows.
         reflections: Whether a material with reflectance mirrors.
+        sky, haze: Whether the model's sky is behind everything, and haze before it.
         antialias: Smooth the outlines of things and the edges of shadows.
         geom_groups, site_groups, tendon_groups, skin_groups: Groups that are drawn.
+        overlays: What is drawn on top: "contacts", "forces", "joints", "frames", "inertia".
+        labels: Names to write on top: "body", "joint", "geom", "site", "actuator", ...; needs kinema[video].
         refresh: Compute poses from the state first; False draws them as the last step or forward left them.
 
     Returns:
@@ -54,18 +61,23 @@ def render(
     chosen = None if worlds is None else tuple(np.atleast_1d(np.asarray(worlds)).tolist())
     groups = tuple(tuple(sorted(g)) for g in (geom_groups, site_groups, tendon_groups, skin_groups))
     look = hash(tuple(np.asarray(getattr(sim.model, name)).tobytes() for name in LOOKS))
-    key = (camera, width, height, chosen, kind, shadows, reflections, antialias, groups, look)
+    overlays = check_overlays(overlays)
+    if labels is not None and kind != "rgb":
+        raise BuildError(f"labels={labels!r}: they are written on colours only, not on {kind}")
+    key = (camera, width, height, chosen, kind, shadows, reflections, sky, haze, antialias, groups, overlays, look)
     kept = vars(sim).setdefault("_renderers", {})
     renderer = kept.pop(key, None)
     if renderer is None:
         renderer = Renderer(
             sim, camera, width, height, kinds=(kind,), worlds=chosen, shadows=shadows, reflections=reflections,
-            antialias=antialias, geom_groups=geom_groups, site_groups=site_groups, tendon_groups=tendon_groups,
-            skin_groups=skin_groups,
+            sky=sky, haze=haze, antialias=antialias, geom_groups=geom_groups, site_groups=site_groups,
+            tendon_groups=tendon_groups, skin_groups=skin_groups, overlays=overlays,
         )  # fmt: skip
     kept[key] = renderer  # the newest last
     while len(kept) > KEPT:
         kept.pop(next(iter(kept)))
     renderer.render(refresh=refresh)
     pictures = getattr(renderer, kind).numpy()[:, 0].copy()  # the next picture is drawn into the same memory
+    if labels is not None:
+        write_labels(pictures, renderer, labels)
     return pictures[..., None] if kind == "depth" else pictures

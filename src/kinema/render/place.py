@@ -57,6 +57,11 @@ def place_items(look: Look, shown: Shown, placed: Placed):
     elif kind == Obj.SITE:
         pos = shown.site_xpos[w, owner]
         mat = shown.site_xmat[w, owner]
+    elif kind == Obj.UNKNOWN:  # a decoration, placed from the host
+        pos = placed.pos[slot, i]
+        mat = placed.mat[slot, i]
+        if size[0] <= 0.0:
+            bound = -1.0
     elif kind == Obj.TENDON:
         bound = -1.0
         if look.segment[i] + 1 < shown.ten_wrapnum[w, owner]:

@@ -25,7 +25,8 @@ from kinema.errors import BuildError, did_you_mean
 from kinema.render import place
 from kinema.render import scene as scenes
 from kinema.render.camera import Views, pixel_ray, upload_views, view_of
-from kinema.render.items import GROUPS, items_of
+from kinema.render.decor import SHAPES, check_overlays, decorations
+from kinema.render.items import GROUPS, items_of, with_room
 from kinema.render.scene import Scene
 from kinema.render.shade import Shade, dark_of, radiance_of
 from kinema.render.shown import Shown
@@ -249,8 +250,11 @@ class Renderer:
         worlds: Which worlds are drawn: indices; None: all.
         shadows: Whether lights cast shadows (where the model says so).
         reflections: Whether a material with reflectance mirrors.
+        sky, haze: Whether the model's sky is behind everything, and haze before it.
         antialias: Smooth the outlines of things and the edges of shadows.
         geom_groups, site_groups, tendon_groups, skin_groups: Groups that are drawn.
+        overlays: What is drawn on top: "contacts", "forces", "joints", "frames", "inertia". They are computed on the
+            host, and only for colours.
         threads: CPU threads; None: one a core.
 
     Attributes:
@@ -261,9 +265,11 @@ class Renderer:
 
     def __init__(
         self, sim, cameras=None, width: int = 320, height: int = 240, *, kinds: Collection[str] = ("rgb",),
-        worlds: Sequence[int] | None = None, shadows: bool = True, reflections: bool = True, antialias: bool = False,
+        worlds: Sequence[int] | None = None, shadows: bool = True, reflections: bool = True, sky: bool = True,
+        haze: bool = True, antialias: bool = False,
         geom_groups: Collection[int] = GROUPS, site_groups: Collection[int] = GROUPS,
-        tendon_groups: Collection[int] = GROUPS, skin_groups: Collection[int] = GROUPS, threads: int | None = None,
+        tendon_groups: Collection[int] = GROUPS, skin_groups: Collection[int] = GROUPS,
+        overlays: Collection[str] = (), threads: int | None = None,
     ):  # fmt: skip
         kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
         for kind in kinds:
@@ -278,16 +284,53 @@ class Renderer:
         cameras = list(cameras) if isinstance(cameras, list | tuple) else [cameras]
         views = [view_of(model, camera) for camera in cameras]
         self.views = upload_views(views, width / height, len(self.worlds), self.device)
-        items = items_of(
+        self.overlays = check_overlays(overlays)
+        if self.overlays and kinds != ("rgb",):
+            raise BuildError(f"overlays={self.overlays}: they are drawn in colours only, not in {', '.join(kinds)}")
+        self._items = items_of(
             model, geom_groups=geom_groups, site_groups=site_groups, tendon_groups=tendon_groups,
             skin_groups=skin_groups,
         )  # fmt: skip
-        self.setting = scenes.build(model, items, self.worlds, self.device, shadows=shadows, reflections=reflections)
+        self._light = {"shadows": shadows, "reflections": reflections, "sky": sky, "haze": haze}
+        self._room: dict[int, int] = {}
+        self.setting = self._build()
         self.canvas = self._canvas(len(cameras), antialias)
         self.rgb, self.depth, self.segmentation = self.canvas.rgb, self.canvas.depth, self.canvas.segmentation
         self._threads = threads or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
         self._pool: ThreadPoolExecutor | None = None
         self._commands: list[list[wp.Launch]] | None = None
+
+    def _build(self) -> scenes.Setting:
+        items = with_room(self._items, self._room) if self._room else self._items
+        setting = scenes.build(self.sim.model, items, self.worlds, self.device, **self._light)
+        if self._room:  # decorations differ from world to world
+            look = setting.scene.look
+            colours = np.ascontiguousarray(np.broadcast_to(setting.items.rgba, (*look.rgba.shape, 4)))
+            look.rgba = wp.array(colours, dtype=wp.vec4, device=self.device)
+            setting.scene.look = look
+        return setting
+
+    def _decorate(self) -> None:
+        """Put decorations into their rooms; where there are more of a shape than rooms, there are to be more."""
+        found = decorations(self.sim, self.worlds, self.overlays)
+        most = {int(shape): max(int(np.sum(each.shape == shape)) for each in found) for shape in SHAPES}
+        if not self._room or any(most[shape] > self._room[shape] for shape in most):
+            self._room = {shape: 1 << max(count - 1, 3).bit_length() for shape, count in most.items()}
+            self.setting, self._commands = self._build(), None
+        look, placed = self.setting.scene.look, self.setting.scene.placed
+        arrays = {name: getattr(placed, name).numpy() for name in ("pos", "mat", "size")}
+        arrays["rgba"] = look.rgba.numpy()
+        first = placed.count - sum(self._room.values())
+        for shape, room in self._room.items():
+            for slot, each in enumerate(found):
+                own = each.of(shape)
+                arrays["size"][slot, first : first + room] = 0.0
+                for name, target in arrays.items():
+                    target[slot, first : first + len(own)] = getattr(own, name)
+            first += room
+        for name, values in arrays.items():
+            target = look.rgba if name == "rgba" else getattr(placed, name)
+            target.assign(values)
 
     def _canvas(self, cameras: int, antialias: bool) -> Canvas:
         shape = (len(self.worlds), cameras, self.height, self.width)
@@ -347,6 +390,9 @@ class Renderer:
         scene = self.setting.scene
         if refresh:
             self._refresh()
+        if self.overlays:
+            self._decorate()
+            scene = self.setting.scene
         shown = self._shown()
         slots, items, lights = len(self.worlds), scene.placed.count, scene.lights.count
         self._launch(place.place_views, self.views.pos.shape, [scene.placed, shown, self.views])

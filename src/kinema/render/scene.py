@@ -135,7 +135,7 @@ class Setting:
 
 
 def build(m, items: Items, worlds: np.ndarray, device, *, shadows: bool = True, reflections: bool = True,
-          tree: bool | None = None) -> Setting:  # fmt: skip
+          sky: bool = True, haze: bool = True, tree: bool | None = None) -> Setting:  # fmt: skip
     """Upload everything; `worlds` are the worlds drawn, one a slot."""
     items = _ordered(items)
     surfaces = upload_surfaces(m, items, device)
@@ -147,7 +147,7 @@ def build(m, items: Items, worlds: np.ndarray, device, *, shadows: bool = True, 
     scene.look = _look(items, surfaces, len(worlds), device)
     scene.placed = placed
     scene.lights = _lights(m, len(worlds), device, shadows)
-    scene.sky = _sky(m, items, scene.lights, reflections)
+    scene.sky = _sky(m, items, scene.lights, reflections, sky, haze)
     scene.textures = upload_textures(m, device)
     textured = bool(np.any(items.texture >= 0)) or scene.sky.texture >= 0
     return Setting(
@@ -271,17 +271,17 @@ def _lights(m, slots: int, device, shadows: bool) -> Lights:
     return lights
 
 
-def _sky(m, items: Items, lights: Lights, reflections: bool) -> Sky:
+def _sky(m, items: Items, lights: Lights, reflections: bool, has_sky: bool, has_haze: bool) -> Sky:
     sky, head, extent = Sky(), m.vis.headlight, float(m.stat.extent)
     boxes = [i for i in range(m.ntex) if int(m.tex_type[i]) == Texture.SKYBOX]
-    sky.texture = boxes[0] if boxes else -1
+    sky.texture = boxes[0] if boxes and has_sky else -1
     steep = float(m.vis.map.haze)
     sky.haze = wp.vec4(*(float(c) for c in m.vis.rgba.haze[:3]), steep)
     # the thickest haze is where the cone meets the diagonal of the rim
     angle = np.arctan2(1.0, steep)
     sky.haze_peak = float(np.sqrt(0.5) * steep * np.sin(angle) / np.sin(0.75 * np.pi - angle))
     endless = np.flatnonzero((items.shape == Geom.PLANE) & (items.size[:, 0] == 0) & (items.size[:, 1] == 0))
-    sky.floor = int(endless[0]) if len(endless) and boxes and steep > 0 else -1
+    sky.floor = int(endless[0]) if len(endless) and boxes and steep > 0 and has_sky and has_haze else -1
     sky.near, sky.far = float(m.vis.map.znear) * extent, float(m.vis.map.zfar) * extent
     sky.epsilon = 1e-4 * extent
     sky.head_on = int(bool(head.active))

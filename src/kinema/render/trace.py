@@ -13,7 +13,7 @@ from functools import cache
 
 import warp as wp
 
-from kinema.mujoco_enums import Geom
+from kinema.mujoco_enums import Geom, Obj
 from kinema.render.intersect import (
     MISS,
     enter_box,
@@ -145,6 +145,8 @@ def occluded_of(features: Features) -> wp.Function:
 
     @wp.func
     def blocks(scene: Scene, slot: int, i: int, p: wp.vec3, v: wp.vec3, far: float) -> bool:
+        if scene.look.objtype[i] == Obj.UNKNOWN:  # a decoration
+            return False
         mat = wp.transpose(scene.placed.mat[slot, i])
         q = mat @ (p - scene.placed.pos[slot, i])
         u = mat @ v

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 SIZES = {
     "body": "nbody", "joint": "njnt", "geom": "ngeom", "actuator": "nactuator", "sensor": "nsensor", "camera": "ncam",
-    "key": "nkey",
+    "key": "nkey", "site": "nsite", "tendon": "ntendon", "light": "nlight",
 }  # fmt: skip
 
 

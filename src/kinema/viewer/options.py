@@ -13,8 +13,9 @@ class Options:
 
     Attributes:
         groups: Visible groups of geoms, sites, tendons and skins.
-        contacts, forces, inertia, skins, shadows: Whether these are drawn.
+        contacts, forces, joints, inertia, skins, shadows: Whether these are drawn.
         frames: "none", "body", "geom" or "site".
+        labels: "none", or what is called by its name: "body", "joint", "geom", "site", ...
         grid: Draw all worlds beside each other rather than the picked one.
         spacing: Distance between worlds of the grid [m]; None: from the model's extent.
         world: The picked world.
@@ -25,10 +26,12 @@ class Options:
     )
     contacts: bool = False
     forces: bool = False
+    joints: bool = False
     inertia: bool = False
     skins: bool = True
     shadows: bool = True
     frames: str = "none"
+    labels: str = "none"
     grid: bool = True
     spacing: float | None = None
     world: int = 0

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from kinema.mujoco_enums import Joint
+from kinema.render.labels import PLACES
 from kinema.viewer.html import page_of
 from kinema.viewer.inputs import Inputs
 from kinema.viewer.names import control_names, names_of
-from kinema.viewer.plots import COLORS, Trace, channels
+from kinema.viewer.plots import COLORS, Trace, channel_of, channels
 from kinema.viewer.scene import GROUPS
 from kinema.viewer.session import Session
 
@@ -190,7 +191,7 @@ class Panel:
         m, session, options = self.m, self.session, self.session.options
         self.toggles: dict[str, Any] = {}
         toggles = [("Contacts", "contacts"), ("Contact forces", "forces")] if session.stage.has_contacts else []
-        for label, name in [*toggles, ("Inertia", "inertia")]:
+        for label, name in [*toggles, ("Joint axes", "joints"), ("Inertia", "inertia")]:
             box = self.gui.add_checkbox(label, getattr(options, name))
             self.toggles[name] = box
             self.inputs.on(box, partial(setattr, options, name))
@@ -201,6 +202,8 @@ class Panel:
         self.inputs.on(shadows, self._cast_shadows)
         self.frames = self.gui.add_dropdown("Frames", ("none", "body", "geom", "site"), initial_value=options.frames)
         self.inputs.on(self.frames, lambda value: setattr(options, "frames", value))
+        self.labels = self.gui.add_dropdown("Labels", ("none", *PLACES), initial_value=options.labels)
+        self.inputs.on(self.labels, lambda value: setattr(options, "labels", value))
         self.groups: dict[tuple[str, int], Any] = {}
         used = {
             "geom": np.asarray(m.geom_group), "site": np.asarray(m.site_group), "tendon": np.asarray(m.tendon_group),
@@ -248,12 +251,18 @@ class Panel:
         self.channels = channels(self.m)
         self.traces: list[tuple[Trace, Any]] = []
         labels = _unique([channel.label for channel in self.channels])
-        if not labels:
-            self.gui.add_markdown("The model has nothing to plot: no sensors, actuators or joints.")
-            return
-        self.channel = self.gui.add_dropdown("What", labels)
-        self._button("Add plot", lambda: self.add_plot(labels.index(self.channel.value)))
+        if labels:
+            self.channel = self.gui.add_dropdown("What", labels)
+            self._button("Add plot", lambda: self.add_plot(labels.index(self.channel.value)))
+        self.field = self.gui.add_text("Field", "qvel", hint="qvel, qvel[0:3], xpos[hand], actuator_force[2]")
+        self._button("Add plot of field", lambda: self.add_field(self.field.value))
         self._button("Remove all", self.remove_plots)
+
+    def add_field(self, text: str) -> None:
+        """Plot a field of mjData by name, or some of it, from now on: `channel_of`."""
+        self.session.error = ""
+        self.channels.append(channel_of(self.session.sim, text))
+        self.add_plot(len(self.channels) - 1)
 
     def add_plot(self, index: int) -> None:
         """Plot a channel from now on."""
@@ -309,6 +318,7 @@ class Panel:
         session, options = self.session, self.session.options
         yield self.run, not session.paused
         yield self.frames, options.frames
+        yield self.labels, options.labels
         if self.world is not None:
             yield self.world, options.world
         if session.timeline is not None:

@@ -20,6 +20,7 @@ from kinema.errors import KinemaError
 from kinema.mujoco_enums import Joint
 from kinema.recording import Recording
 from kinema.simulation import Simulation
+from kinema.viewer import framing
 from kinema.viewer.options import Options
 from kinema.viewer.pull import Grip, grabbed_point, grip_at, pull_force
 from kinema.viewer.stage import Stage
@@ -371,9 +372,14 @@ class Session:
         turn, rise = np.deg2rad(float(view.azimuth)), np.deg2rad(float(view.elevation))
         rise = np.clip(rise, -0.45, 0.45)  # from a little above rather than MuJoCo's 45 degrees
         ahead = np.array([np.cos(rise) * np.cos(turn), np.cos(rise) * np.sin(turn), np.sin(rise)])
-        span = np.ptp(self.stage.offsets[:, :2], axis=0).max() if len(self.stage.worlds) > 1 else 0.0
-        look_at = np.asarray(m.stat.center, dtype=float)
-        return look_at - (1.8 * float(m.stat.extent) + 0.7 * span) * ahead, look_at
+        places = np.asarray(self.sim.engine.read("geom_xpos"))[self.stage.worlds]
+        found = [framing.balls(m, xpos, self.options.groups["geom"]) for xpos in places]
+        centres = np.concatenate([at + place for (at, _), place in zip(found, self.stage.offsets, strict=True)])
+        if not len(centres) or not np.isfinite(centres).all():
+            look_at = np.asarray(m.stat.center, dtype=float)
+            return look_at - 1.8 * float(m.stat.extent) * ahead, look_at
+        radii = np.concatenate([radius for _, radius in found])
+        return framing.frame(centres, radii, ahead, np.deg2rad(float(view.fovy)))
 
     def look_through(self, camera: int, client) -> None:
         """Move a page's camera to a camera of the model."""

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from kinema.mujoco_enums import Texture
+from kinema.mujoco_enums import Joint, Texture
+from kinema.render.labels import names_at
 from kinema.viewer import overlay
 from kinema.viewer import surface as shapes
 from kinema.viewer import texture as textures
@@ -25,6 +26,9 @@ DETAIL = ((64, 8), (16, 12), (1, 24))
 
 MANY = 16
 """Worlds from which on shadows are left out."""
+
+LABELS = 200
+"""Names that are shown at once; a page pays for each."""
 
 TOUCHABLE = 64
 """Worlds up to which bodies can be clicked and pulled; a page pays for every instance that may be."""
@@ -169,7 +173,9 @@ class Stage:
         self._show_tendons()
         self._show_contacts()
         self._show_inertia()
+        self._show_joints()
         self._show_frames()
+        self._show_labels()
         self._show_skins()
         self._show_pull()
 
@@ -288,6 +294,37 @@ class Stage:
             self._show_instances("/inertia", "box", found, opacity=float(self.m.vis.rgba.inertia[3]))
         else:
             self._drop("/inertia")
+
+    def _show_joints(self) -> None:
+        if not self.options.joints:
+            self._drop("/joint")
+            return
+        kind = np.asarray(self.m.jnt_type)
+        axial = np.flatnonzero(np.isin(kind, (Joint.HINGE, Joint.SLIDE)))
+        start = self._read("xanchor")[:, axial] + self.offsets[:, None]
+        length = float(self.m.vis.scale.jointlength) * float(self.m.stat.meansize)
+        points = np.stack([start, start + length * self._read("xaxis")[:, axial]], axis=2)
+        self._show_arrows("/joint", points.reshape(-1, 2, 3).astype(np.float32), self.m.vis.rgba.joint)
+
+    def _show_labels(self) -> None:
+        """Names of the picked world's elements; those without a name have no label."""
+        wanted: dict[str, tuple[str, np.ndarray]] = {}
+        if self.options.labels != "none":
+            names, array = names_at(self.m, self.options.labels)
+            world = self.options.world
+            places = np.asarray(self.sim.engine.read(array))[world].reshape(-1, 3) + self.place_of(world)
+            for i, name in enumerate(names):
+                if name and len(wanted) < LABELS:
+                    wanted[f"/label/{self.options.labels}/{i}"] = (name, places[i])
+        for other in [name for name in self.nodes if name.startswith("/label/") and name not in wanted]:
+            self._drop(other)
+        for name, (text, at) in wanted.items():
+            position = at.astype(np.float32)
+            if name in self.nodes:
+                self._send(name, position=position)
+            else:
+                self.nodes[name] = self.api.add_label(name, text, position=position)
+                self.sent[name] = (position,)
 
     def _show_frames(self) -> None:
         name = f"/frames/{self.options.frames}"
