@@ -8,9 +8,12 @@ DEMO   := $(VENV)/.demo
 # The oldest versions of everything that pyproject.toml allows, on the oldest Python that is here and has MuJoCo.
 OLDEST   := .venv-oldest
 OLDEST_PYTHON ?= python3.11
-OLDEST_TESTS := tests/test_arrays.py tests/test_devices.py tests/test_draws.py tests/test_engine.py tests/test_errors.py \
-	tests/mjcf tests/resources tests/plugins/test_config.py tests/plugins/test_registry.py tests/simulation/test_named.py \
-	tests/render/test_renderer.py tests/viewer/test_scene.py tests/viewer/test_surface.py tests/compile/test_attach.py
+OLDEST_TESTS := tests/test_arrays.py tests/test_devices.py tests/test_draws.py tests/test_engine.py \
+	tests/test_errors.py tests/mjcf/test_attachment.py tests/mjcf/test_attribute.py tests/mjcf/test_element.py \
+	tests/mjcf/test_keyframe.py tests/mjcf/test_lenient.py tests/mjcf/test_schema.py tests/mjcf/test_traversal_utils.py \
+	tests/mjcf/test_units.py tests/resources tests/plugins/test_config.py tests/plugins/test_registry.py \
+	tests/simulation/test_named.py tests/render/test_renderer.py tests/viewer/test_scene.py \
+	tests/viewer/test_surface.py tests/compile/test_attach.py
 
 # Packages that only carry models or peers for side-by-side tests; their own dependencies are not needed.
 CARRIERS := brax mujoco-mjx newton==1.7.0
@@ -45,6 +48,9 @@ $(STAMP): pyproject.toml
 	$(BIN)/pip install --quiet --editable ".[dev]"
 	$(BIN)/pip install --quiet --no-deps $(CARRIERS)
 	touch $@ $(DEMO)
+
+gallery: $(STAMP)
+	$(BIN)/python scripts/gallery.py
 
 $(OLDEST)/.installed: pyproject.toml scripts/oldest.py
 	$(OLDEST_PYTHON) -m venv $(OLDEST)

@@ -4,6 +4,7 @@ Dependencies are taken from the environment that runs the tests, so nothing is d
 """
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import blocks
+
 ROOT = Path(__file__).parents[2]
+HOUR = ROOT / "docs" / "first-hour.md"
 ARM = '<mujoco model="arm"><worldbody><body><joint/><geom size=".1"/></body></worldbody></mujoco>'
 
 
@@ -67,3 +71,17 @@ def test_it_works_without_the_clone(installed, tmp_path):
     assert '"nbody": 2' in said
     code = "import kinema; print(kinema.Simulation('arm.xml', worlds=3, device='cpu').d.qpos.shape)"
     assert "(3, 1)" in run(installed / "python", "-c", code, cwd=tmp_path, env=clean())
+
+
+def test_the_first_hour_begins_with_the_wheel(installed, tmp_path):
+    """The page's model, and its commands up to where Python begins, by the installed program."""
+    page = blocks(HOUR)
+    begin = next(n for n, block in enumerate(page) if block.language == "python")
+    for block in page[:begin]:
+        if block.is_file:
+            (tmp_path / block.title).write_text(block.text)
+    commands = [line for block in page[:begin] if block.language == "sh" for line in block.text.splitlines()]
+    commands = [shlex.split(line, comments=True) for line in commands if line.startswith("kinema ")]
+    assert [words[1] for words in commands] == ["info", "run"]
+    for words in commands:
+        assert run(installed / words[0], *words[1:], cwd=tmp_path, env=clean())
