@@ -48,7 +48,7 @@ ROWS = {
     "dof_solimp": ("joint", "solimpfriction"),
     **{f"geom_{name}": ("geom", name) for name in (
         "friction", "solref", "solimp", "solmix", "margin", "gap", "surfacevel", "adhesion")},
-    "site_size": ("site", "size"), "cam_fovy": ("camera", "fovy"), "light_dir": ("light", "dir"),
+    "cam_fovy": ("camera", "fovy"), "light_dir": ("light", "dir"),
     "tendon_solref_lim": ("tendon", "solreflimit"), "tendon_solimp_lim": ("tendon", "solimplimit"),
     "tendon_solref_fri": ("tendon", "solreffriction"), "tendon_solimp_fri": ("tendon", "solimpfriction"),
     "tendon_range": ("tendon", "range"), "tendon_actfrcrange": ("tendon", "actuatorfrcrange"),
@@ -82,6 +82,9 @@ LIMITS = {
 
 ANGLES = frozenset({"jnt_range", "qpos0", "qpos_spring"})
 """Fields that are angles for joints that turn."""
+
+COORDINATES = frozenset({"qpos0", "qpos_spring"})
+"""Fields of coordinates; those of balls and free joints are no attributes."""
 
 ADDRESSES = {"nv": "jnt_dofadr", "nq": "jnt_qposadr", "nu": "actuator_ctrladr", "nout": "actuator_outadr"}
 """Where the rows of an element begin, for fields that do not count elements."""
@@ -122,6 +125,12 @@ class _Changes:
         built = np.asarray(self.sim.engine.built(name), dtype=float)
         differs = ~np.isclose(self.now(name), built, rtol=0, atol=0, equal_nan=True)
         return np.flatnonzero(differs.reshape(len(built), -1).any(axis=1)).tolist() if built.ndim else []
+
+    def free_bodies(self) -> dict[int, int]:
+        """Bodies with a free joint, and where their coordinates begin."""
+        m = self.sim.model
+        free = np.flatnonzero(np.asarray(m.jnt_type) == Joint.FREE)
+        return {int(m.jnt_bodyid[j]): int(m.jnt_qposadr[j]) for j in free}
 
     def is_changed(self, name: str) -> bool:
         built = np.asarray(self.sim.engine.built(name), dtype=float)
@@ -173,17 +182,19 @@ class _Editor:
         section = next(self.c.root.find("option"), None) or self.c.root.add(Node("option"))
         section.attributes[name] = _text(self.changes.now(name))
 
-    def attribute(self, field: str) -> None:
-        """A field that is one attribute."""
+    def attribute(self, field: str, also: Iterable[int] = ()) -> None:
+        """A field that is one attribute: rows that were changed, and others that are to be said."""
         kind, attribute = ROWS[field]
         symbol = str(model_fields()[field].shape[0])
         more = next((poly for poly, of in POLYNOMIALS.items() if of == field), "")
-        rows = {*self.changes.rows(field), *(self.changes.rows(more) if more else ())}
+        rows = {*self.changes.rows(field), *(self.changes.rows(more) if more else ()), *also}
         for row, element in self.elements(kind, sorted(rows), symbol):
+            if field in COORDINATES and self._has_quaternion(element):
+                continue  # the pose of its body says it
             values = np.ravel(self.changes.now(field)[row])
             if more and np.any(self.changes.now(more)[row]):
                 values = np.concatenate([values, np.ravel(self.changes.now(more)[row])])
-            if field in ANGLES and self._turns(element):
+            if field in ANGLES and self._turns(element, field):
                 values = np.rad2deg(values)
             _plain_joint(element.node)
             self.put(element, attribute, _text(values), field, spatial=attribute in ("pos", "axis", "dir"))
@@ -193,9 +204,15 @@ class _Editor:
                 holds = bool(np.asarray(getattr(self.m, limited))[i])
                 self.put(element, flag, "true" if holds else "false", field)
 
-    def _turns(self, element: Element) -> bool:
+    def _has_quaternion(self, element: Element) -> bool:
         i = self.c.elements["joint"].index(element)
-        return element.settings.degree and self.m.jnt_type[i] in (Joint.HINGE, Joint.BALL)
+        return self.m.jnt_type[i] in (Joint.FREE, Joint.BALL)
+
+    def _turns(self, element: Element, field: str) -> bool:
+        """Whether a number is written in degrees; MuJoCo leaves ranges that do not hold as they are written."""
+        i = self.c.elements["joint"].index(element)
+        holds = field != "jnt_range" or bool(self.m.jnt_limited[i])
+        return element.settings.degree and holds and self.m.jnt_type[i] in (Joint.HINGE, Joint.BALL)
 
     def pose(self, prefix: str) -> None:
         """Positions and orientations of elements of the tree."""
@@ -204,6 +221,8 @@ class _Editor:
         known = [name for name in (place, turn) if name in self.changes.sim.engine.parameters]
         for row in sorted({row for name in known for row in self.changes.rows(name)}):
             element = self.c.elements[kind][row]
+            if kind == "body" and row in self.changes.free_bodies():
+                continue
             if kind == "geom" and self.m.geom_type[row] in (Geom.MESH, Geom.SDF):
                 raise BuildError(f"save_xml: {place} was changed of geom {element.name!r}, whose mesh has a frame too")
             if turn in known:
@@ -212,15 +231,28 @@ class _Editor:
                 self.put(element, "quat", _text(self.changes.now(turn)[row]), turn, spatial=True)
             self.put(element, "pos", _text(self.changes.now(place)[row]), place, spatial=True)
 
-    def geom_sizes(self) -> None:
-        """Sizes; a geom between two points gets a pose of its own."""
-        for row in self.changes.rows("geom_size"):
-            element = self.c.elements["geom"][row]
+    def sizes(self, kind: str) -> None:
+        """Sizes of geoms or sites; one between two points gets a pose of its own."""
+        field, now = f"{kind}_size", self.changes.now
+        for row in self.changes.rows(field):
+            element = self.c.elements[kind][row]
             if "fromto" in element.node.attributes:
                 del element.node.attributes["fromto"]
-                self.put(element, "pos", _text(self.changes.now("geom_pos")[row]), "geom_size", spatial=True)
-                self.put(element, "quat", _text(self.changes.now("geom_quat")[row]), "geom_size", spatial=True)
-            self.put(element, "size", _text(self.changes.now("geom_size")[row]), "geom_size")
+                self.put(element, "pos", _text(now(f"{kind}_pos")[row]), field, spatial=True)
+                self.put(element, "quat", _text(now(f"{kind}_quat")[row]), field, spatial=True)
+            self.put(element, "size", _text(now(field)[row]), field)
+
+    def free_poses(self) -> None:
+        """Where free bodies begin: the pose of a body with a free joint is its qpos0."""
+        qpos0 = self.changes.now("qpos0")
+        changed = set(self.changes.rows("qpos0"))
+        for body, start in self.changes.free_bodies().items():
+            if changed & set(range(start, start + 7)):
+                element = self.c.elements["body"][body]
+                for name in ORIENTATIONS:
+                    element.node.attributes.pop(name, None)
+                self.put(element, "pos", _text(qpos0[start : start + 3]), "qpos0", spatial=True)
+                self.put(element, "quat", _text(qpos0[start + 3 : start + 7]), "qpos0", spatial=True)
 
     def inertias(self, bodies: set[int]) -> None:
         """<inertial> of bodies; of all, where the compiler would change what the document says."""
@@ -285,12 +317,20 @@ def save_xml(sim: Simulation, path: str | os.PathLike | None, world: int) -> str
         raise BuildError("save_xml: made of a compiled model, which has no document: make the simulation of the MJCF")
     changes = _Changes(sim, world)
     c, _ = compile_tree(sim.document.made_of)
-    _edit(_Editor(c, changes), changes)
+    editor = _Editor(c, changes)
+    _edit(editor, changes)
     out = None if path is None else Path(path).resolve()
     files = dict(c.scratch["files"])
     _relocate(c, out.parent if out else None, files)
     c.root.file = str(out) if out else None
-    _compare(compile_model(c.root, assets=files), changes)
+    for last in (False, False, True):  # what follows from what was written, and is to stay as it is, is said as well
+        differ = _differences(compile_model(c.root, assets=files), changes)
+        more = {name: rows for name, rows in differ.items() if name in ROWS}
+        if differ and (last or not more):
+            told = ", ".join(differ)
+            raise BuildError(f"save_xml: a document cannot say what was changed, it would differ in {told}")
+        for name, rows in more.items():
+            editor.attribute(name, rows)
     text = serialise(c.root)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -303,7 +343,9 @@ def save_xml(sim: Simulation, path: str | os.PathLike | None, world: int) -> str
 def _edit(editor: _Editor, changes: _Changes) -> None:
     """Write every field that was changed."""
     names = [name for name in sorted(changes.sim.engine.parameters) if changes.is_changed(name)]
-    special: dict[str, Callable[[], None]] = {"geom_size": editor.geom_sizes}
+    special: dict[str, Callable[[], None]] = {
+        f"{kind}_size": partial(editor.sizes, kind) for kind in ("geom", "site")
+    }  # fmt: skip
     for prefix in POSES:
         special |= dict.fromkeys((f"{prefix}_pos", f"{prefix}_quat"), partial(editor.pose, prefix))
     special |= dict.fromkeys((f"actuator_{name}" for name in CONTROL), editor.actuators)
@@ -328,6 +370,7 @@ def _edit(editor: _Editor, changes: _Changes) -> None:
                 editor.attribute(field)
         else:
             raise BuildError(f"save_xml: {name} was changed, and has no place in a document: set it back first")
+    editor.free_poses()
     if bodies:
         editor.inertias(bodies)
 
@@ -355,20 +398,32 @@ def _relocate(c: Compilation, folder: Path | None, files: dict[str, bytes]) -> N
             node.attributes.pop(name, None)
 
 
-def _compare(compiled: Any, changes: _Changes) -> None:
-    """Raise where the new document does not say what the simulation has."""
-    differ = []
+def _differences(compiled: Any, changes: _Changes) -> dict[str, list[int]]:
+    """Fields, and their rows, in which the new document does not say what the simulation has."""
+    differ = {}
     for name in sorted(set(changes.sim.engine.parameters) - FOLLOWING):
         field = model_fields().get(name)
         if field is None:
             continue
         owner = {"option": compiled.opt, "statistic": compiled.stat}.get(field.group, compiled)
         said, now = np.asarray(getattr(owner, name), dtype=float), changes.now(name)
-        size = np.abs(now).max(initial=0)
-        if said.shape != now.shape or not np.allclose(said, now, rtol=1e-6, atol=1e-7 * size, equal_nan=True):
-            differ.append(name)
-    if differ:
-        raise BuildError(f"save_xml: a document cannot say what was changed, it would differ in {', '.join(differ)}")
+        if said.shape != now.shape:
+            differ[name] = []
+            continue
+        close = np.isclose(said, now, rtol=1e-6, atol=1e-7 * np.abs(now).max(initial=0), equal_nan=True)
+        rows = sorted({int(at[0]) if len(at) else 0 for at in np.argwhere(~close)})
+        if name in ("body_pos", "body_quat"):  # of a free body nobody reads them: it begins at qpos0
+            rows = [row for row in rows if row not in changes.free_bodies()]
+        if name == "qpos_spring" and not np.any(changes.now("jnt_stiffness")[_free_joints(changes)]):
+            starts = changes.free_bodies().values()  # nor these, without a spring: a document has one pose for both
+            rows = [row for row in rows if not any(start <= row < start + 7 for start in starts)]
+        if rows:
+            differ[name] = rows
+    return differ
+
+
+def _free_joints(changes: _Changes) -> np.ndarray:
+    return np.asarray(changes.sim.model.jnt_type) == Joint.FREE
 
 
 def _plain_joint(node: Node) -> None:
