@@ -30,6 +30,16 @@ def test_steps_allocate_nothing_that_was_not_told(watched):
     assert sim.memory().groups == before.groups
 
 
+def test_a_gpu_is_told_on_paper(monkeypatch):
+    """Without a device the sizes of its recipe are known: detection's slots and links are among them."""
+    monkeypatch.setattr("warp.is_cuda_available", lambda: False)
+    paper = Simulation.estimate(LIMBS, 1000, device="cuda:0")
+    here = Simulation.estimate(LIMBS, 1000, device="cpu")
+    assert paper.worlds == 1000 and paper.per_world["state"] == here.per_world["state"]
+    assert paper.per_world["collision"] > here.per_world.get("collision", 0)
+    assert 1000 * sum(paper.per_world.values()) <= paper.total
+
+
 def test_expanding_costs_a_row_a_world():
     sim = Simulation(ARM, 50, device="cpu", threads=1)
     before = sim.memory()

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 TITLES = {
     "state": "state", "pose": "poses", "inertia": "inertia", "metric": "inertia", "vel": "velocities", "ten": "tendons",
     "act": "actuation", "frc": "forces", "con": "contacts", "crow": "contacts", "efc": "constraint rows",
-    "solver": "solver", "dual": "solver", "sensor": "sensors", "scratch": "scratch", "rk": "scratch",
+    "solver": "solver", "island": "solver", "sensor": "sensors", "scratch": "scratch",
+    "dual": "solver", "rk": "scratch",
 }  # fmt: skip
-"""Groups that the bundles of the engine's data belong to."""
+"""Groups that the bundles of the engine's data belong to; one that is not here is a group of its own."""
 
 
 def measure(engine: Engine) -> tuple[dict[str, int], dict[str, int]]:
@@ -43,9 +44,11 @@ def measure(engine: Engine) -> tuple[dict[str, int], dict[str, int]]:
         add(groups.get(name, "model"), array, name in groups or name in engine.layout.expanded)
     parts = (("collision", engine.collider), ("plugins", engine.extension),
              ("kept", (engine.guard, engine._putters, engine.kept)))  # fmt: skip
+    crew = {array.ptr for array in _arrays(getattr(engine.collider.detector, "work", None), set())}  # of threads
     for group, part in parts:
         for array in _arrays(part, set()):
-            add(group, array, engine.nworld in (array.shape[0], array.shape[-1]))  # as far as that can be told
+            mine = array.ptr not in crew and engine.nworld in (array.shape[0], array.shape[-1])  # as far as can be told
+            add(group, array, mine)
     if not engine.guard._saved:  # the first step makes them
         count = sum(_bytes(engine.array(name)) for name in engine.guard.kept_names())
         per_world["kept"] = per_world.get("kept", 0) + count // engine.nworld
@@ -61,7 +64,7 @@ def _groups() -> dict[str, str]:
     found: dict[str, str] = {}
     for bundle, var in Data.vars.items():
         for field in fields_of(var.type).values():
-            found.setdefault(field.name, TITLES[bundle])
+            found.setdefault(field.name, TITLES.get(bundle, bundle))
     return found
 
 

@@ -269,8 +269,13 @@ class Simulation(MuJoCoFunctions, Closed):
 
     @classmethod
     def estimate(cls, source, worlds: int, device=None, **options) -> Memory:
-        """Bytes that a simulation would take, before it is made: measured on simulations of one and of two worlds."""
-        one, two = (cls(source, n, device, 1, **options).memory() for n in (1, 2))
+        """Bytes that a simulation would take, before it is made: measured on simulations of one and of two worlds.
+
+        Without a GPU, what one named as the device would hold is told on paper: all but what its threads share.
+        """
+        on_paper = str(device).startswith("cuda") and not wp.is_cuda_available()
+        make = _on_paper if on_paper else lambda *args, **more: cls(*args, **more).memory()
+        one, two = (make(source, n, device, 1, **options) for n in (1, 2))
         return extrapolate(one, two, worlds)
 
     # ------------------------------------------------------------------------------------------ recordings
@@ -436,6 +441,19 @@ def _engine(solver: str, model: Any, worlds: int, device: Any, threads: int, on_
     from kinema.bridge.solver import bridge_engine  # an extra, imported on use
 
     return bridge_engine(backend, model, worlds, device=device, threads=threads)
+
+
+def _on_paper(
+    source: Any, worlds: int, _device: Any, _threads: int, *, on_overflow: str = "grow", limits: Limits | None = None,
+    capture_failures: bool = True,
+) -> Memory:  # fmt: skip
+    """What a simulation on a CUDA device holds, made up on the CPU."""
+    from kinema.convex.engine import Engine as ConvexEngine
+
+    engine = ConvexEngine(load(source, limits), worlds, device="cpu", on_overflow=on_overflow, cuda=True)
+    if capture_failures:
+        engine.last_good()
+    return Memory(worlds, *engine.memory())
 
 
 for _kind in KINDS:  # sim.body("torso"), sim.joint("knee"), ...
