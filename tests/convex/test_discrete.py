@@ -276,8 +276,10 @@ def test_the_recipe_of_cuda_agrees(name, agree):
 @pytest.mark.parametrize("name", RECIPES)
 def test_kernels_compile_for_hopper(name):
     for group in kernels_of(RECIPES[name]()):
-        kernel = lane_kernel(group) if group[0].lanes else cohort_kernel(group)
-        assert stack(compile_kernel(kernel)) < 8192, "Model and Data must not be copied to each thread"
+        lanes = group[0].lanes
+        ptx = compile_kernel(lane_kernel(group) if lanes else cohort_kernel(group))
+        assert ".visible .entry" in ptx
+        assert lanes or stack(ptx) < 4096, "Model and Data must not be copied to each thread"
 
 
 # ---------------------------------------------------------------------------------------------- what it is for

@@ -21,6 +21,7 @@ gradients that it preconditions. Rows are regularized for Mh: R is scaled by how
     R <- R (sum_i J_i^2 / Mh_ii) / (sum_i J_i^2 / M_ii),    J: the row's, or that of its contact's normal
 """
 
+from dataclasses import replace
 from typing import Any
 
 import warp as wp
@@ -364,6 +365,7 @@ def stages(m: Any, factored: bool) -> list[Stage]:
     recipe = [Stage(metric_row, over="nv", own=own)]
     if m.opt.density or m.opt.viscosity:
         recipe = [Stage(drag_derivative), *recipe, Stage(metric_drag, over="nv", own=own)]
+    recipe[0] = replace(recipe[0], alone=True)  # on CUDA the kernel before it would be too long to be inlined
     recipe += [Stage(backbone_row, over="nv", own=own)] if factored else []
     if has_ties(m):
         if len(sprung_tendons(m)):
