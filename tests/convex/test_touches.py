@@ -11,7 +11,7 @@ import kinema.collide
 import kinema.convex
 import kinema.math
 from kinema.collide import detect
-from kinema.convex import factor, inverse, mass
+from kinema.convex import factor, inverse, mass, parts
 from kinema.convex.constraint import place
 from kinema.convex.data import Data
 from kinema.convex.model import Model
@@ -153,6 +153,7 @@ FUNCTIONS = {
     "before": detect.contacts_before,
     "row forces": inverse.row_forces,
     "put": store._put_vec3,
+    "parts of a recipe": parts.call_parts,
 }
 
 

@@ -31,6 +31,7 @@ from kinema.convex.call import Call
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage, due, over_world
+from kinema.math.touches import touches
 
 SUBJECTS = {
     "check": "poses", "kinematics": "poses",
@@ -111,6 +112,7 @@ def part_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
                 }
     }
 """)
+@touches(reads="entries")
 def call_parts(
     entries: wp.array(dtype=wp.uint64), bounds: wp.uint64, args: wp.uint64, world: wp.uint64,
     first: int, last: int, nstep: int,

@@ -15,7 +15,7 @@
 
 const int pitch = (nv + 7) & ~7;
 const int GATHER = 6, SPANS = 32;
-float* const strip = KN_ROW(float, d.solver.strip);
+float* strip = KN_ROW(float, d.solver.strip);
 float *const matrix = H, *const strips = strip, *const inverses = strip + 2 * GATHER * pitch;  // of D; then a right hand side
 const int width = pitch;
 
