@@ -400,7 +400,7 @@ def _relocate(c: Compilation, folder: Path | None, files: dict[str, bytes]) -> N
 
 def _differences(compiled: Any, changes: _Changes) -> dict[str, list[int]]:
     """Fields, and their rows, in which the new document does not say what the simulation has."""
-    differ = {}
+    differ: dict[str, list[int]] = {}
     for name in sorted(set(changes.sim.engine.parameters) - FOLLOWING):
         field = model_fields().get(name)
         if field is None:
