@@ -69,7 +69,8 @@ class StatePutter:
     """
 
     def __init__(self, arrays: Mapping[str, wp.array], values: Mapping[str, np.ndarray], *, per_world: bool = False):
-        self.held, rows = [], []
+        self.held: list[tuple[wp.array, wp.array]] = []
+        self.nworld, self.device, rows = 0, wp.get_device("cpu"), []
         for name, value in values.items():
             array = arrays[name]
             if array.size and np.size(value):
@@ -80,7 +81,7 @@ class StatePutter:
                 given = wp.array(host, dtype=array.dtype, device=array.device)
                 self.held.append((array, given))
                 rows.append(_words(array, given, per_world))
-        self.nworld, self.device = (self.held[0][0].shape[0], self.held[0][0].device) if rows else (0, None)
+                self.nworld, self.device = array.shape[0], wp.get_device(array.device)
         self.words = Words()
         if rows:
             table = np.concatenate(rows, axis=1)
