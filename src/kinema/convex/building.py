@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-import warp as wp
+from kinema.convex.known import cache_folder
 
 Result = TypeVar("Result")
 _listeners: list[Callable[[str], None]] = []
@@ -47,7 +47,7 @@ def timed(label: str, place: str, work: Callable[[], Result]) -> Result:
 
 
 def _file() -> Path:
-    return Path(wp.config.kernel_cache_dir) / "kinema" / "seconds.json"
+    return cache_folder() / "kinema" / "seconds.json"
 
 
 def _times() -> dict[str, float]:

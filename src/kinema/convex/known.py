@@ -133,8 +133,13 @@ def _names(code: Any) -> list[str]:
     return sorted(set(found))
 
 
+def cache_folder() -> Path:
+    """Warp's cache."""
+    return Path(wp.config.kernel_cache_dir or "")
+
+
 def _file(name: str) -> Path:
-    return Path(wp.config.kernel_cache_dir) / "kinema" / f"{name}.json"
+    return cache_folder() / "kinema" / f"{name}.json"
 
 
 def find(name: str) -> int | None:
@@ -143,13 +148,14 @@ def find(name: str) -> int | None:
         return _loaded[name]
     try:
         entry = json.loads(_file(name).read_text())
-        path = Path(wp.config.kernel_cache_dir) / entry["object"]
+        path = cache_folder() / entry["object"]
         if not path.exists():
             return None
     except (OSError, ValueError, KeyError):
         return None
     handle = f"kinema_{name}".encode()
-    llvm = context.runtime.llvm
+    runtime: Any = context.runtime
+    llvm = runtime.llvm
     if llvm.wp_load_obj(str(path).encode(), handle, wp.config.legacy_cpu_linker) != 0:
         return None
     address = llvm.wp_lookup(handle, entry["symbol"].encode())
@@ -166,7 +172,7 @@ def remember(name: str, module: Any, kernel: wp.Kernel, block: int = 1) -> None:
     made = module.execs.get((None, block))
     if made is None or not made.binary_path:
         return
-    root = Path(wp.config.kernel_cache_dir)
+    root = cache_folder()
     symbol = f"{kernel.get_mangled_name()}_cpu_forward"
     entry = {"object": os.path.relpath(made.binary_path, root), "symbol": symbol}
     target = _file(name)

@@ -181,6 +181,7 @@ def load(stages: Sequence[Stage], device: Any) -> list[int]:
         made = dict(zip(kernels, pool.map(compile_part, range(len(kernels)), kernels), strict=True))
     for k, kernel in kernels.items():
         found[k] = ctypes.cast(made[k].get_kernel_hooks(kernel).forward, ctypes.c_void_p).value
-        if names[k]:
-            known.remember(names[k], kernel.module, kernel)
+        name = names[k]
+        if name:
+            known.remember(name, kernel.module, kernel)
     return [entry for entry in found if entry]

@@ -22,13 +22,14 @@ class Place:
         shape: Its shape on the host, as MuJoCo has it, worlds first.
     """
 
-    __slots__ = ("_staging", "_view", "array", "shape")
+    __slots__ = ("_device", "_staging", "_view", "array", "shape")
 
     def __init__(self, array: wp.array, shape: tuple[int, ...]):
         self.array, self.shape = array, shape
         self._view: np.ndarray | None = None
         self._staging: Staging | None = None
-        if array.device.is_cpu:
+        self._device: Any = array.device
+        if self._device.is_cpu:
             stored = getattr(array, "stored", None)
             if stored is not None:
                 self._view = np.broadcast_to(stored.numpy().reshape(shape[1:]), shape)
@@ -65,7 +66,7 @@ class Place:
 
     def _staged(self) -> Staging | None:
         """Page-locked memory for it; None while somebody records a graph, which must not be given such copies."""
-        if self.array.device.is_capturing or not Staging.fits(self.array):
+        if self._device.is_capturing or not Staging.fits(self.array):
             return None
         if self._staging is None:
             self._staging = Staging(self.array)

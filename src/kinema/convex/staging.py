@@ -35,7 +35,7 @@ class Staging:
     @staticmethod
     def fits(array: wp.array) -> bool:
         """Whether an array lies so that its memory is one block."""
-        if array.size == 0 or hasattr(array, "stored") or not array.device.is_cuda:
+        if array.size == 0 or hasattr(array, "stored") or array.device is None or not array.device.is_cuda:
             return False
         if array.size * wp.types.type_size_in_bytes(array.dtype) > MOST_BYTES:
             return False
