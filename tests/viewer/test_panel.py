@@ -167,3 +167,23 @@ def test_ranges_and_names():
     assert _range((0, 0), False, 1.5) == (-1.5, 1.5)
     assert _range((0, 0), True, 1.0) == (-1.0, 1.0)
     assert _unique(["a", "b", "a", "a"]) == ["a", "b", "a (2)", "a (3)"]
+
+
+def test_joint_axes_names_and_fields_by_name(viewer):
+    session, panel = viewer.session, viewer.panel
+    session.options.joints, session.options.labels = True, "body"
+    session.turn()
+    nodes = session.stage.nodes
+    axes = int(np.isin(session.sim.model.jnt_type, (2, 3)).sum())
+    assert len(nodes["/joint"].points) == axes * len(session.stage.worlds) > 0
+    named = [name for name in session.sim.model.names("body") if name]
+    assert [node.text for name, node in nodes.items() if name.startswith("/label/")] == named
+    session.options.joints, session.options.labels = False, "none"
+    session.turn()
+    assert not [name for name in nodes if name == "/joint" or name.startswith("/label/")]
+    session.ask(lambda: panel.add_field("qvel[0]"))
+    session.turn()
+    assert panel.traces[-1][0].channel.array == "qvel" and not session.error
+    session.ask(lambda: panel.add_field("qvell"))
+    session.turn()
+    assert "did you mean 'qvel'" in session.error
