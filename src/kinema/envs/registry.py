@@ -67,8 +67,9 @@ def _parameters(task: type[Task]) -> list[str]:
     """Options that a task's class takes, its bases' included."""
     found: list[str] = []
     for part in task.__mro__:
-        if "__init__" in vars(part) and part is not object:
-            kinds = inspect.signature(part.__init__).parameters.values()
+        own = vars(part).get("__init__")
+        if own is not None and part is not object:
+            kinds = inspect.signature(own).parameters.values()
             found += [p.name for p in kinds if p.kind == inspect.Parameter.KEYWORD_ONLY]
     return found
 
