@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from kinema.convex.collision import Collider, capacity
 from kinema.convex.contact_parameters import check_expandable
 from kinema.convex.data import Data
 from kinema.convex.extension import Extension, extension_of
+from kinema.convex.idle import idle, touched
 from kinema.convex.last_good import LastGood
 from kinema.convex.layout import Layout
 from kinema.convex.lists import in_use, lists
@@ -108,9 +109,11 @@ class Engine(NamedArrays):
         self.present.layout = self.layout
         self.collider = self._collider()
         self.m = self.layout.fill(Model, {"collision": self.collider.bundle})
-        self.d = self.layout.fill(Data)
         self.recipes: dict[str, tuple[Stage, ...]] = {"step": ()}
         self.recipes |= self.decide()
+        self.layout.idle = idle(self.recipes["step"]) if self.cuda else set()
+        self.d = self.layout.fill(Data)
+        self._awake: dict[str, tuple[Stage, ...]] = {}  # recipes that have all their arrays
         self.substeps = recipe.substeps(self.present.to("recipe"))
         self._initial: dict[str, np.ndarray] | None = None
         self._graphs: dict[tuple, wp.Graph] = {}
@@ -222,7 +225,7 @@ class Engine(NamedArrays):
         self.d = self.layout.fill(Data)
         self._putters.clear()
         stale = ["efc_want"] if self.collider.active else ["efc_want", "ncon", "contact_found"]
-        for name in stale:  # what a stage wrote that may not be there any more
+        for name in set(stale) - self.layout.idle:  # what a stage wrote that may not be there any more
             self.layout.arrays[name].zero_()
         self.remake()
 
@@ -257,6 +260,7 @@ class Engine(NamedArrays):
         """The device array of a field, [world, ...]; what is computed on request is from now on computed always."""
         if name not in GIVEN:
             self.requests.keep(name)
+            self._wake({name})
         return self.layout.arrays[name]
 
     def _current(self, name: str) -> wp.array:
@@ -381,6 +385,9 @@ class Engine(NamedArrays):
     def _run(self, name: str, count: int, advancing: bool) -> None:
         """Run a recipe count times; a Runge-Kutta step counts four times."""
         stages = self.recipes[name]
+        if self.layout.idle and self._awake.get(name) is not stages:
+            self._wake(touched(stages))
+            self._awake[name] = stages
         has_host = self._needs_host(name, stages)
         if not has_host and not self.device.is_cuda:
             self._launch_worlds(name, stages, count, advancing)
@@ -406,6 +413,13 @@ class Engine(NamedArrays):
                         group[0].launch(self.m, self.d)
                     else:
                         self._launch_worlds(group, group, 1, advancing)
+
+    def _wake(self, names: Collection[str]) -> None:
+        """Make arrays that were idle and no longer are."""
+        if not self.layout.idle.isdisjoint(names):
+            self.layout.wake(names)
+            self.d = self.layout.fill(Data)
+            self.remake()
 
     def _needs_host(self, name: str, stages: tuple[Stage, ...]) -> bool:
         """Whether some stage of a recipe is of the host."""

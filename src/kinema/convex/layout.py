@@ -4,7 +4,7 @@ How worlds lie in memory is `kinema.arrays`: fields declared with `rows=True`, w
 world's numbers together; parameters that no one made differ per world are stored once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -126,6 +126,7 @@ class Layout:
         parameters: Names of the arrays that are parameters.
         switches: Switches of mjOption that are not the model's any more.
         declared: What each array was declared as.
+        idle: Arrays of the run that nothing computes: worlds share a row of zeros (idle.py).
     """
 
     source: Any
@@ -138,6 +139,7 @@ class Layout:
     parameters: set[str] = field(default_factory=set)
     switches: dict[str, int] = field(default_factory=dict)
     declared: dict[str, Field] = field(default_factory=dict)
+    idle: set[str] = field(default_factory=set)
 
     def fill(self, struct, build: Mapping[str, object] | None = None):
         """An instance of a bundle, or of a struct of bundles, with every array in place."""
@@ -181,7 +183,7 @@ class Layout:
     def carry(self, old: Mapping[str, wp.array]) -> None:
         """Take over what arrays held before they were made anew, as far as it fits."""
         for name, array in old.items():
-            if self.declared[name].kind != "data":
+            if self.declared[name].kind != "data" or name in self.idle:
                 continue
             was, now = array.numpy(), np.array(self.arrays[name].numpy())
             part = tuple(slice(min(a, b)) for a, b in zip(was.shape, now.shape, strict=True))
@@ -239,5 +241,15 @@ class Layout:
         values = self.host(what.name).astype(np.int32).reshape(self.extents(what))
         return shared(values, self.nworld, what.dtype, self.device)
 
+    def wake(self, names: Collection[str]) -> None:
+        """Give worlds rows of their own in arrays that were idle."""
+        for name in self.idle & set(names):
+            self.idle.remove(name)
+            if name in self.arrays:
+                self.remake(name)
+
     def _data(self, what: Field) -> wp.array:
+        if what.name in self.idle:
+            zeros = np.zeros((*self.extents(what), *row_of(what.dtype)), np.float32)
+            return shared(zeros, self.nworld, what.dtype, self.device)
         return empty_worlds((self.nworld, *self.extents(what)), what.dtype, self.device, rows=what.rows)
