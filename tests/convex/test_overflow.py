@@ -4,6 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from kinema.convex.engine import Engine
 from kinema.errors import BuildError, KernelsRebuilt, SimulationError
 from tests.conformance.staged import StagedEngine
 
@@ -185,3 +186,20 @@ def test_rows_that_find_no_room_are_told(rows_model, policy):
     with told:
         engine.step()
     assert engine.capacity.rows == 2
+
+
+@pytest.mark.gpu
+def test_worlds_that_wait_for_room_on_a_gpu_lose_nothing(heap):
+    """Those that find no room are run by themselves; neither they nor the others can tell."""
+    runs = []
+    for room in ({}, {"nconmax": 3, "nefcmax": 8}):
+        engine = Engine(heap, nworld=40, device="cuda:0", **room)
+        engine.write("qvel", np.linspace(-0.2, 0.2, 40)[:, None] * np.ones(heap.nv))
+        for _ in range(STEPS):
+            engine.step(1)
+        runs.append(engine)
+    roomy, grown = runs
+    assert grown.capacity.contacts > 3 and grown.guard.lets_wait
+    for name in ("qpos", "qvel", "qacc", "time", "ncon", "nefc"):
+        np.testing.assert_array_equal(roomy.read(name), grown.read(name), err_msg=name)
+    assert not (grown.read("status") != 0).any()

@@ -3,7 +3,9 @@
 The lists of a world have fixed lengths, first guessed from the model. A world that wants more sets a bit of its status;
 the bits are looked at after every call of `forward` or `step`, and nothing is ever dropped in silence:
 
-    "grow"    put the state back to what it was before the call, make room, run again (the default)
+    "grow"    make room and run again (the default): on the CPU from the state before the call, which is kept for that;
+              on CUDA a world that finds no room waits, and is run by itself when there is some. Whether any waits is
+              known before a step is half done, so the host goes on while the rest of it runs
     "warn"    go on without what found no room, and say so
     "raise"   SimulationError
 
@@ -22,13 +24,17 @@ import warp as wp
 from kinema.convex.bundle import fields_of
 from kinema.convex.call import repeatable
 from kinema.convex.collision import constraint_rows, in_sixteens, rows_per_contact
+from kinema.convex.constraint.place import place_rows, wait_for_room
 from kinema.convex.data import Marks, State
 from kinema.convex.last_good import keep_all, room_for
-from kinema.convex.status import CONTACT_OVERFLOW, PAIR_OVERFLOW, ROW_OVERFLOW
+from kinema.convex.stage import Stage
+from kinema.convex.status import OVERFLOW as OVERFLOW_BITS
+from kinema.convex.status import PAIR_OVERFLOW, WAITING
 from kinema.engine import Capacity
 from kinema.errors import BuildError, SimulationError, did_you_mean
 
-OVERFLOW = int(CONTACT_OVERFLOW) | int(ROW_OVERFLOW) | int(PAIR_OVERFLOW)
+OVERFLOW = int(OVERFLOW_BITS)
+WAIT = Stage(wait_for_room)
 POLICIES = ("grow", "warn", "raise")
 SPARE = 1.5  # room made, over what was wanted
 ATTEMPTS = 20
@@ -45,6 +51,23 @@ def _gather_bits(status: wp.array(dtype=int), bits: wp.array(dtype=int)):
 def _clear_bits(status: wp.array(dtype=int), bits: int):
     w = wp.tid()
     status[w] = status[w] & ~bits
+
+
+@wp.kernel(enable_backward=False)
+def _waiting_bits(status: wp.array(dtype=int), bits: wp.array(dtype=int)):
+    word = status[wp.tid()]
+    if (word & WAITING) != 0:
+        wp.atomic_or(bits, 0, word)
+
+
+@wp.kernel(enable_backward=False)
+def _call_waiting(status: wp.array(dtype=int), mask: wp.array(dtype=int)):
+    """Which worlds wait; they are to wait no longer."""
+    w = wp.tid()
+    mask[w] = 0
+    if (status[w] & WAITING) != 0:
+        mask[w] = 1
+        status[w] = status[w] & ~(WAITING | OVERFLOW_BITS)
 
 
 class Guard:
@@ -68,6 +91,8 @@ class Guard:
         self._saved: dict[str, wp.array] = {}  # their arrays
         self._keep: Callable[[], None] | None = None
         self._version = -1
+        self._seen: wp.array | None = None  # bits of worlds that wait, on the host
+        self._mask: wp.array | None = None
 
     def look(self) -> None:
         """See whether the lists can hold all that the model as it is now could ask for."""
@@ -92,6 +117,61 @@ class Guard:
             self._restore()
             work()
         raise SimulationError(f"contacts or rows still find no room: {self._numbers(OVERFLOW)}")
+
+    # ------------------------------------------------------------------------------------------ waiting, on CUDA
+
+    @property
+    def lets_wait(self) -> bool:
+        """Do worlds that find no room in a step wait for it?"""
+        engine = self.engine
+        if not (self.needed and self.on_overflow == "grow" and engine.device.is_cuda and engine.substeps == 1):
+            return False
+        return not engine.device.is_capturing and not engine.has_host("step")
+
+    def step(self, nstep: int) -> None:
+        """Advance every world; those that find no room are run by themselves once there is some."""
+        for _ in range(nstep):
+            bits = self._step()
+            attempts = 0
+            while bits:
+                if attempts == ATTEMPTS:
+                    raise SimulationError(f"contacts or rows still find no room: {self._numbers(OVERFLOW)}")
+                attempts += 1
+                self._make_room(bits)
+                bits = self._step_waiting()
+
+    def _step(self) -> int:
+        """One step; returns the bits of worlds that wait, while the second half may still run."""
+        engine = self.engine
+        if self._seen is None:
+            self._seen = wp.zeros(1, dtype=int, device="cpu", pinned=True)
+            self._event = wp.Event(engine.device)
+        first, second = engine.graphs_of("watched step", self._halves)
+        wp.capture_launch(first)
+        engine.device.stream.record_event(self._event)
+        wp.capture_launch(second)
+        wp.synchronize_event(self._event)
+        return int(self._seen.numpy()[0]) & OVERFLOW
+
+    def _halves(self) -> list[tuple[tuple[Stage, ...], Callable[[], None] | None]]:
+        """The stages up to where it is known who finds no room, and the rest; and what to do after the former."""
+        stages = self.engine.recipes["step"]
+        cut = next(k for k, stage in enumerate(stages) if stage.func is place_rows) + 1
+        return [((*stages[:cut], WAIT), self._look_who_waits), (stages[cut:], None)]
+
+    def _look_who_waits(self) -> None:
+        status = self.engine.layout.arrays["status"]
+        self._bits.zero_()
+        wp.launch(_waiting_bits, dim=status.shape[0], inputs=[status, self._bits], device=self.engine.device)
+        wp.copy(self._seen, self._bits)
+
+    def _step_waiting(self) -> int:
+        engine, status = self.engine, self.engine.layout.arrays["status"]
+        if self._mask is None:
+            self._mask = wp.zeros_like(status)
+        wp.launch(_call_waiting, dim=status.shape[0], inputs=[status, self._mask], device=engine.device)
+        with engine.only(self._mask):
+            return self._step()
 
     def catch_up(self, bits: int) -> None:
         """Make the room that was wanted within a graph of somebody else's; what found none there was left out."""
@@ -190,8 +270,9 @@ class Guard:
             wanted["npairmax"] = 2 * have.pairs
         if wanted == layout.capacity:
             raise SimulationError(f"no room for contacts or rows, though none more are wanted: {self._numbers(bits)}")
-        layout.resize(wanted | self.engine.scratch_sizes(wanted["nefcmax"]))
+        old = layout.resize(wanted | self.engine.scratch_sizes(wanted["nefcmax"]))
         self.engine.rebuild()
+        layout.carry(old)  # worlds that had room are not run again
         self.engine.recipes |= self.engine.decide()  # groups that hold the rows
 
 

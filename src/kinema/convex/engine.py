@@ -343,13 +343,16 @@ class Engine(NamedArrays):
 
     def forward(self, worlds: wp.array | None = None) -> None:
         """Compute everything that follows from the state; nothing is advanced. Only the worlds of a mask, if given."""
-        with self._only(worlds):
+        with self.only(worlds):
             self.guard.run(lambda: self._run("step", 1, advancing=False))
             self.requests.run_done()
 
     def step(self, nstep: int = 1) -> None:
         """Advance every world by nstep time steps."""
-        self.guard.run(lambda: self._run("step", nstep * self.substeps, advancing=True))
+        if self.guard.lets_wait:
+            self.guard.step(nstep)
+        else:
+            self.guard.run(lambda: self._run("step", nstep * self.substeps, advancing=True))
         self.requests.run_done()
 
     def inverse(self) -> None:
@@ -361,10 +364,10 @@ class Engine(NamedArrays):
     def motion(self, worlds: wp.array | None = None) -> None:
         """Compute poses and velocities of bodies at the present state, no more; only of a mask's worlds, if given."""
         self._offer("motion")
-        with self._only(worlds):
+        with self.only(worlds):
             self._run("motion", 1, advancing=True)
 
-    def _only(self, worlds: wp.array | None) -> AbstractContextManager[None]:
+    def only(self, worlds: wp.array | None) -> AbstractContextManager[None]:
         """Let the other worlds rest; a mask is an integer array on the device, one a world."""
         if worlds is None:
             return nullcontext()
@@ -420,6 +423,22 @@ class Engine(NamedArrays):
             self.layout.wake(names)
             self.d = self.layout.fill(Data)
             self.remake()
+
+    def graphs_of(self, key: str, make: Callable[[], list]) -> list[wp.Graph]:
+        """Graphs of several lists of stages, each with something to do after it, captured when first asked for."""
+        if (key, 0) not in self._graphs:
+            for k, (stages, after) in enumerate(make()):
+                self._load(stages)
+                with wp.ScopedCapture(device=self.device) as capture:
+                    self._launch_stages(stages)
+                    if after:
+                        after()
+                self._graphs[key, k] = capture.graph
+        return [graph for kept, graph in self._graphs.items() if kept[0] == key]
+
+    def has_host(self, name: str) -> bool:
+        """Whether some stage of a recipe is of the host."""
+        return self._needs_host(name, self.recipes[name])
 
     def _needs_host(self, name: str, stages: tuple[Stage, ...]) -> bool:
         """Whether some stage of a recipe is of the host."""

@@ -185,10 +185,10 @@ class Layout:
         for name, array in old.items():
             if self.declared[name].kind != "data" or name in self.idle:
                 continue
-            was, now = array.numpy(), np.array(self.arrays[name].numpy())
-            part = tuple(slice(min(a, b)) for a, b in zip(was.shape, now.shape, strict=True))
-            now[part] = was[part]
-            self.arrays[name].assign(now)
+            shapes = zip(array.shape, self.arrays[name].shape, strict=True)
+            part = tuple(slice(0, min(a, b)) for a, b in shapes)
+            if all(one.stop for one in part):
+                wp.copy(self.arrays[name][part], array[part])
 
     def host(self, name: str) -> np.ndarray:
         """The model's values of a field, as MuJoCo shapes them."""

@@ -28,7 +28,7 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.references import pass_by_reference
 from kinema.convex.schedule import between_hosts, freezes, phases, plan, runs
-from kinema.convex.status import BAD_STATE
+from kinema.convex.status import IDLE
 from kinema.math.lanes import block_sync, sync
 
 WARP_LANES = 32
@@ -103,7 +103,7 @@ class Stage:
 @wp.func
 def due(status: int, substep: int, advancing: int, advances: bool, once: bool) -> bool:
     """Is a stage to be run now? Worlds whose state has gone bad are left as they are."""
-    healthy = (status & BAD_STATE) == 0
+    healthy = (status & IDLE) == 0
     return healthy and (advancing != 0 or not advances) and (substep == 0 or not once)
 
 

@@ -1,7 +1,8 @@
 """What can go wrong in a world, as bits of `d.state.status`; set by `report` (math/status.py) or what stands below.
 
-A world with BAD_STATE is frozen: no stage runs in it until it is reset. So every stage reads that bit, and one that
-sets it needs a barrier before and after, unlike one that sets another: to the scheduler "status.frozen" is an array.
+A world with BAD_STATE is frozen: no stage runs in it until it is reset; in one that is WAITING, until there is room. So
+every stage reads those bits, and one that sets them needs a barrier before and after, unlike one that sets another: to
+the scheduler "status.frozen" is an array.
 """
 
 import warp as wp
@@ -17,6 +18,9 @@ BAD_PLUGIN = wp.constant(32)  # a plugin gave a number that is not finite; its i
 PLUGIN_SHIFT = wp.constant(16)
 
 PAIR_OVERFLOW = wp.constant(16)  # the broad phase found more near pairs than it has room for
+WAITING = wp.constant(64)  # the world found no room, and waits until there is some: nothing runs in it (capacity.py)
+OVERFLOW = wp.constant(1 | 2 | 16)
+IDLE = wp.constant(4 | 64)  # marks of a world in which no stage runs
 
 
 @wp.func
@@ -24,6 +28,13 @@ PAIR_OVERFLOW = wp.constant(16)  # the broad phase found more near pairs than it
 def freeze(status: wp.array(dtype=int), w: int):
     """Leave world w as it is from now on."""
     report(status, w, BAD_STATE)
+
+
+@wp.func
+@touches(writes="status[w] status.frozen[w]")
+def wait(status: wp.array(dtype=int), w: int):
+    """Leave world w as it is until there is room."""
+    report(status, w, WAITING)
 
 
 @wp.func

@@ -12,7 +12,7 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.convex.status import ROW_OVERFLOW
+from kinema.convex.status import OVERFLOW, ROW_OVERFLOW, wait
 from kinema.math.status import report
 from kinema.math.touches import touches
 
@@ -67,3 +67,10 @@ def place_rows(m: Model, d: Data, w: int):
     d.crow.most[w] = wp.max(d.crow.most[w], d.con.found[w])
     if dropped > 0:
         report(d.state.status, w, ROW_OVERFLOW)
+
+
+@wp.func
+def wait_for_room(m: Model, d: Data, w: int):
+    """Leave a world that found no room as it is, until there is some."""
+    if (d.state.status[w] & OVERFLOW) != 0:
+        wait(d.state.status, w)

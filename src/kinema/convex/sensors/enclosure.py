@@ -25,7 +25,7 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.sensors.mesh_zone import half_spaces, placed_vertices
 from kinema.convex.stage import Stage
-from kinema.convex.status import BAD_STATE
+from kinema.convex.status import IDLE
 from kinema.mujoco_enums import Geom, Obj, Sensor
 
 CLIMB = wp.constant(60)  # steps from one point to the next
@@ -255,7 +255,7 @@ def read_enclosures(m: Model, d: Data, e: Enclosures):
     most = float(-1.0e30)
     for piece in range(e.piece[k], e.piece[k + 1]):
         most = wp.max(most, juts(m, d, e, w, k, piece))
-    if (d.state.status[w] & BAD_STATE) == 0:
+    if (d.state.status[w] & IDLE) == 0:
         d.sensor.sensordata[w, m.sensor.adr[e.sensor[k]]] = most
 
 

@@ -13,7 +13,7 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.sensors.zone import watched_point
 from kinema.convex.stage import Stage
-from kinema.convex.status import BAD_STATE
+from kinema.convex.status import IDLE
 from kinema.mujoco_enums import Geom, Sensor
 
 
@@ -32,7 +32,7 @@ def inside_hulls(
         plane = planes[p]
         if plane[0] * x[0] + plane[1] * x[1] + plane[2] * x[2] + plane[3] >= 0.0:
             found = 0.0
-    if (d.state.status[w] & BAD_STATE) == 0:
+    if (d.state.status[w] & IDLE) == 0:
         d.sensor.sensordata[w, m.sensor.adr[i]] = found
 
 

@@ -21,7 +21,7 @@ from kinema.convex.data import Data
 from kinema.convex.jacobian import point_motion
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
-from kinema.convex.status import BAD_STATE
+from kinema.convex.status import IDLE
 from kinema.mujoco_enums import Geom, Sensor
 
 
@@ -94,7 +94,7 @@ def read_taxels(distance: wp.Function) -> wp.Kernel:
                     slip = wp.transpose(d.pose.geom_xmat[w, own]) * (moves - point_motion(d.vel.cvel[w, body], lever))
                     slide1 += wp.abs(wp.dot(slip, taxels.tangent1[k]))
                     slide2 += wp.abs(wp.dot(slip, taxels.tangent2[k]))
-        if (d.state.status[w] & BAD_STATE) == 0:
+        if (d.state.status[w] & IDLE) == 0:
             count = taxels.count[s]
             to = m.sensor.adr[taxels.sensor[s]] + taxels.index[k]
             d.sensor.sensordata[w, to] = deepest
