@@ -19,6 +19,7 @@ from kinema.convex.collision import detect
 from kinema.convex.counts import COUNTS
 from kinema.convex.data import Data
 from kinema.convex.engine import Engine
+from kinema.convex.idle import touched
 from kinema.convex.metric_pattern import is_discrete
 from kinema.convex.model import Model
 from kinema.convex.schedule import Run, chains, phases, plan
@@ -67,6 +68,10 @@ def nothing(m: Model, d: Data, w: int, lane: int):
 class StagedEngine(Engine):
     """Runs one kernel a stage on the CPU."""
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._wake(touched([Stage(newton(), lanes=True)]))  # also where CUDA would have no use for its scratch
+
     def _launch_worlds(self, key: object, stages: tuple[Stage, ...], count: int, advancing: bool) -> None:
         if (key, advancing) not in self._commands:
             self._commands[key, advancing] = [
@@ -89,10 +94,10 @@ class StagedEngine(Engine):
     def _common(self, stage: Stage) -> Stage:
         """A stage that does the same for more models."""
         kind = stage.func.key.split("__")[-1] if stage.func else ""
-        if kind == "find_islands" or (kind == "newton" and "#define KN_WHOLE 0" in stage.func.native_snippet):
-            return replace(stage, func=nothing)  # CUDA's share of the work
-        if kind == "newton":
-            return replace(stage, func=newton(discrete=is_discrete(self.source)))
+        if kind in ("find_islands", "newton"):  # where CUDA shares out the work, the first of its stages does it all
+            first = next(s for s in self.recipes["step"] if s.func and s.func.key.split("__")[-1] == kind)
+            whole = kind == "newton" and stage.func is first.func
+            return replace(stage, func=newton(discrete=is_discrete(self.source)) if whole else nothing)
         blocks = dense.blocks_of(self.source) if stage.lanes else None
         if blocks:
             for make in (dense._smooth, dense._euler, dense._implicit, dense._discrete, dense._noslip):

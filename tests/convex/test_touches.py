@@ -135,7 +135,7 @@ FUNCTIONS = {
     "newton": primal._island(group(27), elliptic=True),
     "newton, any size": primal.newton(),
     "newton, islands": primal._island(group(40), elliptic=True, bucket=1),
-    "newton, a share": primal._island(group(6), elliptic=False, bucket=0, whole=False),
+    "newton, few dofs": primal._island(group(6), elliptic=False, bucket=0),
     "newton, discrete": primal._island(group(27), elliptic=True, discrete=True),
     "newton, beyond": primal.newton(2),
     "islands": primal._find((8, 32), (32, 64), False),

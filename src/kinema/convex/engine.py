@@ -427,7 +427,9 @@ class Engine(NamedArrays):
     def graphs_of(self, key: str, make: Callable[[], list]) -> list[wp.Graph]:
         """Graphs of several lists of stages, each with something to do after it, captured when first asked for."""
         if (key, 0) not in self._graphs:
-            for k, (stages, after) in enumerate(make()):
+            halves = make()
+            self._wake(touched([stage for stages, _ in halves for stage in stages]))
+            for k, (stages, after) in enumerate(halves):
                 self._load(stages)
                 with wp.ScopedCapture(device=self.device) as capture:
                     self._launch_stages(stages)

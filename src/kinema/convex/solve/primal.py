@@ -86,26 +86,21 @@ def conjugate_gradient(*, discrete: bool = False) -> wp.Function:
 
 @cache
 def _island(
-    holds: Group, *, elliptic: bool, discrete: bool = False, bucket: int = -1, least: int = -1, whole: bool = True
+    holds: Group, *, elliptic: bool, discrete: bool = False, bucket: int = -1, least: int = -1
 ) -> wp.Function:
-    """Newton's method for the islands of a bucket, or for worlds of one tree with more than `least` rows.
-
-    On the CPU it is for the `whole` world, or nothing.
-    """
+    """Newton's method on CUDA for the islands of a bucket, or for worlds of one tree with more than `least` rows."""
     sizes = {
         "COLUMNS": holds.columns, "TEAM": holds.threads, "GROUPS": holds.block // holds.threads, "TILE": holds.tile,
         "ROWS_MAX": holds.rows, "ROWS_MIN": least, "MAPPED": int(bucket >= 0), "BUCKET": bucket,
-        "ELLIPTIC": int(elliptic), "WHOLE": int(whole),
+        "ELLIPTIC": int(elliptic),
     }  # fmt: skip
     lists = f"{LISTS} {TREES} d.island.warm[w] d.solver.niter[w]" if bucket >= 0 else ""
     spill = "d.solver.spill[w]" if holds.is_team else ""
     cones = "d.crow.address[w]" if elliptic else ""
     system = DISCRETE if discrete else CONTINUOUS
     reads, writes = f"{GIVEN} {LIMITS} {system.reads} {lists} {spill} {cones}", f"{RESULT} {spill}"
-    if whole:
-        reads, writes = f"{reads} {READS} {SCRATCH}", f"{writes} {SCRATCH}"
 
-    @wp.func_native(source("newton.cpp", NEWTON=1, BEYOND=0, **sizes, **system.definitions))
+    @wp.func_native(on_cuda(source("island.cpp", NEWTON=1, **sizes, **system.definitions)))
     @touches(reads=reads, writes=writes)
     def newton(m: Model, d: Data, w: int, lane: int): ...
 
@@ -118,7 +113,7 @@ def _find(most_dofs: tuple[int, ...], most_rows: tuple[int, ...], discrete: bool
     caps = {"BUCKETS": len(most_dofs), "MOST_DOFS": _braces(most_dofs), "MOST_ROWS": _braces(most_rows)}
     text = source("find_islands.cpp", GROUPS=LANE_BLOCK // WARP, **caps, **system.definitions)
 
-    @wp.func_native(f"#if defined(__CUDA_ARCH__)\n{text}\n#endif\n")
+    @wp.func_native(on_cuda(text))
     @touches(
         reads=f"{GIVEN} {system.reads} {FOUND} {TREES} m.dof.treeid",
         writes=f"{FOUND} d.island.warm[w] d.frc.qacc[w] d.frc.qfrc_constraint[w] d.solver.niter[w]",
@@ -126,6 +121,11 @@ def _find(most_dofs: tuple[int, ...], most_rows: tuple[int, ...], discrete: bool
     def find_islands(m: Model, d: Data, w: int, lane: int): ...
 
     return find_islands
+
+
+def on_cuda(text: str) -> str:
+    """Code that the CPU leaves out."""
+    return f"#if defined(__CUDA_ARCH__)\n{text}\n#endif\n"
 
 
 def _braces(numbers: tuple[int, ...]) -> str:
@@ -200,9 +200,7 @@ def newton_stages(m, rows: int) -> list[Stage]:
     if beyond:  # all of a world that has such an island; the others of it are then done again by their own groups
         stages.append(Stage(newton(len(held), discrete=kind["discrete"]), lanes=True, alone=True))
     for k, bucket in reversed(list(enumerate(held))):
-        whole = not beyond and k == len(held) - 1
-        func = _island(bucket.holds, **kind, bucket=k, whole=whole)
-        stages.append(_stage(func, bucket.holds, bucket.most))
+        stages.append(_stage(_island(bucket.holds, **kind, bucket=k), bucket.holds, bucket.most))
     return stages
 
 
@@ -224,8 +222,7 @@ def _one_tree_groups(nv: int, rows: int) -> list[Group]:
 def _one_tree(nv: int, rows: int, kind: dict[str, bool]) -> list[Stage]:
     least, stages = -1, []
     for holds in _one_tree_groups(nv, rows):
-        func = _island(holds, **kind, least=least, whole=least < 0)
-        stages.append(_stage(func, holds, 1))
+        stages.append(_stage(_island(holds, **kind, least=least), holds, 1))
         least = holds.rows
     return stages
 
