@@ -91,7 +91,8 @@ class Guard:
         self._saved: dict[str, wp.array] = {}  # their arrays
         self._keep: Callable[[], None] | None = None
         self._version = -1
-        self._seen: wp.array | None = None  # bits of worlds that wait, on the host
+        self._seen = wp.zeros(1, dtype=int, device="cpu", pinned=engine.device.is_cuda)  # bits of worlds that wait
+        self._event: wp.Event | None = None
         self._mask: wp.array | None = None
 
     def look(self) -> None:
@@ -143,9 +144,7 @@ class Guard:
     def _step(self) -> int:
         """One step; returns the bits of worlds that wait, while the second half may still run."""
         engine = self.engine
-        if self._seen is None:
-            self._seen = wp.zeros(1, dtype=int, device="cpu", pinned=True)
-            self._event = wp.Event(engine.device)
+        self._event = self._event or wp.Event(engine.device)
         first, second = engine.graphs_of("watched step", self._halves)
         wp.capture_launch(first)
         engine.device.stream.record_event(self._event)

@@ -4,7 +4,7 @@ How worlds lie in memory is `kinema.arrays`: fields declared with `rows=True`, w
 world's numbers together; parameters that no one made differ per world are stored once.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -79,7 +79,7 @@ def _level_starts(source) -> np.ndarray:
     return np.searchsorted(np.sort(level), np.arange(level.max() + 2))
 
 
-DERIVED = {
+DERIVED: dict[str, Callable[[Any], np.ndarray]] = {
     "body_childadr": _child_starts,
     "body_childnum": _child_counts,
     "body_child": _children,

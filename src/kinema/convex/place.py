@@ -29,7 +29,7 @@ class Place:
         self._view: np.ndarray | None = None
         self._staging: Staging | None = None
         self._device: Any = array.device
-        if self._device.is_cpu:
+        if array.device is not None and array.device.is_cpu:
             stored = getattr(array, "stored", None)
             if stored is not None:
                 self._view = np.broadcast_to(stored.numpy().reshape(shape[1:]), shape)

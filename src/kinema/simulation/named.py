@@ -92,7 +92,7 @@ class _Field(NamedTuple):
     rows: Any
     is_row: bool
 
-    def index(self, worlds: bool) -> Any:
+    def place(self, worlds: bool) -> Any:
         """Where the element's numbers are in the whole field, which has an axis of worlds or not."""
         rows = self.rows
         if self.is_row:
@@ -101,7 +101,7 @@ class _Field(NamedTuple):
 
     def of(self, values: np.ndarray, worlds: bool) -> np.ndarray:
         """The element's numbers of a whole field."""
-        return values[self.index(worlds)]
+        return values[self.place(worlds)]
 
 
 class Elements:
@@ -226,7 +226,7 @@ class Elements:
             if parameter and not worlds and given.shape[:1] == (sim.worlds,):
                 more = f": to let worlds differ, call sim.expand({full!r}) first"
             raise BuildError(f"{full}: an array of shape {given.shape} does not fit {part.shape}{more}") from None
-        values[field.index(worlds)] = fitted
+        values[field.place(worlds)] = fitted
         setattr(sim.m if parameter else sim.d, full, values)
 
 

@@ -110,7 +110,7 @@ def _island(
 @cache
 def _find(most_dofs: tuple[int, ...], most_rows: tuple[int, ...], discrete: bool) -> wp.Function:
     system = DISCRETE if discrete else CONTINUOUS
-    caps = {"BUCKETS": len(most_dofs), "MOST_DOFS": _braces(most_dofs), "MOST_ROWS": _braces(most_rows)}
+    caps: dict[str, int | str] = {"BUCKETS": len(most_dofs), "MOST_DOFS": _braces(most_dofs), "MOST_ROWS": _braces(most_rows)}
     text = source("find_islands.cpp", GROUPS=LANE_BLOCK // WARP, **caps, **system.definitions)
 
     @wp.func_native(on_cuda(text))
