@@ -110,8 +110,9 @@ def _island(
 @cache
 def _find(most_dofs: tuple[int, ...], most_rows: tuple[int, ...], discrete: bool) -> wp.Function:
     system = DISCRETE if discrete else CONTINUOUS
-    caps: dict[str, int | str] = {"BUCKETS": len(most_dofs), "MOST_DOFS": _braces(most_dofs), "MOST_ROWS": _braces(most_rows)}
-    text = source("find_islands.cpp", GROUPS=LANE_BLOCK // WARP, **caps, **system.definitions)
+    caps = {"MOST_DOFS": _braces(most_dofs), "MOST_ROWS": _braces(most_rows)}
+    groups = {"BUCKETS": len(most_dofs), "GROUPS": LANE_BLOCK // WARP}
+    text = source("find_islands.cpp", **groups, **caps, **system.definitions)
 
     @wp.func_native(on_cuda(text))
     @touches(
