@@ -29,7 +29,7 @@ def test_worlds_with_their_own_geom_parameters():
     worlds = [randomised(m, rng) for _ in range(3)]
     host = geom_pairs(m)
     n = len(host.function)
-    pairs = upload.swept_pairs(n, 1, 3)
+    pairs = upload.swept_pairs(n, 3)
     pairs.geom.assign(np.tile(host.geom, (3, 1, 1)))
     g = upload.geom_parameters(m, 3)
     kinds = dict(zip(FLOATS, (float, wp.vec3, wp.vec2, upload.vec5, float, float, float), strict=True))

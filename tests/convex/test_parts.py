@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import warp as wp
 
-from kinema.convex import building, parts
+from kinema import building
+from kinema.convex import parts
 from kinema.convex.engine import Engine
 from kinema.convex.stage import world_kernel
 

@@ -7,6 +7,7 @@ are compared.
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -81,10 +82,15 @@ def written(tmp_path_factory):
     return found
 
 
+def shortest(text: str) -> str:
+    """A document with the shortest text of every number: PyMJCF writes 17 digits."""
+    return re.sub(r"(?<=[\s\"])-?\d+\.?\d*(?:e[-+]\d+)?(?=[\s\"])", lambda number: repr(float(number[0])), text)
+
+
 @pytest.mark.parametrize("name", ["ant", "rodent", "corridor", "props"])
 def test_same_document(written, name):
     ours, theirs = written["kinema"][name], written["dm_control"][name]
-    assert ours[0] == theirs[0]
+    assert shortest(ours[0]) == shortest(theirs[0])
     assert ours[1] == theirs[1]
 
 

@@ -58,7 +58,7 @@ def note(text: str) -> None:
 @contextmanager
 def waiting(text: str) -> Iterator[None]:
     """Say that something takes a while, until it is done; where kernels are compiled meanwhile, which."""
-    from kinema.convex.building import listening
+    from kinema.building import listening
 
     if not sys.stderr.isatty():
         note(f"{text} ...")

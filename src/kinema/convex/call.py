@@ -18,6 +18,8 @@ from typing import Any
 
 import warp as wp
 
+from kinema.devices import device_named
+
 
 class Call:
     """A launch that can be repeated at little cost.
@@ -70,6 +72,6 @@ class Call:
 
 def repeatable(kernel: wp.Kernel, dim: int, inputs: Sequence[Any], device: Any) -> Callable[[], None]:
     """A launch that can be repeated at little cost on any device."""
-    if wp.get_device(device).is_cpu:
+    if device_named(device).is_cpu:
         return Call(kernel, dim, inputs, device)
     return wp.launch(kernel, dim=dim, inputs=list(inputs), device=device, record_cmd=True).launch

@@ -25,6 +25,7 @@ import numpy as np
 import warp as wp
 from warp._src import context
 
+from kinema.building import cache_folder
 from kinema.convex.stage import Stage
 
 PACKAGE = Path(__file__).parents[1]
@@ -131,11 +132,6 @@ def _names(code: Any) -> list[str]:
         if hasattr(constant, "co_names"):
             found += _names(constant)
     return sorted(set(found))
-
-
-def cache_folder() -> Path:
-    """Warp's cache."""
-    return Path(wp.config.kernel_cache_dir or "")
 
 
 def _file(name: str) -> Path:

@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from kinema.convex import building, known
+from kinema import building
+from kinema.convex import known
 from kinema.convex.call import Call
 from kinema.convex.data import Data
 from kinema.convex.model import Model

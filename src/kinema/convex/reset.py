@@ -10,6 +10,7 @@ import warp as wp
 from kinema.convex import plastic
 from kinema.convex.actuation import initial_control
 from kinema.convex.history import initial as initial_history
+from kinema.devices import device_named
 
 
 def initial_state(m, plugin_state) -> dict[str, np.ndarray]:
@@ -70,7 +71,7 @@ class StatePutter:
 
     def __init__(self, arrays: Mapping[str, wp.array], values: Mapping[str, np.ndarray], *, per_world: bool = False):
         self.held: list[tuple[wp.array, wp.array]] = []
-        self.nworld, self.device, rows = 0, wp.get_device("cpu"), []
+        self.nworld, self.device, rows = 0, device_named("cpu"), []
         for name, value in values.items():
             array = arrays[name]
             if array.size and np.size(value):
@@ -81,7 +82,7 @@ class StatePutter:
                 given = wp.array(host, dtype=array.dtype, device=array.device)
                 self.held.append((array, given))
                 rows.append(_words(array, given, per_world))
-                self.nworld, self.device = array.shape[0], wp.get_device(array.device)
+                self.nworld, self.device = array.shape[0], device_named(array.device)
         self.words = Words()
         if rows:
             table = np.concatenate(rows, axis=1)

@@ -13,13 +13,14 @@ import numpy as np
 import warp as wp
 
 from kinema.arrays import row_of
+from kinema.devices import device_named
 from kinema.errors import BuildError, need
 
 
 def to_device(device: wp.Device, name: str, value: Any, shape: tuple[int, ...], dtype: Any = wp.float32) -> wp.array:
     """A value as a contiguous array of `dtype` on the device; `shape` is that of its numbers."""
     if isinstance(value, wp.array):
-        value = wp.to_torch(value) if wp.get_device(value.device).is_cuda else value.numpy()
+        value = wp.to_torch(value) if device_named(value.device).is_cuda else value.numpy()
     if type(value).__module__.partition(".")[0] == "torch":
         return _from_torch(device, name, value, shape, dtype)
     given = np.asarray(value)

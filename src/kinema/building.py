@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from kinema.convex.known import cache_folder
+import warp as wp
 
 Result = TypeVar("Result")
 _listeners: list[Callable[[str], None]] = []
@@ -44,6 +44,11 @@ def timed(label: str, place: str, work: Callable[[], Result]) -> Result:
     result = work()
     _keep(label, time.perf_counter() - begin)
     return result
+
+
+def cache_folder() -> Path:
+    """Warp's cache."""
+    return Path(wp.config.kernel_cache_dir or "")
 
 
 def _file() -> Path:
