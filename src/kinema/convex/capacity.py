@@ -269,8 +269,9 @@ class Guard:
             wanted["npairmax"] = 2 * have.pairs
         if wanted == layout.capacity:
             raise SimulationError(f"no room for contacts or rows, though none more are wanted: {self._numbers(bits)}")
+        had = layout.capacity
         old = layout.resize(wanted | self.engine.scratch_sizes(wanted["nefcmax"]))
-        self.engine.rebuild()
+        self.engine.rebuild(detection=any(wanted.get(size) != had.get(size) for size in ("nconmax", "npairmax")))
         layout.carry(old)  # worlds that had room are not run again
         self.engine.recipes |= self.engine.decide()  # groups that hold the rows
 

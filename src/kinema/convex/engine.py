@@ -219,9 +219,10 @@ class Engine(NamedArrays):
             self.layout, self.present, self.extension.fields, cuda=self.cuda, sparing=self._sparing
         )
 
-    def rebuild(self) -> None:
-        """Make anew what depends on the lengths of lists, and collision detection."""
-        self.collider = self._collider()
+    def rebuild(self, *, detection: bool = True) -> None:
+        """Make anew what depends on the lengths of lists; and collision detection, unless its own are as they were."""
+        if detection:
+            self.collider = self._collider()
         self.d = self.layout.fill(Data)
         self._putters.clear()
         stale = ["efc_want"] if self.collider.active else ["efc_want", "ncon", "contact_found"]
