@@ -16,6 +16,7 @@ import warp as wp
 
 from kinema.collide.detect import CONVEX, HFIELD, PRIMITIVES, Build
 from kinema.convex.collision import detect
+from kinema.convex.constraint import contact, friction, limit
 from kinema.convex.counts import COUNTS
 from kinema.convex.data import Data
 from kinema.convex.engine import Engine
@@ -29,6 +30,12 @@ from kinema.convex.solve.primal import newton
 from kinema.convex.stage import PARTS, Stage, due
 
 END = 1 << 30
+ONE_LANE = {
+    contact.contact_columns_in_lanes: contact.contact_columns,
+    friction.friction_columns_in_lanes: friction.friction_columns,
+    limit.limit_columns_in_lanes: limit.limit_columns,
+}
+"""Stages that need a lane for each dof, which the CPU has not, and those that do the same for any number of lanes."""
 
 
 @cache
@@ -98,6 +105,8 @@ class StagedEngine(Engine):
             first = next(s for s in self.recipes["step"] if s.func and s.func.key.split("__")[-1] == kind)
             whole = kind == "newton" and stage.func is first.func
             return replace(stage, func=newton(discrete=is_discrete(self.source)) if whole else nothing)
+        if stage.func in ONE_LANE:
+            return replace(stage, func=ONE_LANE[stage.func])
         blocks = dense.blocks_of(self.source) if stage.lanes else None
         if blocks:
             for make in (dense._smooth, dense._euler, dense._implicit, dense._discrete, dense._noslip):

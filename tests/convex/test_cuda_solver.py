@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kinema.convex.solve.groups import Group, group
-from kinema.convex.solve.primal import _island, buckets, island_sizes
+from kinema.convex.solve.islands import _island, buckets, island_sizes
 from tests.conformance.staged import StagedEngine
 from tests.convex.cuda.emulate import COMPILER, Emulated
 
@@ -101,6 +101,31 @@ def compare(engine, found: dict[str, np.ndarray], expected: dict[str, np.ndarray
             np.testing.assert_allclose(found[name][w], expected[name][w], atol=3e-5 * scale, err_msg=name)
         assert np.array_equal(found["efc_state"][w, :count], expected["efc_state"][w, :count])
     assert np.array_equal(found["solver_niter"], expected["solver_niter"])
+
+
+@pytest.mark.parametrize("model", SCENES)
+def test_the_recipe_of_cuda_has_the_rows_of_mujoco(model: str):
+    """What the solver is compared on: rows in all columns, on the CPU too."""
+    engine = settled(model, 100)
+    m = mujoco.MjModel.from_xml_string(SCENES[model])
+    acted_on = np.zeros(m.nv, dtype=bool)
+    for w in range(WORLDS):
+        d = mujoco.MjData(m)
+        d.qpos[:], d.qvel[:] = engine.read("qpos")[w], engine.read("qvel")[w]
+        d.qacc_warmstart[:] = engine.read("qacc_warmstart")[w]
+        mujoco.mj_forward(m, d)
+        ours, theirs = engine.read("efc_J")[w, : d.nefc], np.zeros((d.nefc, m.nv))
+        if mujoco.mj_isSparse(m):
+            mujoco.mju_sparse2dense(theirs, d.efc_J, d.efc_J_rownnz, d.efc_J_rowadr, d.efc_J_colind)
+        else:
+            theirs[:] = d.efc_J.reshape(d.nefc, m.nv)
+        assert engine.read("nefc")[w] == d.nefc > 0
+        written = theirs != 0  # elsewhere rows have what was there before
+        np.testing.assert_allclose(ours[written], theirs[written], atol=1e-4)
+        acted_on |= written.any(0)
+        scale = np.abs(d.qfrc_constraint).max()
+        np.testing.assert_allclose(engine.read("qfrc_constraint")[w], d.qfrc_constraint, atol=2e-3 * scale)
+    assert acted_on.mean() > 0.9
 
 
 def is_newton(stage) -> bool:

@@ -16,7 +16,7 @@ from kinema.convex.constraint import place
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.reader import holds_arrays, is_array
-from kinema.convex.solve import dense, dual, primal
+from kinema.convex.solve import dense, dual, islands, primal
 from kinema.convex.solve.groups import group
 from kinema.math import store
 from kinema.math.touches import declared
@@ -132,13 +132,13 @@ def leads_to_array(function: wp.Function, path: str) -> bool:
 
 
 FUNCTIONS = {
-    "newton": primal._island(group(27), elliptic=True),
+    "newton": islands._island(group(27), elliptic=True),
     "newton, any size": primal.newton(),
-    "newton, islands": primal._island(group(40), elliptic=True, bucket=1),
-    "newton, few dofs": primal._island(group(6), elliptic=False, bucket=0),
-    "newton, discrete": primal._island(group(27), elliptic=True, discrete=True),
+    "newton, islands": islands._island(group(40), elliptic=True, bucket=1),
+    "newton, few dofs": islands._island(group(6), elliptic=False, bucket=0),
+    "newton, discrete": islands._island(group(27), elliptic=True, discrete=True),
     "newton, beyond": primal.newton(2),
-    "islands": primal._find((8, 32), (32, 64), False),
+    "islands": islands._find((8, 32), (32, 64), False),
     "conjugate gradients": primal.conjugate_gradient(),
     "projected Gauss-Seidel": dual.projected_gauss_seidel(),
     "noslip": dual.noslip(),

@@ -44,9 +44,10 @@ from kinema.convex.solve.dense import (
     noslip_stages,
     smooth_stages,
 )
+from kinema.convex.solve.islands import NO_ISLANDS, newton_stages
+from kinema.convex.solve.islands import sizes as island_sizes
 from kinema.convex.solve.native import WARP
-from kinema.convex.solve.primal import NO_ISLANDS, conjugate_gradient, newton, newton_stages
-from kinema.convex.solve.primal import sizes as island_sizes
+from kinema.convex.solve.primal import conjugate_gradient, newton
 from kinema.convex.stage import Stage
 from kinema.mujoco_enums import Disable, Enable, Integrator, Sensor, Solver
 

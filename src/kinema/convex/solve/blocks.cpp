@@ -1,4 +1,4 @@
-// H of many small trees in shared memory, for one warp on CUDA: what a heap of objects needs.
+// H of many small trees in shared memory, for one warp on CUDA: islands of more dofs than a group holds (island.cpp).
 //
 // Row k of tree t keeps its own block and those of the later trees it is coupled with, side by side:
 //

@@ -19,9 +19,9 @@ from kinema.convex.integrate.euler import has_damping
 from kinema.convex.metric_pattern import tree_sizes
 from kinema.convex.model import Model
 from kinema.convex.passive import damping_slope, joint_damping
-from kinema.convex.solve.groups import BLOCK, LARGE, QUARTERS, REGISTERS, columns, threads
+from kinema.convex.solve.groups import LARGE, columns, teams_at_once, threads
 from kinema.convex.solve.native import WARP, source
-from kinema.convex.stage import Stage
+from kinema.convex.stage import LANE_BLOCK, Stage
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Disable
 
@@ -45,7 +45,7 @@ class Blocks:
     @property
     def groups(self) -> int:
         """Groups of a block of threads."""
-        return max(1, BLOCK // self.threads) if self.threads <= WARP else 1
+        return LANE_BLOCK // self.threads if self.threads <= WARP else 1
 
 
 def blocks_of(m) -> Blocks | None:
@@ -178,7 +178,7 @@ def _implicit(blocks: Blocks) -> wp.Function:
 def _stage(func: wp.Function, blocks: Blocks) -> Stage:
     """A stage that solves."""
     size = blocks.threads
-    bound = QUARTERS * (REGISTERS // (blocks.columns + 80)) * WARP // size if size > WARP else 0
+    bound = teams_at_once(blocks.columns, size) if size > WARP else 0
     return Stage(func, lanes=True, alone=True, aside=True, threads=size, groups=blocks.count, blocks=bound)
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from kinema.convex.solve.native import WARP
 
 LARGE = 128  # dofs a group can hold
-BLOCK = 128  # threads of a block of groups that are no larger than a warp, where many share the multiprocessor
 ROOM = {8: (32, 32), 16: (64, 64), 32: (64, 160)}  # threads: rows of J and rows in shared memory, of groups in a warp
 TEAM_ROOM = {44: (64, 192), 64: (48, 192), 96: (32, 256), 128: (8, 64)}  # the same of teams, by the dofs they hold
 QUARTERS, REGISTERS = 4, 512  # parts of a multiprocessor, and the registers that the warps of a part share, a lane
@@ -25,6 +24,11 @@ def threads(nv: int) -> int:
     if not 0 < nv <= LARGE:
         return WARP
     return next((size for size in (8, 16) if nv <= size), -(-nv // WARP) * WARP)
+
+
+def teams_at_once(columns: int, threads: int) -> int:
+    """Teams a multiprocessor has registers for: beside a column a thread wants about 80."""
+    return QUARTERS * (REGISTERS // (columns + 80)) * WARP // threads
 
 
 @dataclass(frozen=True)
@@ -55,9 +59,7 @@ class Group:
     @property
     def blocks(self) -> int:
         """Blocks a multiprocessor is to hold at least: as many as there are registers for."""
-        if not self.is_team:
-            return 16
-        return QUARTERS * (REGISTERS // (self.columns + 80)) * WARP // self.threads
+        return teams_at_once(self.columns, self.threads) if self.is_team else 16
 
 
 def group(nv: int, *, team: bool = False) -> Group:
