@@ -23,7 +23,10 @@ def __getattr__(name: str):
     if name in _PUBLIC:
         from importlib import import_module
 
-        return getattr(import_module(_PUBLIC[name]), name)
+        from kinema.collector import paused
+
+        with paused():
+            return getattr(import_module(_PUBLIC[name]), name)
     raise AttributeError(f"module 'kinema' has no attribute {name!r}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -240,9 +241,10 @@ def compile_textures(c: Compilation) -> None:
 def fill_textures(c: Compilation) -> None:
     """Set the tex_* arrays of the textures that were kept."""
     a = c.arrays
-    a.update(pack_textures([c.scratch["textures"][id(e)] for e in c.elements["texture"]]))
+    textures = [c.scratch["textures"][id(e)] for e in c.elements["texture"]]
+    a.take(pack_textures(textures))
     a["tex_contenttypeadr"] = np.full(len(c.elements["texture"]), -1, dtype=np.int32)
-    c.sizes["ntexdata"] = len(a["tex_data"])
+    c.sizes["ntexdata"] = sum(prod(texture.shape) for texture in textures)
 
 
 CUBE_FILES = ("fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")

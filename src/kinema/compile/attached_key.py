@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -76,7 +76,7 @@ def _ranges(ids: list, start: np.ndarray, width: list[int]) -> Slots:
     ]
 
 
-def _actuator_ranges(ids: list, a: dict, name: str) -> Slots:
+def _actuator_ranges(ids: list, a: Mapping, name: str) -> Slots:
     found: Slots = []
     for index in ids:
         if index is None:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from kinema.compile.defaults import Defaults
+from kinema.compile.deferred import DeferredArrays
 from kinema.compile.element import Element
 from kinema.compile.host_model import KINDS, HostModel
 from kinema.compile.settings import Settings
@@ -51,7 +52,7 @@ class Compilation:
     defaults: Defaults
     elements: dict[str, list[Element]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
     bodies: list[Any] = field(default_factory=list)
-    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    arrays: DeferredArrays = field(default_factory=DeferredArrays)
     sizes: dict[str, int] = field(default_factory=dict)
     option: dict[str, Any] = field(default_factory=dict)
     statistic: dict[str, Any] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -37,7 +37,7 @@ class HostModel:
         stated: Options the document itself states, as written; flags by ``"flag gravity"``.
     """
 
-    arrays: dict[str, np.ndarray]
+    arrays: MutableMapping[str, np.ndarray]
     sizes: dict[str, int]
     opt: SimpleNamespace
     stat: SimpleNamespace

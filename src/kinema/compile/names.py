@@ -23,7 +23,7 @@ _MASK = (1 << 64) - 1
 def fill_names(c: Compilation) -> None:
     """Set names, name_*adr, names_map, and paths with *_pathadr."""
     title = c.root.attributes.get("model", "") or "MuJoCo Model"
-    c.arrays |= name_arrays(title, {kind: c.names(kind) for kind in KINDS})
+    c.arrays.update(name_arrays(title, {kind: c.names(kind) for kind in KINDS}))
     c.sizes["nnames"], c.sizes["nnames_map"] = len(c.arrays["names"]), len(c.arrays["names_map"])
     _fill_paths(c)
 

@@ -38,7 +38,7 @@ def count_jacobians(c: Compilation) -> None:
     c.sizes["nJmom"] = moment_entries(c.arrays, c.size("nv"))
 
 
-def moment_entries(a: dict[str, np.ndarray], nv: int) -> int:
+def moment_entries(a: Mapping[str, np.ndarray], nv: int) -> int:
     """Entries of the sparse matrix of actuator moments."""
     total = 0
     for kind, (first, second) in zip(a["actuator_trntype"], a["actuator_trnid"], strict=True):
@@ -58,7 +58,7 @@ def moment_entries(a: dict[str, np.ndarray], nv: int) -> int:
     return total
 
 
-def _chain(a: dict[str, np.ndarray], body: int) -> set[int]:
+def _chain(a: Mapping[str, np.ndarray], body: int) -> set[int]:
     """Degrees of freedom that move a body."""
     dofs: set[int] = set()
     while body > 0:

@@ -10,7 +10,7 @@ and index maps between M and D, and from MuJoCo's older layout (per dof: itself,
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, MutableMapping
 
 import numpy as np
 
@@ -68,7 +68,7 @@ def fill_sparsity(c: Compilation) -> None:
     c.sizes["nB"] = len(a["B_colind"])
 
 
-def _map_entries(a: dict[str, np.ndarray], nv: int) -> None:
+def _map_entries(a: MutableMapping[str, np.ndarray], nv: int) -> None:
     """Which entry of M each entry of D is (-1: none), and of D each of M. Entries run by row, then by column."""
     keys = {}
     for name in "MD":
@@ -95,7 +95,7 @@ def _demote_by_tendons(c: Compilation) -> None:
                 a["body_simple"][a["geom_bodyid"][target]] = 0
 
 
-def _store(a: dict[str, np.ndarray], name: str, rows: list[list[int]]) -> None:
+def _store(a: MutableMapping[str, np.ndarray], name: str, rows: list[list[int]]) -> None:
     number = np.array([len(row) for row in rows], dtype=np.int32)
     a[f"{name}_rownnz"] = number
     a[f"{name}_rowadr"] = (np.cumsum(number) - number).astype(np.int32)

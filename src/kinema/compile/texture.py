@@ -6,6 +6,7 @@
         file=resource or None, content_type=None, cubefiles=[right, left, up, down, front, back] or None)
     arrays = pack_textures([texture, ...])
 
+What a texture says about itself is checked when it is compiled; patterns are drawn when somebody reads the pixels.
 Builtin patterns win over files, a single file over separate ones. A cube whose six faces are the same image stores it
 once (height = width); otherwise its faces are stacked (height = 6 width). A texture left by reference (embed="false",
 or compiler passthrough="textures" where `can_be_by_reference`) is `texture_by_reference(...)`. KTX files are not
@@ -14,12 +15,15 @@ decoded: their bytes are the texture's data, as in MuJoCo.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kinema.compile.deferred import DeferredArrays
 from kinema.errors import CompileError, did_you_mean
 from kinema.geometry import procedural_texture
 from kinema.mujoco_enums import Builtin, ColorSpace, Mark, Texture, words
@@ -36,11 +40,22 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class CompiledTexture:
-    """One texture: mjModel's numbers for type and colour space, and (height, width, nchannel) bytes."""
+    """One texture: mjModel's numbers for type and colour space, (height, width, nchannel), how its bytes are drawn."""
 
     type: int
     colorspace: int
-    data: Bytes
+    shape: tuple[int, int, int]
+    draw: Callable[[], Bytes]
+
+    @cached_property
+    def data(self) -> Bytes:
+        """(height, width, nchannel) bytes."""
+        return self.draw()
+
+
+def _drawn(type: int, colorspace: int, image: Bytes) -> CompiledTexture:
+    """A texture whose pixels are there."""
+    return CompiledTexture(type, colorspace, image.shape, lambda: image)
 
 
 def _keyword(name: str, what: str, value: str, known: Sequence[str]) -> None:
@@ -88,9 +103,14 @@ def compile_texture(
     space = COLORSPACES[colorspace]
     if builtin != "none":
         colors = np.asarray(rgb1, np.float64), np.asarray(rgb2, np.float64)
-        data = _builtin(name, type, builtin, width, height, nchannel, *colors)
-        _mark(data, type, mark, np.asarray(markrgb, np.float64), random)
-        return CompiledTexture(TYPES[type], space, data)
+        shape = _builtin_shape(name, type, width, height, nchannel)
+
+        def draw() -> Bytes:
+            data = _builtin(type, builtin, width, height, *colors)
+            _mark(data, type, mark, np.asarray(markrgb, np.float64), random)
+            return data
+
+        return CompiledTexture(TYPES[type], space, shape, draw)
     if file is not None:
         image, is_srgb = _image(name, file, content_type, nchannel, hflip, vflip)
         if type != "2d":
@@ -103,7 +123,7 @@ def compile_texture(
         image, is_srgb = _cube_of_files(name, cubefiles, content_type, nchannel, hflip, vflip, fill)
     if space == COLORSPACES["auto"]:
         space = COLORSPACES["sRGB" if is_srgb else "linear"]
-    return CompiledTexture(TYPES[type], space, image)
+    return _drawn(TYPES[type], space, image)
 
 
 def can_be_by_reference(
@@ -119,18 +139,21 @@ def texture_by_reference(
     """A texture whose pixels stay in its file: the model holds its path and no data."""
     _keyword(name, "type", type, tuple(TYPES))
     _keyword(name, "colorspace", colorspace, tuple(COLORSPACES))
-    return CompiledTexture(TYPES[type], COLORSPACES[colorspace], np.zeros((0, 0, nchannel), np.uint8))
+    return _drawn(TYPES[type], COLORSPACES[colorspace], np.zeros((0, 0, nchannel), np.uint8))
 
 
-def _builtin(
-    name: str, type: str, builtin: str, width: int, height: int, nchannel: int, rgb1: np.ndarray, rgb2: np.ndarray
-) -> Bytes:
+def _builtin_shape(name: str, type: str, width: int, height: int, nchannel: int) -> tuple[int, int, int]:
+    """Height, width and channels of a pattern; faces of a cube are stacked."""
     if width < 1:
         raise CompileError(f"Invalid width of builtin texture {name!r}: {width}")
     if type == "2d" and height < 1:
         raise CompileError(f"Invalid height of builtin texture {name!r}: {height}")
     if nchannel != 3:
         raise CompileError(f"builtin texture {name!r} must have 3 channels, got {nchannel}")
+    return (height if type == "2d" else 6 * width), width, 3
+
+
+def _builtin(type: str, builtin: str, width: int, height: int, rgb1: np.ndarray, rgb2: np.ndarray) -> Bytes:
     if type == "2d":
         return procedural_texture.plane(builtin, height, width, rgb1, rgb2)
     return procedural_texture.cube(builtin, width, rgb1, rgb2)
@@ -229,15 +252,19 @@ def _cube_of_files(
     return faces.reshape(-1, faces.shape[2], 3), is_srgb
 
 
-def pack_textures(textures: Sequence[CompiledTexture]) -> dict[str, np.ndarray]:
-    """All textures as mjModel arrays (tex_pathadr and tex_contenttypeadr excepted)."""
-    counts = [texture.data.size for texture in textures]
-    return {
+def pack_textures(textures: Sequence[CompiledTexture]) -> DeferredArrays:
+    """All textures as mjModel arrays (tex_pathadr and tex_contenttypeadr excepted); pixels when they are read."""
+    counts = [prod(texture.shape) for texture in textures]
+    packed = DeferredArrays({
         "tex_type": np.array([texture.type for texture in textures], np.int32),
         "tex_colorspace": np.array([texture.colorspace for texture in textures], np.int32),
-        "tex_height": np.array([texture.data.shape[0] for texture in textures], np.int32),
-        "tex_width": np.array([texture.data.shape[1] for texture in textures], np.int32),
-        "tex_nchannel": np.array([texture.data.shape[2] for texture in textures], np.int32),
+        "tex_height": np.array([texture.shape[0] for texture in textures], np.int32),
+        "tex_width": np.array([texture.shape[1] for texture in textures], np.int32),
+        "tex_nchannel": np.array([texture.shape[2] for texture in textures], np.int32),
         "tex_adr": np.where(counts, np.cumsum([0, *counts])[:-1], -1).astype(np.int64),
-        "tex_data": np.concatenate([np.zeros(0, np.uint8), *(texture.data.ravel() for texture in textures)]),
-    }
+    })  # fmt: skip
+    packed.later(
+        "tex_data",
+        lambda: np.concatenate([np.zeros(0, np.uint8), *(texture.data.ravel() for texture in textures)]),
+    )
+    return packed

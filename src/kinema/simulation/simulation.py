@@ -24,6 +24,7 @@ import numpy as np
 import warp as wp
 
 from kinema.closed import Closed
+from kinema.collector import paused
 from kinema.compile.host_model import KINDS
 from kinema.compile.price import Limits
 from kinema.convex.status import BAD_PLUGIN, MEANING, PLUGIN_SHIFT
@@ -60,6 +61,7 @@ class Simulation(MuJoCoFunctions, Closed):
         limits: How large a document may be (`kinema.compile.Limits`); it is priced before it is made.
     """
 
+    @paused()
     def __init__(
         self, source, worlds: int = 1, device=None, threads: int | None = None, *, on_overflow: str = "grow",
         capture_failures: bool = True, solver: str = "convex", limits: Limits | None = None,
