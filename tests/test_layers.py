@@ -16,7 +16,7 @@ SOURCE = pathlib.Path(__file__).parents[1] / "src" / "kinema"
 ORDER = [
     {"errors", "mujoco_enums", "collector"},
     {"devices", "building"},
-    {"arrays"},
+    {"arrays", "headers"},
     {"closed"},
     {"archive"},
     {"draws"},

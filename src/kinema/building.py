@@ -9,10 +9,12 @@ Times are kept beside the kernels, in Warp's cache.
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -44,6 +46,21 @@ def timed(label: str, place: str, work: Callable[[], Result]) -> Result:
     result = work()
     _keep(label, time.perf_counter() - begin)
     return result
+
+
+def side_by_side(works: Sequence[tuple[str, Callable[[], Result]]]) -> list[Result]:
+    """Do several pieces of compiling at once, as many as there are cores; what took longest last time begins first."""
+    last = _times()
+    order = sorted(range(len(works)), key=lambda k: -last.get(works[k][0], math.inf))
+
+    def do(place: tuple[int, int]) -> Result:
+        number, k = place
+        label, work = works[k]
+        return timed(label, f"{number + 1} of {len(works)}", work)
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        done = dict(zip(order, pool.map(do, enumerate(order)), strict=True))
+    return [done[k] for k in range(len(works))]
 
 
 def cache_folder() -> Path:

@@ -43,7 +43,7 @@ def test_numbers_of_other_modules_are_part_of_the_name(monkeypatch):
     assert before[0] != after[0] and before[1] != after[1]  # through what it calls as well
 
 
-def test_what_has_no_name_is_left_to_warp():
+def test_what_cannot_be_told_apart_has_no_name():
     thing = object()
 
     @wp.func

@@ -6,11 +6,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from kinema import building, headers
+from kinema.collector import paused
 from kinema.collide.bundles import Shapes
 from kinema.compile.constants.topology import contributing_actuators
 from kinema.convex import contact_parameters, coupling, geom_sizes, metric_pattern, support
@@ -29,7 +32,7 @@ from kinema.convex.model import Model
 from kinema.convex.named import INPUTS, NamedArrays
 from kinema.convex.origin import origin
 from kinema.convex.parameters import Follower, check_parameter
-from kinema.convex.parts import Range, load
+from kinema.convex.parts import Range, Work, load, title
 from kinema.convex.present import Present
 from kinema.convex.requests import Requests
 from kinema.convex.requests import recipes as on_request
@@ -97,6 +100,8 @@ class Engine(NamedArrays):
     ):  # fmt: skip
         support.check(source)
         device = device_named(device)
+        if device.is_cpu:
+            headers.keep()
         self.threads = max(1, min(threads, nworld))
         self.extension = extension_of(source, device, nworld) if extension is None else extension
         self.source, self.present, self.follower = source, Present(source), Follower(self)
@@ -121,6 +126,7 @@ class Engine(NamedArrays):
         self._has_host: dict[str, tuple[tuple[Stage, ...], bool]] = {}
         self._putters: dict[str, StatePutter] = {}
         self._pool: ThreadPoolExecutor | None = None
+        self._prepared: tuple[tuple[Stage, ...], list[int]] | None = None  # stages, and the addresses of their parts
         self._side: wp.Stream | None = None
         self._resting: Resting | None = None
         self._remix: tuple[int, contact_parameters.Mixing] | None = None
@@ -469,8 +475,16 @@ class Engine(NamedArrays):
         self._pool = self._pool or ThreadPoolExecutor(self.threads)
         list(self._pool.map(Range.run, ranges))
 
+    def prepare(self, also: Sequence[Work] = ()) -> None:
+        """Compile what a step on the CPU needs, and something of somebody else's beside it."""
+        stages = self.recipes["step"]
+        if self._needs_host("step", stages):
+            building.side_by_side(also)
+        else:
+            self._prepared = stages, load(stages, also)
+
     def _make_ranges(self, key: object, stages: tuple[Stage, ...]) -> list[Range]:
-        entries = load(stages, self.device)
+        entries = self._prepared[1] if self._prepared and self._prepared[0] is stages else load(stages)
         number = 1 if self.threads == 1 else min(self.nworld, RANGES * self.threads)
         bounds = np.linspace(0, self.nworld, number + 1).astype(int).tolist()
         pairs = zip(bounds[:-1], bounds[1:], strict=True)
@@ -500,9 +514,17 @@ class Engine(NamedArrays):
         return launches
 
     def _load(self, stages: Sequence[Stage]) -> None:
+        """Compile and load the kernels of a recipe, side by side."""
+        runs, works = plan(stages), {}
         for launch in self._launches(stages):
-            if launch.kernel:
-                launch.kernel.module.load(self.device, launch.block)
+            if launch.kernel is None:
+                continue
+            module, stage = launch.kernel.module, runs[launch.run].stages[0]
+            label = launch.kernel.key if stage in self.collider.stages else title(runs[launch.run].stages)
+            if (self.device.context, launch.block) not in module.execs:
+                works[module, launch.block] = f"{label} for CUDA", partial(module.load, self.device, launch.block)
+        with paused():
+            building.side_by_side(list(works.values()))
 
     def _launch_stages(self, stages: Sequence[Stage]) -> None:
         """Launch a recipe; what is aside goes on a second stream, until somebody waits for it."""

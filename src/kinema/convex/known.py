@@ -1,13 +1,13 @@
-"""Which object file a part of a recipe was compiled to, so that a known model starts without asking Warp.
+"""Which object file a part of a recipe was compiled to, so that a known model starts without generating anything.
 
-Warp finds the file of a kernel by generating the source of everything it calls, once in every process: seconds for a
+To find the object file of a part by its text, the text of everything it calls is generated: a second or two for a
 recipe. Here a part is named by what decides its text, which is at hand without generating anything:
 
     the version of Warp and its options, the files of this package as they are on disk,
     and of each stage its functions: where they come from, what they close over, what they call.
 
 Functions from elsewhere, such as plugins, are named by their source and the numbers it mentions. What cannot be named
-so is left to Warp. Under that name a small file in Warp's cache tells the object and the function in it.
+so has its text generated every time. Under that name a small file in Warp's cache tells the object and its function.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from warp._src import context
 
 from kinema.building import cache_folder
 from kinema.convex.stage import Stage
+from kinema.errors import BuildError
 
 PACKAGE = Path(__file__).parents[1]
 NUMBERS = (int, float, str, bool, bytes, type(None), np.number)
@@ -140,42 +141,56 @@ def _file(name: str) -> Path:
 
 def find(name: str) -> int | None:
     """Load the object of a part and give the address of its function; None where it is not known, or gone."""
-    if name in _loaded:
-        return _loaded[name]
+    if name in _named:
+        return _named[name]
     try:
         entry = json.loads(_file(name).read_text())
-        path = cache_folder() / entry["object"]
-        if not path.exists():
-            return None
+        path, symbol = cache_folder() / entry["object"], entry["symbol"]
     except (OSError, ValueError, KeyError):
         return None
-    handle = f"kinema_{name}".encode()
-    runtime: Any = context.runtime
-    llvm = runtime.llvm
-    if llvm.wp_load_obj(str(path).encode(), handle, wp.config.legacy_cpu_linker) != 0:
-        return None
-    address = llvm.wp_lookup(handle, entry["symbol"].encode())
+    address = _load(path, symbol)
     if address:
-        _loaded[name] = address
+        _named[name] = address
+    return address
+
+
+def take(path: Path, symbol: str, name: str | None) -> int:
+    """Load the object that a part was compiled to, and note it under the part's name; the address of its function."""
+    address = _load(path, symbol)
+    if address is None:
+        raise BuildError(f"cannot load {path}, which was just compiled; remove the folder and try again")
+    if name:
+        _named[name] = address
+        _remember(name, path, symbol)
+    return address
+
+
+_named: dict[str, int] = {}
+_loaded: dict[Path, int] = {}
+
+
+def _load(path: Path, symbol: str) -> int | None:
+    """The address of a function of an object file, loaded once a program."""
+    if path in _loaded:
+        return _loaded[path]
+    if not path.exists():
+        return None
+    handle = f"kinema_{path.stem}".encode()
+    runtime: Any = context.runtime
+    if runtime.llvm.wp_load_obj(str(path).encode(), handle, wp.config.legacy_cpu_linker) != 0:
+        return None
+    address = runtime.llvm.wp_lookup(handle, symbol.encode())
+    if address:
+        _loaded[path] = address
     return address or None
 
 
-_loaded: dict[str, int] = {}
-
-
-def remember(name: str, module: Any, kernel: wp.Kernel, block: int = 1) -> None:
-    """Note what a part was compiled to."""
-    made = module.execs.get((None, block))
-    if made is None or not made.binary_path:
-        return
-    root = cache_folder()
-    symbol = f"{kernel.get_mangled_name()}_cpu_forward"
-    entry = {"object": os.path.relpath(made.binary_path, root), "symbol": symbol}
-    target = _file(name)
+def _remember(name: str, path: Path, symbol: str) -> None:
+    entry, target = {"object": os.path.relpath(path, cache_folder()), "symbol": symbol}, _file(name)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = target.with_suffix(f".{os.getpid()}")
         draft.write_text(json.dumps(entry))
         draft.replace(target)
-    except OSError:  # a cache that cannot be written: the next process asks Warp again
+    except OSError:  # a cache that cannot be written: the next process generates the text again
         return

@@ -8,6 +8,7 @@ memory. What is copied is the bundle `State`, whatever it declares.
 from __future__ import annotations
 
 import linecache
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,7 +71,7 @@ def keep_state(state: State, kept: State, steps: wp.array(dtype=int), nstep: int
     copy_state(state, kept, w)
 
 
-@wp.kernel(enable_backward=False)
+@wp.kernel(enable_backward=False, module="unique")
 def keep_all(state: State, marks: Marks, kept: State, kept_marks: Marks):
     """kept[w] = state[w], of every world: what a run that does not count is undone with (capacity.py)."""
     w = wp.tid()
@@ -105,7 +106,11 @@ class LastGood:
         self._call: Call | None = None  # on the CPU
         self._command: Any = None  # on CUDA: recorded, for the number of steps asked for last
         self._nstep = -1
-        self.keep(0)
+        if engine.device.is_cpu:  # without a kernel, which is compiled with those of the first step
+            for name, array in self.arrays.items():
+                wp.copy(array, engine.layout.arrays[name])
+        else:
+            self.keep(0)
 
     def keep(self, nstep: int) -> None:
         """Copy what is good, before nstep steps are taken."""
@@ -119,6 +124,7 @@ class LastGood:
             return
         inputs = [self.state, self.kept, self.steps, nstep]
         if device.is_cpu:
+            self.engine.prepare([("last good state", partial(keep_state.module.load, device, 1))])
             self._call = Call(keep_state, self.engine.nworld, inputs, device)
             self._call()
         elif device.is_capturing:

@@ -17,21 +17,19 @@ which costs a few nanoseconds a part. Where a stage stands makes no difference t
 from __future__ import annotations
 
 import ctypes
-import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from kinema import building
+from kinema.collector import paused
 from kinema.convex import known
 from kinema.convex.call import Call
-from kinema.convex.data import Data
-from kinema.convex.model import Model
-from kinema.convex.stage import Stage, due, over_world
+from kinema.convex.compiled import SYMBOL, compile_part
+from kinema.convex.stage import Stage
 from kinema.math.touches import touches
 
 SUBJECTS = {
@@ -45,6 +43,7 @@ SUBJECTS = {
 }  # fmt: skip
 """What a stage is about, by the file or folder of `convex` it stands in; others are a subject of their own."""
 
+Work = tuple[str, Callable[[], Any]]  # something to be compiled: what it is called, and the function that does it
 LEAST = 2
 """Stages of a part at least: a single one joins those before it, unless it is long to compile (`alone`)."""
 
@@ -79,25 +78,6 @@ def parts(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
         else:
             joined.append(part)
     return [tuple(part) for part in joined]
-
-
-@cache
-def part_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
-    """One thread runs the stages of one world; with `advancing` 0 only those of forward dynamics."""
-
-    @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128})
-    def part(m: Model, d: Data, w: int, advancing: int):
-        for s in range(wp.static(len(stages))):
-            if due(
-                d.state.status[w], d.scratch.substep[w], advancing,
-                wp.static(stages[s].advances), wp.static(stages[s].once),
-            ):  # fmt: skip
-                if wp.static(stages[s].lanes):
-                    wp.static(over_world(stages[s]))(m, d, w, 0)
-                else:
-                    wp.static(over_world(stages[s]))(m, d, w)
-
-    return part
 
 
 @wp.func_native("""
@@ -148,7 +128,7 @@ class Range:
         m, d = self._inputs = tuple(inputs)
         fields = {"m": m.__ctype__(), "d": d.__ctype__(), "w": ctypes.c_int32(first), "advancing": ctypes.c_int32(1)}
         block = type("Arguments", (ctypes.Structure,), {"_fields_": [(n, type(v)) for n, v in fields.items()]})
-        self._head: Any = block(*fields.values())  # as part_kernel takes them; one block serves all parts
+        self._head: Any = block(*fields.values())  # as parts take them; one block serves all parts
         self._entries = wp.array(np.array(entries, np.uint64), dtype=wp.uint64, device=device)
         address = ctypes.addressof(self._head)
         where = [0, address, address + block.w.offset]  # type: ignore[attr-defined]
@@ -166,23 +146,16 @@ class Range:
         self._call()
 
 
-def load(stages: Sequence[Stage], device: Any) -> list[int]:
-    """Addresses of the functions of a recipe's parts; those that are not in the cache are compiled, side by side."""
+def load(stages: Sequence[Stage], also: Sequence[Work] = ()) -> list[int]:
+    """Addresses of the functions of a recipe's parts; missing ones are compiled, and `also` others with them."""
     recipe = parts(stages)
     options = drive.module.resolve_options(wp.config, 1)
     names = [known.name_of(part, options) for part in recipe]
     found = [known.find(name) if name else None for name in names]
-    kernels = {k: part_kernel(part) for k, part in enumerate(recipe) if found[k] is None}
-
-    def compile_part(number: int, k: int) -> Any:
-        place = f"{number + 1} of {len(kernels)}"
-        return building.timed(title(recipe[k]), place, lambda: kernels[k].module.load(device, 1))
-
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        made = dict(zip(kernels, pool.map(compile_part, range(len(kernels)), kernels), strict=True))
-    for k, kernel in kernels.items():
-        found[k] = ctypes.cast(made[k].get_kernel_hooks(kernel).forward, ctypes.c_void_p).value
-        name = names[k]
-        if name:
-            known.remember(name, kernel.module, kernel)
+    missing = [k for k, address in enumerate(found) if address is None]
+    works: list[Work] = [(title(recipe[k]), partial(compile_part, recipe[k])) for k in missing]
+    with paused():
+        done = building.side_by_side([*works, *also])
+    for k, made in zip(missing, done, strict=False):
+        found[k] = known.take(made, SYMBOL, names[k])
     return [entry for entry in found if entry]

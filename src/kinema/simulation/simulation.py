@@ -23,11 +23,13 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from kinema import headers
 from kinema.closed import Closed
 from kinema.collector import paused
 from kinema.compile.host_model import KINDS
 from kinema.compile.price import Limits
 from kinema.convex.status import BAD_PLUGIN, MEANING, PLUGIN_SHIFT
+from kinema.devices import device_named
 from kinema.engine import Engine
 from kinema.errors import BuildError, MissingExtra, PluginError, SimulationError, UnknownKey, WrongMoment, did_you_mean
 from kinema.recording import Recording
@@ -69,6 +71,8 @@ class Simulation(MuJoCoFunctions, Closed):
         worlds = whole("worlds", worlds, least=1)
         if threads is not None:
             threads = whole("threads", threads, least=1)
+        if solver == "convex" and device_named(device).is_cpu:
+            headers.begin()
         self.model = load(source, limits)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
         threads = cores if threads is None else threads
