@@ -169,6 +169,12 @@ class Equality(IntEnum):
     CONNECT, WELD, JOINT, TENDON, FLEX, FLEXVERT, FLEXSTRAIN, DISTANCE = range(8)
 
 
+class FlexSelf(IntEnum):
+    """mjtFlexSelf: how a flex looks for contacts with itself."""
+
+    NONE, NARROW, BVH, SAP, AUTO = range(5)
+
+
 class Tendon(IntEnum):
     """mjtTendon: kinds of tendons."""
 

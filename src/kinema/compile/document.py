@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from kinema.compile.defaults import ACTUATOR_TAGS, read_defaults
 from kinema.compile.element import Element, Scope
@@ -15,7 +15,7 @@ from kinema.mjcf.source import Node
 Loader = Callable[[str, "str | None"], "tuple[Node, str | None]"]
 """Opens the file of a model asset: (file as written, directory of the document) -> (source tree, its directory)."""
 
-EQUALITY_TAGS = ("connect", "weld", "joint", "tendon", "flex", "flexvert", "flexstrain")
+EQUALITY_TAGS = ("connect", "weld", "joint", "tendon", "flex", "flexstrain")
 TENDON_TAGS = ("spatial", "fixed")
 
 # section -> {tag: (kind, default class layer)}; None takes any tag
@@ -37,13 +37,20 @@ OTHER_SECTIONS = ("compiler", "option", "size", "visual", "statistic", "default"
 
 
 def read_document(
-    root: Node, directory: str | None, load: Loader, *, limits: Limits | None = None, chain: Iterable[str] = ()
+    root: Node,
+    directory: str | None,
+    load: Loader,
+    *,
+    files: Mapping[str, bytes] | None = None,
+    limits: Limits | None = None,
+    chain: Iterable[str] = (),
 ) -> Spec:
     """Read a source tree (includes expanded) into a `Spec`, its tree and attachments expanded.
 
     Args:
         directory: Folder its file names are relative to.
         load: Opens model assets.
+        files: Files by name that come before those on disk.
         limits: How large it may be.
         chain: Files being read, outermost first, to refuse a model that brings itself in.
     """
@@ -54,6 +61,7 @@ def read_document(
     world = Node("worldbody", {"name": "world"}, file=root.file, line=root.line)
     defaults = read_defaults(root)
     spec = Spec(root, scope, defaults, Body(Element(world, "body", scope, ({"name": "world"},)), default=defaults.main))
+    spec.files = files
     for section in root.children:
         _read_section(spec, section)
     _read_plugins(spec)
@@ -78,8 +86,6 @@ def _read_section(spec: Spec, section: Node) -> None:
             kind, layer = tags[node.tag]
         else:
             raise Element(node).error(f"unrecognized {section.tag} element {node.tag!r}{did_you_mean(node.tag, tags)}")
-        if kind == "flex" or node.tag.startswith("flex"):
-            raise Element(node).error(f"{node.tag} is not supported yet")
         name = node.attributes.get("class")
         default = spec.defaults.main if name is None else spec.defaults.find(name, node)
         layers = default.of(layer) if layer else ()
@@ -102,6 +108,6 @@ def _read_models(spec: Spec, load: Loader, limits: Limits, chain: tuple[str, ...
             raise e.error(f"cannot open model file {file!r}: {error}") from error
         if root.file and root.file in chain:
             raise e.error(f"model {file!r} brings itself in", "file")
-        child = read_document(root, directory, load, limits=limits, chain=chain)
+        child = read_document(root, directory, load, files=spec.files, limits=limits, chain=chain)
         name = e.text("name", "") or root.attributes.get("model", "") or "MuJoCo Model"
         spec.models[name] = child

@@ -1,9 +1,10 @@
-"""<equality>: connect and weld (between bodies or sites), joint and tendon couplings.
+"""<equality>: connect and weld (between bodies or sites), joint and tendon couplings, edges and strain of flexes.
 
     connect  data = anchor in body 1, anchor in body 2 (completed from qpos0), …, slot 10 = 1
     weld     data = anchor in body 2, relative position and orientation (completed from qpos0 unless given),
              slot 10 torquescale, slot 11 = 1 where the relative pose is to be completed
     joint    data = polynomial coefficients of y - y0 = Σ c_k (x - x0)^k
+    strain   data = the cell of the flex: three lattice coordinates, or the number of a face of its shell, -1, -1
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from kinema.compile.context import Compilation
 from kinema.compile.element import Element
+from kinema.compile.flex_checks import check_strained
 from kinema.compile.tendon import SOLIMP, SOLREF
 from kinema.mujoco_enums import Equality, Joint, Obj
 
@@ -27,7 +29,7 @@ Row = tuple[int, int, int, int, np.ndarray]
 def compile_equality(c: Compilation) -> None:
     """Fill the eq arrays; anchors and relative poses that depend on qpos0 are completed with the constants."""
     equalities = c.elements["equality"]
-    rows = [_READERS[e.tag](c, e) if e.tag in _READERS else _unsupported(e) for e in equalities]
+    rows = [_READERS[e.tag](c, e) for e in equalities]
     a = c.arrays
     for k, name in enumerate(("eq_type", "eq_objtype", "eq_obj1id", "eq_obj2id")):
         a[name] = np.array([row[k] for row in rows], dtype=np.int32)
@@ -78,6 +80,24 @@ def _tendon(c: Compilation, e: Element) -> Row:
     return (Equality.TENDON, Obj.UNKNOWN, *_pair(c, e, "tendon"), _polynomial(e))
 
 
+def _flex(c: Compilation, e: Element) -> Row:
+    return (Equality.FLEX, Obj.UNKNOWN, _soft_flex(c, e), -1, DATA.copy())
+
+
+def _strain(c: Compilation, e: Element) -> Row:
+    flex, data = _soft_flex(c, e), DATA.copy()
+    data[:3] = e.vector("cell", DATA[:3], length=3)
+    check_strained(c, e, flex, data[:3])
+    return (Equality.FLEXSTRAIN, Obj.UNKNOWN, flex, -1, data)
+
+
+def _soft_flex(c: Compilation, e: Element) -> int:
+    flex = c.reference(e, "flex", "flex", required=True)
+    if c.arrays["flex_rigid"][flex]:
+        raise e.error(f"flex {e.reference('flex', 'flex')!r} is rigid: nothing of it can be constrained")
+    return flex
+
+
 def _polynomial(e: Element) -> np.ndarray:
     data = DATA.copy()
     data[:5] = e.vector("polycoef", DATA[:5], at_most=5)
@@ -102,10 +122,7 @@ def _one_semantics(e: Element, body_attributes: tuple[str, ...], message: str, b
         raise e.error(message)
 
 
-def _unsupported(e: Element) -> Row:
-    raise e.error(f"equality {e.tag!r} is not supported yet")
-
-
 _READERS: dict[str, Callable[[Compilation, Element], Row]] = {
-    "connect": _connect, "weld": _weld, "joint": _joint, "tendon": _tendon,
+    "connect": _connect, "weld": _weld, "joint": _joint, "tendon": _tendon, "flex": _flex,
+    "flexstrain": _strain,
 }  # fmt: skip

@@ -29,6 +29,7 @@ from kinema.compile.custom import compile_custom
 from kinema.compile.discard import discard_visual
 from kinema.compile.document import read_document
 from kinema.compile.equality import compile_equality
+from kinema.compile.flex import compile_flexes
 from kinema.compile.fuse import fuse_static
 from kinema.compile.geom import fill_geoms
 from kinema.compile.host_model import KINDS, HostModel
@@ -43,7 +44,7 @@ from kinema.compile.plugin import compile_plugin
 from kinema.compile.price import Limits
 from kinema.compile.sensor import compile_sensor
 from kinema.compile.site import fill_sites
-from kinema.compile.sizes import arena_bytes, complete_sizes, count_jacobians, fill_flex
+from kinema.compile.sizes import arena_bytes, complete_sizes, count_jacobians
 from kinema.compile.source import load_model, load_source
 from kinema.compile.sparsity import fill_sparsity
 from kinema.compile.statistic import INITIAL, override_statistic
@@ -86,7 +87,7 @@ def compile_tree(
     root, directory, files = load_source(source, assets, extra)
     with told_as_compile_errors(root):
         load = lambda file, folder: load_model(file, folder, files, extra)  # noqa: E731
-        spec = read_document(root, directory, load, limits=limits)
+        spec = read_document(root, directory, load, files=files, limits=limits)
         c = start(spec)
         c.scratch["files"] = files
         for stage in STAGES:
@@ -184,11 +185,11 @@ STAGES = (
     compile_plugin,
     compile_tendon,
     compile_actuator,
+    compile_flexes,
     compile_equality,
     compile_contact,
     compile_sensor,
     compile_custom,
-    fill_flex,
     fill_sparsity,
     complete_sizes,
     _total_mass,

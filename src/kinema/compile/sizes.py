@@ -1,4 +1,4 @@
-"""Sizes that follow from what was compiled, and the empty arrays of what this compiler does not hold (flexes)."""
+"""Sizes that follow from what was compiled."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import numpy as np
 from kinema.compile.context import Compilation
 from kinema.compile.host_model import KINDS
 from kinema.compile.joint import NV
-from kinema.model.mujoco_fields import model_arrays, model_sizes
 from kinema.mujoco_enums import Equality, Transmission
 
 MEGABYTE = 1 << 20
 CONTACT_BYTES = 608
 """Size of MuJoCo's mjContact."""
+COUNTED = {
+    "nJfe": "flexedge_J_colind", "nefm0dof": "efm0_dofid", "nefm0L": "efm0_L", "nefmCvert": "efmC_perm",
+}  # fmt: skip
+"""Sizes that are the length of what the constants found."""
 
 
 def complete_sizes(c: Compilation) -> None:
@@ -27,15 +30,14 @@ def complete_sizes(c: Compilation) -> None:
     adhesive = np.any(a["geom_adhesion"]) or np.any(a["pair_adhesion"])
     c.sizes["flg_adhesion"] = int(bool(adhesive))
     c.sizes["nbuffer"] = c.sizes["signature"] = 0  # MuJoCo's own memory and specification: nothing here has them
-    for field in model_sizes():
-        if field.name.startswith("nflex") or field.name.startswith("nefm") or field.name == "nJfe":
-            c.sizes.setdefault(field.name, 0)
 
 
 def count_jacobians(c: Compilation) -> None:
-    """Sizes of the sparse Jacobians of tendons and actuators; needs the tendons' sparsity."""
+    """Sizes of the sparse Jacobians of tendons, actuators and flexes, and of flexes' metric; needs the constants."""
     c.sizes["nJten"] = len(c.arrays["ten_J_colind"])
     c.sizes["nJmom"] = moment_entries(c.arrays, c.size("nv"))
+    for size, name in COUNTED.items():
+        c.sizes[size] = len(c.arrays[name])
 
 
 def moment_entries(a: Mapping[str, np.ndarray], nv: int) -> int:
@@ -90,11 +92,3 @@ def arena_estimate(sizes: Mapping[str, int], nstack: int = -1) -> int:
         total = 8 * max(1000, 5 * (njmax + sizes["neq"] + nv) ** 2 + 20 * sum(sizes[name] for name in counted))
     total += nconmax * CONTACT_BYTES + njmax * (8 * 4 + 14 * 8) + nv * 12 + njmax * nv * 24 + njmax * njmax * 12
     return -(-total // MEGABYTE) * MEGABYTE
-
-
-def fill_flex(c: Compilation) -> None:
-    """Empty arrays for flexes."""
-    for field in model_arrays():
-        if field.name.startswith(("flex", "efm")):
-            shape = tuple(extent if isinstance(extent, int) else 0 for extent in field.shape)
-            c.arrays.setdefault(field.name, np.zeros(shape, dtype=field.numpy_dtype))

@@ -6,7 +6,7 @@ inside one body as they stand in the document, frames included. Replicates and a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from kinema.mjcf.source import Node
 HELD = {"geom": "geom", "joint": "joint", "freejoint": "joint", "site": "site", "camera": "camera", "light": "light"}
 """Tags of what a body holds, and the kind each is."""
 
-BODY_TAGS = (*HELD, "body", "frame", "replicate", "attach", "inertial", "plugin", "flexcomp", "composite")
+BODY_TAGS = (*HELD, "body", "frame", "replicate", "attach", "inertial", "plugin", "flexcomp")
 
 
 @dataclass(slots=True, eq=False)
@@ -64,6 +64,7 @@ class Spec:
     defaults: Defaults
     world: Body
     lists: dict[str, list[Element]] = field(default_factory=dict)
+    files: Mapping[str, bytes] | None = None
     models: dict[str, Spec] = field(default_factory=dict)
     attached_keys: list[AttachedKey] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -108,6 +109,7 @@ class AttachedKey:
 def read_tree(spec: Spec) -> None:
     """Read every <worldbody> of the document into `spec.world`."""
     from kinema.compile.attach import attach_element  # attach and replicate call back into read_body
+    from kinema.compile.flexcomp import expand_flexcomp
     from kinema.compile.replicate import replicate
 
     def read_body(node: Node, body: Body, frame: Frame | None) -> None:
@@ -138,8 +140,9 @@ def read_tree(spec: Spec) -> None:
                 attach_element(spec, spec.element(child, "attach", body=body, frame=frame), body, frame)
             elif tag == "plugin":
                 body.plugin = spec.element(child, "plugin", body=body, frame=frame)
-            elif tag in ("flexcomp", "composite"):
-                raise spec.element(child, tag).error(f"{tag} is not supported yet")
+            elif tag == "flexcomp":
+                element = spec.element(child, "flexcomp", body=body, frame=frame)
+                expand_flexcomp(spec, element, body, frame, add_generated)
             else:
                 known = did_you_mean(tag, BODY_TAGS)
                 raise spec.element(child, tag).error(f"unrecognized model element {tag!r}{known}")
@@ -156,6 +159,9 @@ def read_tree(spec: Spec) -> None:
         body = Body(element, parent, frame, child_class(node, parent, frame))
         parent.children.append(body)
         return body
+
+    def add_generated(node: Node, parent: Body) -> None:
+        read_body(node, add_body(node, parent, None), None)
 
     for node in spec.root.find("worldbody"):
         if node.attributes:

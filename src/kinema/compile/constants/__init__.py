@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from kinema.compile.constants.flex import flex_constants
+from kinema.compile.constants.flex_metric import flex_metric
 from kinema.compile.constants.frames import camera_frames, equality_data, light_frames
 from kinema.compile.constants.gains import damping_from_ratio
 from kinema.compile.constants.kinematics import Pose, forward_kinematics
@@ -79,7 +81,9 @@ def derived_constants(m) -> dict[str, Any]:
     found |= camera_frames(m, r.pose)
     found |= light_frames(m, r.pose)
     found |= topology(m, r.tree)
-    stat, found["dof_length"] = statistics(m, r.pose, r.mass.diagonal(m.nv)[0])
+    found |= flex_constants(m, r.pose, r.mass)
+    found |= flex_metric(m, r.pose)
+    stat, found["dof_length"] = statistics(m, r.pose, r.mass.diagonal(m.nv)[0], found["flexedge_length0"])
     found["stat"] = SimpleNamespace(**stat)
     return found
 

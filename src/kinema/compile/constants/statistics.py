@@ -17,10 +17,15 @@ Array = np.ndarray
 MIN_SIZE = 1e-5
 
 
-def statistics(m, pose: Pose, inertia: Array) -> tuple[dict[str, float | Array], Array]:
-    """mjStatistic's fields, and dof_length. `inertia` is the diagonal of M at qpos0; defaults come from m.stat."""
+def statistics(m, pose: Pose, inertia: Array, edges: Array) -> tuple[dict[str, float | Array], Array]:
+    """mjStatistic's fields, and dof_length; defaults come from m.stat.
+
+    Args:
+        inertia: Diagonal of M at qpos0.
+        edges: Lengths of the edges of flexes.
+    """
     low, high = _box(m, pose)
-    size = _body_sizes(m, pose)
+    size = _body_sizes(m, pose, edges)
     names = ("meaninertia", "meanmass", "meansize", "extent")
     stat: dict[str, float | Array] = {name: getattr(m.stat, name) for name in names}
     stat["center"] = 0.5 * (low + high)
@@ -54,7 +59,7 @@ def _geom_radius(m) -> Array:
     return radius
 
 
-def _body_sizes(m, pose: Pose) -> Array:
+def _body_sizes(m, pose: Pose, edges: Array) -> Array:
     size = np.zeros(m.nbody)
     body = np.asarray(m.jnt_bodyid)
     for owner in (body, np.asarray(m.body_parentid)[body]):
@@ -65,11 +70,11 @@ def _body_sizes(m, pose: Pose) -> Array:
     own = (geom_body > 0) & (bound > 0)
     distance = np.sqrt(np.sum((pose.xipos[0][geom_body] - pose.geom_xpos[0]) ** 2, axis=-1))
     np.maximum.at(size, geom_body[own], (bound + distance)[own])
-    _flex_sizes(m, pose, size)
+    _flex_sizes(m, pose, size, edges)
     return size
 
 
-def _flex_sizes(m, pose: Pose, size: Array) -> None:
+def _flex_sizes(m, pose: Pose, size: Array, lengths: Array) -> None:
     """Bodies carrying a flex are at least as large as its edges."""
     x = pose.xpos[0]
     for f in range(m.nflex):
@@ -81,7 +86,7 @@ def _flex_sizes(m, pose: Pose, size: Array) -> None:
         edges = slice(m.flex_edgeadr[f], m.flex_edgeadr[f] + m.flex_edgenum[f])
         ends = np.asarray(m.flex_vertbodyid)[m.flex_vertadr[f] + np.asarray(m.flex_edge)[edges]]
         for column in range(2):
-            np.maximum.at(size, ends[:, column], np.asarray(m.flexedge_length0)[edges])
+            np.maximum.at(size, ends[:, column], lengths[edges])
 
 
 def _dof_lengths(m, size: Array) -> Array:

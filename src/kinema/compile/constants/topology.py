@@ -140,7 +140,10 @@ def _sleep_policy(m, tree: Tree, wrap_tree: Array, found: dict[str, Array]) -> A
         keep_awake(trees)
 
     for f in range(m.nflex):
-        if not m.flex_edgeequality[f]:
+        adr = m.flex_stiffnessadr[f]
+        stretches = adr >= 0 and m.flex_stiffness[adr] != 0
+        held = m.flex_edgeequality[f] or m.flex_passive[f] or stretches or m.flex_bendingadr[f] >= 0
+        if not held:
             kind = "node" if m.flex_interp[f] else "vert"
             adr, number = getattr(m, f"flex_{kind}adr")[f], getattr(m, f"flex_{kind}num")[f]
             keep_awake(tree.treeid[np.asarray(getattr(m, f"flex_{kind}bodyid"))[adr : adr + number]])

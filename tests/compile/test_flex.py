@@ -1,0 +1,157 @@
+"""Flexes and flexcomps, every field of mjModel against MuJoCo's own compilation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .oracle import agree, both_refuse
+
+FLEX_MODELS = Path(__file__).resolve().parents[3] / "shared" / "models" / "mujoco" / "flex"
+COUNTS = {"grid": "4 3 3", "box": "3 4 3", "cylinder": "4 3 3", "ellipsoid": "3 3 4", "circle": "6 1 1"}
+
+
+def world(inside: str, body: str | None = None, rest: str = "") -> str:
+    if body is not None:
+        inside = f'<body name="holder" {body}>{inside}</body>'
+    return f"<mujoco>{rest}<worldbody><light/>{inside}</worldbody></mujoco>"
+
+
+def flexcomp(kind: str = "grid", dim: int = 2, inside: str = "", count: str = "", **attributes: str) -> str:
+    count = count or ("4 3 1" if dim == 2 and kind in ("grid", "square", "disc") else COUNTS.get(kind, "3 3 1"))
+    more = " ".join(f'{name}="{value}"' for name, value in attributes.items())
+    size = f'count="{count}" spacing=".1 .15 .2"'
+    return f'<flexcomp name="soft" type="{kind}" dim="{dim}" {size} {more}>{inside}</flexcomp>'
+
+
+SHAPES = [(kind, dim) for kind in ("grid", "box", "cylinder", "ellipsoid") for dim in (1, 2, 3)]
+SHAPES += [("square", 2), ("disc", 2), ("circle", 1)]
+
+
+@pytest.mark.parametrize(("kind", "dim"), SHAPES)
+@pytest.mark.parametrize("inside", ["", '<edge equality="true" solref=".01 2" solimp=".8"/>', '<pin id="0 2"/>'])
+def test_shapes(kind, dim, inside):
+    """Every generated shape: free, held by its edges, pinned at two points."""
+    agree(world(flexcomp(kind, dim, inside, pos="1 2 3", euler="10 20 30"), 'pos="0 0 1" quat="1 .2 .3 .4"'))
+
+
+@pytest.mark.parametrize("dof", ["full", "2d"])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_pins(dim, dof):
+    """Pins by number, range, lattice point and lattice range; all of them make a flex rigid."""
+    low, high = " 1 0 2"[: 2 * dim], " 2 1 2"[: 2 * dim]
+    pins = f'<pin id="0 1" range="5 6 8 8"/><pin grid="{low}{high}" gridrange="{low}{high}"/>'
+    agree(world(flexcomp("grid", dim, pins, dof=dof)))
+    agree(world(flexcomp("grid", dim, '<pin range="0 11"/>', count="4 3 1" if dim == 2 else "2 3 2", dof=dof)))
+    agree(world(flexcomp("grid", dim, rigid="true", dof=dof)))
+
+
+ELASTIC = [
+    (dim, f'young="{young}" poisson="{poisson}" elastic2d="{how}" thickness=".01" damping="{damping}" {more}')
+    for dim in (2, 3)
+    for young, poisson, damping in (("1e4", "0", ".1"), ("2e5", ".3", "0"))
+    for how in (("none", "bend", "stretch", "both") if dim == 2 else ("none",))
+    for more in ("", 'yield=".1"', 'yield=".1 0"')
+]
+
+
+@pytest.mark.parametrize(("dim", "material"), ELASTIC)
+def test_elasticity(dim, material):
+    """Stiffness, bending, plastic states and the metric's factor and order, flat and curved."""
+    inside = f'<elasticity {material}/><pin id="0 3"/>'
+    agree(world(flexcomp("grid", dim, inside, euler="10 20 30"), 'euler="5 6 7"'))
+    agree(world(flexcomp("ellipsoid", dim, f"<elasticity {material}/>")))
+
+
+def test_edges_of_bending_sheets_may_be_held():
+    bend = '<elasticity young="1e4" elastic2d="bend" thickness=".01"/><edge equality="true"/>'
+    agree(world(flexcomp("grid", 2, bend)))
+
+
+def test_frames_and_classes():
+    """Frames pose the points; sliders take the class of their body."""
+    rest = '<default><default class="a"><joint armature="2"/></default><joint armature="1"/></default>'
+    inside = f'<frame pos="0 0 1" euler="0 40 90">{flexcomp()}</frame>'
+    agree(world(inside, 'childclass="a"', rest))
+    agree(world(inside, "", rest))
+
+
+def test_unused_points_and_textures():
+    direct = (
+        '<flexcomp name="f" type="direct" dim="2" point="0 0 0 5 5 5 1 0 0 0 1 0" element="0 2 3" material="m"'
+        ' texcoord="0 0 .1 .1 .2 .2 .3 .3" rgba="1 0 0 1" group="2" flatskin="true" scale="2 3 4">'
+        '<pin id="2"/></flexcomp>'
+    )
+    material = '<asset><material name="m"/><material name="n"/></asset>'
+    agree(world(direct, "", material))
+    agree(world(flexcomp("box", 3, material="n"), rest=material))
+    agree(world(flexcomp("grid", 2, count="2 2 1", material="n m"), rest=material))
+
+
+def test_flex_by_hand():
+    """A <flex> over bodies written by hand, one of them articulated, beside a rigid one."""
+    document = """
+    <mujoco>
+      <worldbody>
+        <body name="a" pos="0 0 1"><joint type="slide"/><joint axis="0 1 0"/><geom size=".1"/>
+          <body name="b" pos="1 0 0"><joint type="ball"/><geom size=".1"/></body></body>
+        <body name="c" pos="0 1 1"><freejoint/><geom size=".1"/></body>
+        <body name="d" pos="1 1 1"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>
+          <joint type="slide" axis="0 0 1"/><geom size=".1"/></body>
+      </worldbody>
+      <deformable>
+        <flex name="f" dim="2" body="a b c d" vertex="0 0 .1 0 0 0 .1 0 0 0 0 0" element="0 1 2 1 3 2">
+          <contact contype="2" conaffinity="3" condim="4" priority="1" friction=".5" solmix="2" solref=".1" margin=".01"
+            gap=".02" selfcollide="bvh"/>
+          <edge damping="1"/>
+        </flex>
+        <flex name="g" dim="3" body="c" vertex="0 0 0 1 0 0 0 1 0 0 0 1" element="0 1 2 3" radius=".1"/>
+        <flex name="h" dim="1" body="a b d" element="0 1 1 2"><edge stiffness="10" damping="1"/></flex>
+      </deformable>
+      <equality><flex name="held" flex="f" solref=".1 1"/></equality>
+    </mujoco>"""
+    agree(document)
+
+
+@pytest.mark.parametrize(
+    ("inside", "match"),
+    [
+        (flexcomp(count="1 1 1"), "no elements were created"),
+        (flexcomp(count="0 1 1"), "count is too small"),
+        (flexcomp("grid", 2, count="3 3 3"), "point"),
+        (flexcomp(radius="1"), "spacing must be larger"),
+        (flexcomp(scale="0 1 1"), "scale"),
+        (flexcomp(mass="0"), "mass and inertiabox"),
+        (flexcomp("grid", 4), "dim of a flexcomp"),
+        (flexcomp("grid", 2, '<pin id="100"/>'), "out of range"),
+        (flexcomp("grid", 2, '<pin range="1 2 3"/>'), "2 numbers at a time"),
+        (flexcomp("grid", 2, '<pin grid="1 2 3"/>'), "2 numbers at a time"),
+        (flexcomp("grid", 2, '<pin gridrange="1 2 3 9"/>'), "out of range"),
+        (flexcomp("box", 3, '<pin grid="1 2 3"/>'), "type='grid'"),
+        (flexcomp("grid", 1, '<pin grid="1"/>'), "dim=1"),
+        (flexcomp("grid", 2, '<elasticity young="1" elastic2d="both"/>'), "thickness"),
+        (flexcomp("grid", 3, '<elasticity young="1" elastic2d="both" thickness="1"/>'), "dim 2"),
+        (flexcomp("grid", 3, '<elasticity young="1" poisson=".5"/>'), "poisson"),
+        (flexcomp("grid", 3, '<elasticity young="1"/><edge equality="true"/>'), "cannot both be present"),
+        (flexcomp("grid", 3, '<elasticity young="1" yield="0 1"/>'), "bending yield"),
+        (flexcomp("grid", 3, '<elasticity young="1" yield="-1"/>'), "negative"),
+        (flexcomp("grid", 2, '<edge stiffness="1"/>'), "edge stiffness"),
+        (flexcomp(material="none"), "unknown material"),
+        (flexcomp(texcoord="0 1"), "texcoord"),
+        ('<flexcomp name="f" type="direct" point="0 0 0 1 0 0 0 1 0" element="0 1 1 0 1 2"/>', "twice"),
+        ('<flexcomp name="f" type="direct" point="0 0 0 1 0 0 0 1 0" element="0 1 3"/>', "point 3"),
+        ('<flexcomp name="f" type="direct" point="0 0 0 1 0 0 0 1" element="0 1 3"/>', "multiple of 3"),
+        ('<flexcomp name="f" type="direct"/>', "points and elements"),
+        ('<flexcomp type="grid"/>', "name"),
+        (f"<body>{flexcomp()}</body>", "must have a name"),
+    ],
+)
+def test_refusals(inside, match):
+    """What MuJoCo refuses is refused, at the line and with the reason."""
+    error = both_refuse(world(inside), match)
+    assert error.line == 1
+
+
+def test_damped_sliders_are_refused():
+    both_refuse(world(flexcomp(), rest='<default><joint damping="1"/></default>'), "cannot have joint damping")
