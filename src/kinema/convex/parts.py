@@ -153,9 +153,12 @@ def load(stages: Sequence[Stage], also: Sequence[Work] = ()) -> list[int]:
     names = [known.name_of(part, options) for part in recipe]
     found = [known.find(name) if name else None for name in names]
     missing = [k for k, address in enumerate(found) if address is None]
+    if not missing:  # the others are there too, most likely: nothing to tell
+        for _, work in also:
+            work()
     works: list[Work] = [(title(recipe[k]), partial(compile_part, recipe[k])) for k in missing]
     with paused():
-        done = building.side_by_side([*works, *also])
+        done = building.side_by_side([*works, *also]) if missing else []
     for k, made in zip(missing, done, strict=False):
         found[k] = known.take(made, SYMBOL, names[k])
     return [entry for entry in found if entry]
