@@ -17,6 +17,7 @@ which costs a few nanoseconds a part. Where a stage stands makes no difference t
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -146,13 +147,18 @@ class Range:
         self._call()
 
 
+def _weight(part: Sequence[Stage]) -> float:
+    """How long a part takes to compile, where nobody has measured it: what is alone is so because it is long."""
+    return math.inf if part[0].alone else len(part)
+
+
 def load(stages: Sequence[Stage], also: Sequence[Work] = ()) -> list[int]:
     """Addresses of the functions of a recipe's parts; missing ones are compiled, and `also` others with them."""
     recipe = parts(stages)
     options = drive.module.resolve_options(wp.config, 1)
     names = [known.name_of(part, options) for part in recipe]
     found = [known.find(name) if name else None for name in names]
-    missing = [k for k, address in enumerate(found) if address is None]
+    missing = sorted((k for k, address in enumerate(found) if address is None), key=lambda k: -_weight(recipe[k]))
     if not missing:  # the others are there too, most likely: nothing to tell
         for _, work in also:
             work()
