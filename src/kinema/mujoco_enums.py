@@ -323,7 +323,6 @@ MJT = {
     "mjtObj": Obj,
     "mjtJoint": Joint,
     "mjtGeom": Geom,
-    "mjtFlexSelf": FlexSelf,
     "mjtGeomInertia": GeomInertia,
     "mjtMeshInertia": MeshInertia,
     "mjtSameFrame": SameFrame,

@@ -68,7 +68,7 @@ def compile_part(stages: tuple[Stage, ...]) -> Path:
         if target.exists():
             return target
         text = builder.codegen("cpu")
-    _compile(text, target, options)
+    compile_text(text, target, options)
     return target
 
 
@@ -84,7 +84,7 @@ def _edits() -> str:
     return Path(references.__file__).read_text(encoding="utf-8") + os.environ.get(references.BY_VALUE, "")
 
 
-def _compile(text: str, target: Path, options: dict[str, Any]) -> None:
+def compile_text(text: str, target: Path, options: dict[str, Any]) -> None:
     """Compile a text; the object file appears as a whole."""
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_suffix(f".{os.getpid()}.{threading.get_ident()}.o")

@@ -16,7 +16,7 @@ from kinema import building, headers
 from kinema.collector import paused
 from kinema.collide.bundles import Shapes
 from kinema.compile.constants.topology import contributing_actuators
-from kinema.convex import contact_parameters, coupling, geom_sizes, metric_pattern, support
+from kinema.convex import contact_parameters, coupling, geom_sizes, metric_pattern, parts, support
 from kinema.convex import step as recipe
 from kinema.convex.capacity import Guard
 from kinema.convex.collision import Collider, capacity
@@ -32,7 +32,7 @@ from kinema.convex.model import Model
 from kinema.convex.named import INPUTS, NamedArrays
 from kinema.convex.origin import origin
 from kinema.convex.parameters import Follower, check_parameter
-from kinema.convex.parts import Range, Work, load, title
+from kinema.convex.parts import Range, Work, title
 from kinema.convex.present import Present
 from kinema.convex.requests import Requests
 from kinema.convex.requests import recipes as on_request
@@ -98,8 +98,8 @@ class Engine(NamedArrays):
         nefcmax: int | None = None, on_overflow: str = "grow", extension: Extension | None = None,
         cuda: bool | None = None,
     ):  # fmt: skip
+        support.check(source)
         device = device_named(device)
-        support.check(source, cuda=device.is_cuda if cuda is None else cuda)
         if device.is_cpu:
             headers.keep()
         self.threads = max(1, min(threads, nworld))
@@ -126,7 +126,7 @@ class Engine(NamedArrays):
         self._has_host: dict[str, tuple[tuple[Stage, ...], bool]] = {}
         self._putters: dict[str, StatePutter] = {}
         self._pool: ThreadPoolExecutor | None = None
-        self._prepared: tuple[tuple[Stage, ...], list[int]] | None = None  # stages, and the addresses of their parts
+        self._prepared: tuple[tuple[Stage, ...], tuple[list[int], list[int]]] | None = None  # stages, their addresses
         self._side: wp.Stream | None = None
         self._resting: Resting | None = None
         self._remix: tuple[int, contact_parameters.Mixing] | None = None
@@ -147,7 +147,7 @@ class Engine(NamedArrays):
 
     def _check_expandable(self, name: str) -> None:
         check_parameter(self.layout, name)
-        check_expandable(name, self.collider.detector, flexes=bool(self.source.nflex))
+        check_expandable(name, self.collider.detector)
         if name == geom_sizes.SIZE:
             self._check_sizes(self.read(name))
 
@@ -481,14 +481,14 @@ class Engine(NamedArrays):
         if self._needs_host("step", stages):
             building.side_by_side(also)
         else:
-            self._prepared = stages, load(stages, also)
+            self._prepared = stages, parts.load(stages, also, many=self.nworld >= parts.WIDE_FROM)
 
     def _make_ranges(self, key: object, stages: tuple[Stage, ...]) -> list[Range]:
-        entries = self._prepared[1] if self._prepared and self._prepared[0] is stages else load(stages)
-        number = 1 if self.threads == 1 else min(self.nworld, RANGES * self.threads)
-        bounds = np.linspace(0, self.nworld, number + 1).astype(int).tolist()
+        many = self.nworld >= parts.WIDE_FROM
+        made = self._prepared[1] if self._prepared and self._prepared[0] is stages else parts.load(stages, many=many)
+        bounds = parts.bounds_of(self.nworld, 1 if self.threads == 1 else RANGES * self.threads, wide=many)
         pairs = zip(bounds[:-1], bounds[1:], strict=True)
-        self._commands[key] = [Range(entries, [self.m, self.d], first, last, self.device) for first, last in pairs]
+        self._commands[key] = [Range(made, [self.m, self.d], first, last, self.device) for first, last in pairs]
         return self._commands[key]
 
     def launches(self) -> list[Launch]:

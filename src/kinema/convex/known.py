@@ -139,16 +139,23 @@ def _file(name: str) -> Path:
     return cache_folder() / "kinema" / f"{name}.json"
 
 
+def entry(name: str) -> dict[str, str] | None:
+    """What is noted of a part: its object, relative to the cache, and the name of its function."""
+    try:
+        found = json.loads(_file(name).read_text())
+        return {"object": str(found["object"]), "symbol": str(found["symbol"])}
+    except (OSError, ValueError, KeyError):
+        return None
+
+
 def find(name: str) -> int | None:
     """Load the object of a part and give the address of its function; None where it is not known, or gone."""
     if name in _named:
         return _named[name]
-    try:
-        entry = json.loads(_file(name).read_text())
-        path, symbol = cache_folder() / entry["object"], entry["symbol"]
-    except (OSError, ValueError, KeyError):
+    said = entry(name)
+    if said is None or not said["object"]:
         return None
-    address = _load(path, symbol)
+    address = _load(cache_folder() / said["object"], said["symbol"])
     if address:
         _named[name] = address
     return address
@@ -161,7 +168,7 @@ def take(path: Path, symbol: str, name: str | None) -> int:
         raise BuildError(f"cannot load {path}, which was just compiled; remove the folder and try again")
     if name:
         _named[name] = address
-        _remember(name, path, symbol)
+        note(name, path, symbol)
     return address
 
 
@@ -185,12 +192,14 @@ def _load(path: Path, symbol: str) -> int | None:
     return address or None
 
 
-def _remember(name: str, path: Path, symbol: str) -> None:
-    entry, target = {"object": os.path.relpath(path, cache_folder()), "symbol": symbol}, _file(name)
+def note(name: str, path: Path | None, symbol: str) -> None:
+    """Note under the name of a part the object that it was compiled to, or that there is none."""
+    said = {"object": os.path.relpath(path, cache_folder()) if path else "", "symbol": symbol}
+    target = _file(name)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = target.with_suffix(f".{os.getpid()}")
-        draft.write_text(json.dumps(entry))
+        draft.write_text(json.dumps(said))
         draft.replace(target)
     except OSError:  # a cache that cannot be written: the next process generates the text again
         return

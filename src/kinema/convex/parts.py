@@ -12,12 +12,14 @@ driver, calls them by their addresses
     for eight worlds: for step: for part: for w of the eight: part(m, d, w, advancing)
 
 which costs a few nanoseconds a part. Where a stage stands makes no difference to its arithmetic: bits are the same.
+
+Where there are WIDE_FROM worlds or more, a part has a second function that takes the eight at once, one a vector lane
+(wide/): its text is that of the first, its bits are the same, and it is called where eight worlds are left.
 """
 
 from __future__ import annotations
 
 import ctypes
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -31,6 +33,8 @@ from kinema.convex import known
 from kinema.convex.call import Call
 from kinema.convex.compiled import SYMBOL, compile_part
 from kinema.convex.stage import Stage
+from kinema.convex.wide import build as wide
+from kinema.convex.wide.widen import WIDTH
 from kinema.math.touches import touches
 
 SUBJECTS = {
@@ -47,6 +51,10 @@ SUBJECTS = {
 Work = tuple[str, Callable[[], Any]]  # something to be compiled: what it is called, and the function that does it
 LEAST = 2
 """Stages of a part at least: a single one joins those before it, unless it is long to compile (`alone`)."""
+
+
+WIDE_FROM = 32
+"""Worlds from which on it pays to compile parts for eight worlds at once."""
 
 
 def subject(stage: Stage) -> str:
@@ -88,19 +96,24 @@ def parts(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
         const int end = begin + 8 < last ? begin + 8 : last;
         for (int step = 0; step < nstep; ++step)
             for (int p = 0; p < entries.shape[0]; ++p)
-                for (int k = begin; k < end; ++k) {
-                    *w = k;
-                    ((Part)entries.data[p])((void*)bounds, (void*)args);
-                }
+                if (wide.data[p] && end == begin + 8) {
+                    *w = begin;
+                    ((Part)wide.data[p])((void*)bounds, (void*)args);
+                } else
+                    for (int k = begin; k < end; ++k) {
+                        *w = k;
+                        ((Part)entries.data[p])((void*)bounds, (void*)args);
+                    }
     }
 """)
-@touches(reads="entries")
+@touches(reads="entries wide")
 def call_parts(
-    entries: wp.array(dtype=wp.uint64), bounds: wp.uint64, args: wp.uint64, world: wp.uint64,
-    first: int, last: int, nstep: int,
+    entries: wp.array(dtype=wp.uint64), wide: wp.array(dtype=wp.uint64), bounds: wp.uint64, args: wp.uint64,
+    world: wp.uint64, first: int, last: int, nstep: int,
 ):  # fmt: skip
     """Call functions by their addresses, all nstep times for each world; `world` is where they find its number.
 
+    `wide` has those for eight worlds, or 0 where there is none.
     Eight worlds go through a part before the next: its code, 10 to 100 kB, is then read once for the eight.
     """
     ...
@@ -108,32 +121,34 @@ def call_parts(
 
 @wp.kernel(enable_backward=False)
 def drive(
-    entries: wp.array(dtype=wp.uint64), bounds: wp.uint64, args: wp.uint64, world: wp.uint64,
-    first: int, last: int, nstep: int,
+    entries: wp.array(dtype=wp.uint64), wide: wp.array(dtype=wp.uint64), bounds: wp.uint64, args: wp.uint64,
+    world: wp.uint64, first: int, last: int, nstep: int,
 ):  # fmt: skip
     """Run the parts of worlds first to last - 1."""
-    call_parts(entries, bounds, args, world, first, last, nstep)
+    call_parts(entries, wide, bounds, args, world, first, last, nstep)
 
 
 class Range:
     """Neighbouring worlds of a recipe, run by one thread.
 
     Args:
-        entries: Addresses of the parts' functions.
+        entries: Addresses of the parts' functions: for one world, and for eight.
         inputs: Model and Data.
         first, last: The worlds: first to last - 1.
         device: A CPU device.
     """
 
-    def __init__(self, entries: Sequence[int], inputs: Sequence[Any], first: int, last: int, device: Any):
+    def __init__(
+        self, entries: tuple[Sequence[int], Sequence[int]], inputs: Sequence[Any], first: int, last: int, device: Any
+    ):
         m, d = self._inputs = tuple(inputs)
         fields = {"m": m.__ctype__(), "d": d.__ctype__(), "w": ctypes.c_int32(first), "advancing": ctypes.c_int32(1)}
         block = type("Arguments", (ctypes.Structure,), {"_fields_": [(n, type(v)) for n, v in fields.items()]})
         self._head: Any = block(*fields.values())  # as parts take them; one block serves all parts
-        self._entries = wp.array(np.array(entries, np.uint64), dtype=wp.uint64, device=device)
+        self._entries = [wp.array(np.array(of, np.uint64), dtype=wp.uint64, device=device) for of in entries]
         address = ctypes.addressof(self._head)
         where = [0, address, address + block.w.offset]  # type: ignore[attr-defined]
-        self._call = Call(drive, 1, [self._entries, *where, first, last, 1], device)
+        self._call = Call(drive, 1, [*self._entries, *where, first, last, 1], device)
         self._numbers = self._call.args
         self._numbers.bounds = self._call.bounds  # parts are run by one thread, as the driver is
 
@@ -147,24 +162,43 @@ class Range:
         self._call()
 
 
-def _weight(part: Sequence[Stage]) -> float:
-    """How long a part takes to compile, where nobody has measured it: what is alone is so because it is long."""
-    return math.inf if part[0].alone else len(part)
+def bounds_of(nworld: int, number: int, *, wide: bool) -> list[int]:
+    """Where ranges of worlds begin, and the end: as equal as may be, of whole eights where eight go together."""
+    unit = WIDTH if wide else 1
+    number = min(number, -(-nworld // unit))
+    edges = np.linspace(0, -(-nworld // unit), number + 1).astype(int) * unit
+    return np.minimum(edges, nworld).tolist()
 
 
-def load(stages: Sequence[Stage], also: Sequence[Work] = ()) -> list[int]:
-    """Addresses of the functions of a recipe's parts; missing ones are compiled, and `also` others with them."""
+def load(
+    stages: Sequence[Stage], also: Sequence[Work] = (), *, many: bool = False
+) -> tuple[list[int], list[int]]:
+    """Addresses of the functions of a recipe's parts; missing ones are compiled, and `also` others with them.
+
+    Args:
+        many: Not only those for one world, but also those for eight at once, 0 where a part has none.
+    """
     recipe = parts(stages)
     options = drive.module.resolve_options(wp.config, 1)
     names = [known.name_of(part, options) for part in recipe]
     found = [known.find(name) if name else None for name in names]
-    missing = sorted((k for k, address in enumerate(found) if address is None), key=lambda k: -_weight(recipe[k]))
-    if not missing:  # the others are there too, most likely: nothing to tell
-        for _, work in also:
-            work()
+    missing = [k for k, address in enumerate(found) if address is None]
     works: list[Work] = [(title(recipe[k]), partial(compile_part, recipe[k])) for k in missing]
     with paused():
-        done = building.side_by_side([*works, *also]) if missing else []
+        done = building.side_by_side([*works, *also])
     for k, made in zip(missing, done, strict=False):
         found[k] = known.take(made, SYMBOL, names[k])
-    return [entry for entry in found if entry]
+    return [entry for entry in found if entry], _load_wide(recipe, names, options) if many else [0] * len(recipe)
+
+
+def _load_wide(recipe: Sequence[tuple[Stage, ...]], names: Sequence[str | None], options: dict[str, Any]) -> list[int]:
+    """Addresses of the functions for eight worlds; missing ones are compiled, from the text of those for one."""
+    found = [wide.find(name) for name in names]
+    missing = [(k, name) for k, name in enumerate(names) if name and found[k] is None]
+    with paused():
+        done = building.side_by_side([
+            (f"{title(recipe[k])}, eight worlds", partial(wide.compile_wide, name, options)) for k, name in missing
+        ])  # fmt: skip
+    for (k, name), made in zip(missing, done, strict=True):
+        found[k] = wide.take(name, made)
+    return [address or 0 for address in found]
