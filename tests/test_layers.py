@@ -32,6 +32,7 @@ ORDER = [
     {"soft"},
     {"bridge"},
     {"functions"},
+    {"gradients"},
     {"solvers", "plugins"},
     {"recording"},
     {"simulation"},

@@ -28,6 +28,7 @@ from kinema.simulation.source import names_of
 
 if TYPE_CHECKING:
     from kinema.functions.contacts import ContactTable
+    from kinema.gradients.linearize import Linearization
 
 Which = int | str | Sequence
 """An element by name or id, or several."""
@@ -68,6 +69,27 @@ class MuJoCoFunctions:
 
     engine: Engine
     model: Any
+
+    # ------------------------------------------------------------------------------------------ derivatives
+
+    def linearize(
+        self, *, method: str = "exact", centered: bool = True, eps: Any = None, sensors: bool = True
+    ) -> Linearization:
+        """How the next state and the sensors depend on state and controls: A, B, C, D (mjd_transitionFD).
+
+        A is (worlds, 2 nv + na, 2 nv + na): positions in their tangent space, velocities, activations; B is by the
+        controls, C and D are of the sensors. The state stays as it is.
+
+        Args:
+            method: "exact": derivatives of the step's own arithmetic, at the constraints that are active and the geoms
+                that touch. "fd": finite differences in single precision, for what the other refuses.
+            centered: Differences to both sides; "fd" only.
+            eps: Their step: a number, or one for each of "qpos", "qvel", "act" and "ctrl"; "fd" only.
+            sensors: Also C and D, which are empty otherwise.
+        """
+        from kinema.gradients.linearize import linearize  # kernels of duals: imported on use
+
+        return linearize(self.engine, method=method, centered=centered, eps=eps, sensors=sensors)
 
     # ------------------------------------------------------------------------------------------ Jacobians
 

@@ -63,9 +63,14 @@ _INCLUDE = re.compile(r'^#include "(\w+\.cpp)"$', re.MULTILINE)
 def source(name: str, **definitions: int | str) -> str:
     """The code in a file, with what it includes, and KN_<NAME> defined for each definition; a group is a warp unless
     TEAM says how many threads it has on CUDA."""
+    return lay_in(_read(name), **definitions)
+
+
+def lay_in(text: str, **definitions: int | str) -> str:
+    """Code from elsewhere, with the files of this folder that it includes."""
     defined = {"TEAM": WARP, **definitions}
     head = "".join(f"#undef KN_{key}\n#define KN_{key} {value}\n" for key, value in defined.items())
-    return head + ENUMS + _read(name)
+    return head + ENUMS + _INCLUDE.sub(lambda found: _read(found[1]), text)
 
 
 def _read(name: str) -> str:

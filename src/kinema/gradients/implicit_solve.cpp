@@ -1,0 +1,118 @@
+// The acceleration that solves the constraints, and how it changes with everything else, at the zones rows are in.
+//
+//   g(a) = A a - b - J' f(J a - aref) = 0      =>      H da = -dg,   H = A + J' S J,  S = -df/dr
+//
+// A and b are the mass matrix and the smooth force, or what the discrete integrator has in their place. dg is what g
+// changes by when a stays, computed in duals; forces, their zones and S are those of cone.cpp. H is factored from plain
+// values (KN_FACTOR), once a world; a solve takes all directions at once.
+
+#if KN_FACTOR
+wp::kn_plain* H = (wp::kn_plain*)KN_ROW(char, d.solver.fullM);
+for (int i = 0; i < nv * nv; ++i) H[i] = 0.0f;
+for (int i = 0; i < nv; ++i)
+    for (int e = KN_METRIC_ROWADR.data[i]; e < KN_METRIC_ROWADR.data[i] + KN_METRIC_ROWNNZ.data[i]; ++e) {
+        const int j = KN_METRIC_COLIND.data[e];
+        const wp::kn_plain x = KN_AT(KN_METRIC, e).v;
+        if (j <= i) H[i * nv + j] += x;
+        else H[j * nv + i] += x;
+    }
+auto outer = [&](wp::kn_plain s, int p, int q) {
+    const float *x = J + (size_t)p * nv, *y = J + (size_t)q * nv;
+    int from[2], to[2];
+    const int n = ranges(p, from, to);
+    for (int a = 0; a < n; ++a)
+        for (int i = from[a]; i < to[a]; ++i) {
+            const wp::kn_plain xi = s * x[i].v;
+            if (xi != 0.0f)
+                for (int b = 0; b < n; ++b)
+                    for (int j = from[b]; j < to[b] && j <= i; ++j) H[i * nv + j] += xi * y[j].v;
+        }
+};
+#endif
+
+const float* D = KN_ROW(float, d.efc.D);
+const float* aref = KN_ROW(float, d.efc.aref);
+float* r = KN_ROW(float, d.solver.Jaref);
+float* g = KN_ROW(float, d.solver.grad);
+float* a = KN_ROW(float, d.frc.qacc);
+float* push = KN_ROW(float, d.frc.qfrc_constraint);
+
+// residuals at the acceleration as it is, then forces and zones
+auto forces = [&]() {
+    for (int k = 0; k < nefc; ++k) {
+        const float* row = J + (size_t)k * nv;
+        int from[2], to[2];
+        const int n = ranges(k, from, to);
+        float sum = -aref[k];
+        for (int b = 0; b < n; ++b)
+            for (int i = from[b]; i < to[b]; ++i) sum += row[i] * a[i];
+        r[k] = sum;
+    }
+    for (int k = 0; k < nefc; ++k) {
+        const int kind = kind_of(k), c = id[k];
+        if (kind < CONE_HEAD) row_cost(kind, r[k], D[k], loss[k], R[k] * loss[k], force[k], state[k]);
+        else if (kind == CONE_HEAD) {
+            cone_cost(r + k, D + k, mu_of(c), friction_of(c), dim_of(c), force + k, state[k]);
+            for (int q = 1; q < dim_of(c); ++q) state[k + q] = state[k];
+        }
+    }
+    for (int i = 0; i < nv; ++i) push[i] = float(0.0);
+    for (int k = 0; k < nefc; ++k)
+        if (state[k] != ConstraintState::SATISFIED) {
+            const float* row = J + (size_t)k * nv;
+            int from[2], to[2];
+            const int n = ranges(k, from, to);
+            for (int b = 0; b < n; ++b)
+                for (int i = from[b]; i < to[b]; ++i) push[i] += row[i] * force[k];
+        }
+};
+forces();
+
+#if KN_FACTOR
+for (int k = 0; k < nefc; ++k) {
+    const int kind = kind_of(k), c = id[k];
+    if (state[k] == ConstraintState::QUADRATIC) outer(D[k].v, k, k);
+    else if (state[k] == ConstraintState::CONE && kind == CONE_HEAD) {
+        const Cone e = cone_at(r + k, D[k], mu_of(c), friction_of(c), dim_of(c));
+        for (int p = 0; p < e.dim; ++p)
+            for (int q = 0; q < e.dim; ++q) outer(cone_entry(e, p, q).v, k + p, k + q);
+    }
+}
+for (int j = 0; j < nv; ++j) {
+    wp::kn_plain* column = H + j * nv;
+    wp::kn_plain x = column[j];
+    for (int k = 0; k < j; ++k) x -= column[k] * column[k];
+    x = ::sqrtf(x > 1e-15f ? x : 1e-15f);
+    column[j] = 1.0f / x;
+    for (int i = j + 1; i < nv; ++i) {
+        wp::kn_plain* row = H + i * nv;
+        wp::kn_plain y = row[j];
+        for (int k = 0; k < j; ++k) y -= row[k] * column[k];
+        row[j] = y / x;
+    }
+}
+#else
+const wp::kn_plain* H = (const wp::kn_plain*)KN_ROW(char, d.solver.fullM);
+for (int i = 0; i < nv; ++i) g[i] = float(0.0);
+for (int i = 0; i < nv; ++i) {
+    for (int e = KN_METRIC_ROWADR.data[i]; e < KN_METRIC_ROWADR.data[i] + KN_METRIC_ROWNNZ.data[i]; ++e) {
+        const int j = KN_METRIC_COLIND.data[e];
+        const float x = KN_AT(KN_METRIC, e);
+        g[i] += x * a[j];
+        if (j != i) g[j] += x * a[i];
+    }
+}
+for (int i = 0; i < nv; ++i) g[i] -= KN_AT(KN_SMOOTH, i) + push[i];
+for (int i = 0; i < nv; ++i) {
+    const wp::kn_plain* row = H + i * nv;
+    for (int j = 0; j < i; ++j) g[i].t = g[i].t - wp::kn_scaled(row[j], g[j].t);
+    g[i].t = wp::kn_scaled(row[i], g[i].t);
+}
+for (int i = nv - 1; i >= 0; --i) {
+    const wp::kn_plain* row = H + i * nv;
+    g[i].t = wp::kn_scaled(row[i], g[i].t);
+    for (int j = 0; j < i; ++j) g[j].t = g[j].t - wp::kn_scaled(row[j], g[i].t);
+}
+for (int i = 0; i < nv; ++i) a[i].t = -g[i].t;
+forces();
+#endif

@@ -1,0 +1,113 @@
+"""How a step depends on the state and controls it starts from, in every world at once (mjd_transitionFD).
+
+    x' = x (+) (A dx + B du),    y = y_0 + C dx + D du
+
+at the present state, in the tangent space of positions (columns.py). Two methods:
+
+    exact   derivatives of the step's own arithmetic (tangents.py), at the constraints that are active and the pairs of
+            geoms that touch; in single precision, to about six digits
+    fd      differences of steps in single precision (differences.py), for models that the other refuses, and to compare
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import warp as wp
+
+from kinema.convex.status import IDLE
+from kinema.errors import BuildError, did_you_mean
+from kinema.gradients import columns
+from kinema.gradients.differences import Differences
+from kinema.gradients.tangents import Tangents
+
+METHODS = ("exact", "fd")
+
+
+class Linearization(NamedTuple):
+    """Derivatives of the next state and the sensors by state and controls, [world, row, column]."""
+
+    A: Any
+    B: Any
+    C: Any
+    D: Any
+
+
+class Linearizer:
+    """Linearizes the worlds of one engine, as often as asked; what it needs is made the first time.
+
+    Args:
+        engine: The engine.
+        sensors: Also C and D.
+    """
+
+    def __init__(self, engine: Any, *, sensors: bool = True):
+        m = engine.source
+        if not hasattr(engine, "recipes"):
+            raise BuildError(f'{type(engine).__name__} has no stages to differentiate: use method="fd"')
+        self.engine = engine
+        self._states, self._controls = columns.states(m), columns.controls(m)
+        self._sensors = columns.sensors(m) if sensors else []
+        self._kept = wp.empty_like(engine.layout.arrays["qacc_warmstart"])
+        self._made: tuple[int, Tangents] | None = None
+
+    @property
+    def nx(self) -> int:
+        """Numbers of the state: 2 nv + na."""
+        return len(self._states)
+
+    def tangents(self) -> Tangents:
+        """What computes it, made anew when arrays of the engine have moved."""
+        if self._made is None or self._made[0] != self.engine.version:
+            rows = self._states + self._sensors
+            self._made = self.engine.version, Tangents(self.engine, self._states + self._controls, rows)
+        return self._made[1]
+
+    def __call__(self) -> wp.array:
+        """All four as one array on the device, [world, (x', y), (x, u)]; it is written over by the next call."""
+        warm = self.engine.layout.arrays["qacc_warmstart"]
+        wp.copy(self._kept, warm)
+        self.engine.forward()
+        found = self.tangents().run()
+        wp.copy(self.engine.layout.arrays["qacc_warmstart"], self._kept)
+        return found
+
+
+_linearizers: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+
+
+def linearizer(engine: Any, *, sensors: bool = True) -> Linearizer:
+    """The one of an engine."""
+    known = _linearizers.setdefault(engine, {})
+    if sensors not in known:
+        known[sensors] = Linearizer(engine, sensors=sensors)
+    return known[sensors]
+
+
+def linearize(
+    engine: Any, *, method: str = "exact", centered: bool = True, eps: Any = None, sensors: bool = True
+) -> Linearization:
+    """A, B, C and D of all worlds, as host arrays.
+
+    Args:
+        engine: The engine.
+        method: "exact", or "fd": finite differences.
+        centered: Differences to both sides; "fd" only.
+        eps: Their step: a number, or one for each of qpos, qvel, act and ctrl by name; None: differences.py says.
+        sensors: Also C and D, which are empty otherwise.
+    """
+    if method not in METHODS:
+        raise BuildError(f"method={method!r}{did_you_mean(str(method), METHODS)}: known are {', '.join(METHODS)}")
+    if method == "exact":
+        if eps is not None:
+            raise BuildError(f'eps={eps!r} is the step of differences: use it with method="fd"')
+        one = linearizer(engine, sensors=sensors)
+        found, nx = one().numpy(), one.nx
+        found[(engine.read("status") & IDLE) != 0] = np.nan  # worlds that are frozen have no next state
+    else:
+        known = _linearizers.setdefault(engine, {})
+        known["fd"] = known.get("fd") or Differences(engine)
+        found, nx = known["fd"](centered=centered, eps=eps, sensors=sensors), known["fd"].nx
+    return Linearization(found[:, :nx, :nx], found[:, :nx, nx:], found[:, nx:, :nx], found[:, nx:, nx:])

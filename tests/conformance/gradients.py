@@ -1,0 +1,216 @@
+"""Compare linearizations with MuJoCo's differences in double precision, in contact-rich states of the corpus.
+
+    python -m tests.conformance.gradients CORPUS [--integrator euler] [--from 0] [--to 50]
+
+The judge is centered `mjd_transitionFD`, and can be wrong: where rows or contacts come, go or change their zone within
+its step, or where two of its steps disagree by more than what is asked (contacts found by iteration, mostly). Such
+states are counted and named. All else is scored by the norm of the error of A, and of B, over the norm of the judge's.
+
+Both sides solve to convergence: the derivative of a solver that was stopped early is another one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import warp as wp
+
+from kinema.cli.oracle import restored
+from kinema.convex.collision import detect
+from kinema.convex.stage import Stage
+from kinema.errors import KinemaError
+from kinema.gradients import columns
+from kinema.gradients.tangents import Tangents
+
+from .dynamics import put_states
+from .models import ModelFile, packed, stepped_with, unsupported
+from .staged import StagedEngine, common_build
+
+ASKED = 1e-3
+EPS = (1e-6, 4e-6)
+LARGEST = 150
+"""Dofs of the largest models: the judge needs minutes for more."""
+
+
+@dataclass
+class Row:
+    """How one model did, in its worst scored state.
+
+    Attributes:
+        a, b: Errors of A and B.
+        scored: States that were.
+        changed: States in which rows or contacts change within the step of the differences.
+        unsure: States in which two steps of the differences disagree.
+        note: Why it was not tried.
+    """
+
+    name: str
+    a: float = 0.0
+    b: float = 0.0
+    scored: int = 0
+    changed: int = 0
+    unsure: int = 0
+    note: str = ""
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> str:
+        """In a word."""
+        if self.note:
+            return "not tried"
+        if self.scored:
+            return "conforms" if max(self.a, self.b) <= ASKED else "off"
+        return "changes" if self.changed else "unsure"
+
+
+def converging(m: mujoco.MjModel) -> mujoco.MjModel:
+    """The same model, solved to convergence."""
+    m.opt.iterations, m.opt.ls_iterations, m.opt.tolerance = 200, 100, 1e-12
+    return m
+
+
+def judge(m: mujoco.MjModel, d: mujoco.MjData, eps: float, *, sensors: bool = False) -> list[np.ndarray]:
+    """A, B, C, D by centered differences."""
+    nx = 2 * m.nv + m.na
+    found = [np.zeros((nx, nx)), np.zeros((nx, m.nu))]
+    more = [np.zeros((m.nsensordata, nx)), np.zeros((m.nsensordata, m.nu))] if sensors else [None, None]
+    mujoco.mjd_transitionFD(m, d, eps, True, *found, *more)
+    return [*found, *more]
+
+
+def zones(m: mujoco.MjModel, d: mujoco.MjData) -> tuple:
+    """Which rows there are, and which piece of its cost each is on."""
+    mujoco.mj_forward(m, d)
+    force, loss = d.efc_force, d.efc_frictionloss
+    on = force != 0
+    slides = (loss > 0) & (np.abs(force) >= loss * (1 - 1e-9))
+    cone = []
+    for c in range(d.ncon):
+        first, dim = d.contact.efc_address[c], d.contact.dim[c]
+        if first >= 0 and dim > 1 and d.efc_type[first] == mujoco.mjtConstraint.mjCNSTR_CONTACT_ELLIPTIC:
+            tangent = force[first + 1 : first + dim] / d.contact.friction[c][: dim - 1]
+            cone.append(bool(np.linalg.norm(tangent) >= force[first] * (1 - 1e-9)))
+    return (
+        d.efc_type.tobytes(), d.efc_id.tobytes(), np.array(d.contact.geom).tobytes(), on.tobytes(), slides.tobytes(),
+        tuple(cone),
+    )  # fmt: skip
+
+
+def changes(m: mujoco.MjModel, state: np.ndarray, eps: float) -> bool:
+    """Do rows, contacts or their zones change within the step of the differences?"""
+    base = zones(m, restored(m, state))
+    for k in range(2 * m.nv + m.na + m.nu):
+        for sign in (1, -1):
+            d = restored(m, state)
+            by = np.zeros(m.nv)
+            if k < m.nv:
+                by[k] = 1
+                mujoco.mj_integratePos(m, d.qpos, by, sign * eps)
+            elif k < 2 * m.nv:
+                d.qvel[k - m.nv] += sign * eps
+            elif k < 2 * m.nv + m.na:
+                d.act[k - 2 * m.nv] += sign * eps
+            else:
+                d.ctrl[k - 2 * m.nv - m.na] += sign * eps
+            if zones(m, d) != base:
+                return True
+    return False
+
+
+def staged_tangents(engine: StagedEngine, *, sensors: bool = False) -> Tangents:
+    """Derivatives with a kernel a stage, which models share."""
+
+    def common(stage: Stage) -> Stage:
+        if stage in engine.collider.stages:
+            return Stage(detect(common_build(engine.collider.detector.build)), alone=True)
+        return stage
+
+    def cut(stages):
+        return [(common(stage),) for stage in stages]
+
+    m = engine.source
+    x, u, y = columns.states(m), columns.controls(m), columns.sensors(m) if sensors else []
+    return Tangents(engine, x + u, x + y, cut=cut)
+
+
+def error(mine: np.ndarray, theirs: np.ndarray) -> float:
+    """The norm of the difference over that of the judge's."""
+    size = np.linalg.norm(theirs)
+    return float(np.linalg.norm(mine - theirs) / size) if size > 1e-12 else float(np.linalg.norm(mine - theirs))
+
+
+def compare(model: ModelFile, states: int = 2) -> Row:
+    """One model."""
+    begun, row = time.perf_counter(), Row(model.name)
+    m = converging(model.load())
+    try:
+        row.note = unsupported(m) or ("nothing moves" if not m.nv else "") or (f"nv {m.nv}" if m.nv > LARGEST else "")
+        if row.note:
+            return row
+        chosen = list(model.case().forward)[:states]
+        engine = StagedEngine(m, nworld=len(chosen))
+        put_states(engine, [restored(m, state) for state in chosen])
+        engine.forward()
+        found = staged_tangents(engine).run().numpy().astype(float)
+    except KinemaError as refused:
+        row.note = str(refused)[:160]
+        return row
+    nx = 2 * m.nv + m.na
+    for world, state in enumerate(chosen):
+        state = np.array(state)
+        A, B, *_ = judge(m, restored(m, state), EPS[0])
+        a, b = error(found[world, :nx, :nx], A), error(found[world, :nx, nx:], B)
+        if max(a, b) > ASKED:
+            again = judge(m, restored(m, state), EPS[1])
+            if changes(m, state, EPS[0]):
+                row.changed += 1
+                continue
+            if max(error(again[0], A), error(again[1], B)) > 0.3 * ASKED:
+                row.unsure += 1
+                continue
+        row.scored += 1
+        row.a, row.b = max(row.a, a), max(row.b, b)
+    row.seconds = time.perf_counter() - begun
+    return row
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Score part of a packed corpus."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--integrator", default="")
+    parser.add_argument("--from", dest="first", type=int, default=0)
+    parser.add_argument("--to", dest="last", type=int, default=None)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--only", default="")
+    given = parser.parse_args(argv)
+    wp.config.quiet = True
+    models = packed(given.corpus)
+    models = stepped_with(models, given.integrator) if given.integrator else models
+    rows = []
+    for model in [m for m in models[given.first : given.last] if given.only in m.name]:
+        try:
+            row = compare(model)
+        except Exception as broken:  # one model must not end the run; it counts as off
+            row = Row(model.name, a=np.inf, scored=1, note="")
+            print(f"{model.name}: {type(broken).__name__}: {broken}", file=sys.stderr)
+        rows.append(row)
+        print(f"{row.verdict:10s} A {row.a:.1e} B {row.b:.1e} {row.name} {row.note} "
+              f"[{row.scored} {row.changed} {row.unsure}] {row.seconds:.0f} s", flush=True)  # fmt: skip
+        if given.out:
+            with given.out.open("a") as file:
+                file.write(json.dumps(asdict(row)) + "\n")
+    print(dict(Counter(row.verdict for row in rows)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
