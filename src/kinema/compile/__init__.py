@@ -5,12 +5,15 @@ from kinema.compile.pipeline import compile_model
 from kinema.compile.price import Limits
 from kinema.compile.urdf import from_urdf
 
-__all__ = ["HostModel", "Limits", "MjcfResult", "add_mjcf", "compile_model", "from_urdf", "register_mujoco_attributes"]
+__all__ = [
+    "HostModel", "Limits", "MjcfResult", "add_mjcf", "add_urdf", "compile_model", "from_urdf",
+    "register_mujoco_attributes",
+]  # fmt: skip
 
 
 def __getattr__(name: str):
     # the builder's side is imported on use: compiling a document needs no model layer
-    if name in ("MjcfResult", "add_mjcf", "register_mujoco_attributes"):
+    if name in ("MjcfResult", "add_mjcf", "add_urdf", "register_mujoco_attributes"):
         from kinema.compile import import_mjcf as module
 
         return getattr(module, name)

@@ -8,11 +8,12 @@ they cannot hold in full, is in the rows (see `rows.py`), and the convex solver 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
+from kinema.compile.adjust import Wishes, editing
 from kinema.compile.conflict import refuse_conflicts, warn_unheard
 from kinema.compile.constants.kinematics import forward_kinematics
 from kinema.compile.constants.tree import Tree
@@ -30,6 +31,7 @@ from kinema.compile.rows import (
     register_mujoco_attributes,
     stated_in_world,
 )
+from kinema.errors import BuildError, did_you_mean
 from kinema.model import (
     AttributeFrequency,
     CustomAttribute,
@@ -82,8 +84,9 @@ def add_mjcf(
     source: Any,
     *,
     assets: Mapping[str, bytes] | None = None,
-    xform: Any = None,
     limits: Limits | None = None,
+    urdf: Mapping[str, str] | None = None,
+    **wishes: Any,
 ) -> MjcfResult:
     """Compile a document and add it to a builder: to its open world, beside what that holds already.
 
@@ -94,13 +97,16 @@ def add_mjcf(
         builder: Builder that takes the rows; the `mujoco` attributes are registered if they are not yet.
         source: Path, XML text, source tree or document.
         assets: Files by name that come before those on disk.
-        xform: Not supported: place the document in a frame, or the world with `add_world(..., xform=)`.
         limits: How large the document may be.
+        urdf: Settings of the compiler for a URDF file that states none of its own.
+        wishes: What else Newton's importers can be asked for: xform, floating, base_joint, armature_scale,
+            ignore_names, ignore_classes, enable_self_collisions, skip_equality_constraints, up_axis,
+            override_root_xform, as `adjust.py` has them; and the words of `NEEDLESS`, which change nothing here.
     """
-    if xform is not None:
-        raise ValueError("add_mjcf() places a document where it says; put it in a <frame>, or give add_world an xform")
+    edit = editing(_wishes(wishes), builder.up_axis)
     register_mujoco_attributes(builder)
-    c, host = compile_tree(source, assets=assets, extra=_names_to_read(builder), limits=limits)
+    extra = _names_to_read(builder)
+    c, host = compile_tree(source, assets=assets, extra=extra, limits=limits, edit=edit, urdf=urdf)
     stated = stated_in_world(builder)
     if stated is not None:
         refuse_conflicts(stated, host.stated)
@@ -116,6 +122,47 @@ def add_mjcf(
         rows.setdefault(symbol, {})[f"{NAMESPACE}:{name}"] = getattr(result, _PLACES[name])
     result.rows = add_rows(builder, host, rows)
     return result
+
+
+def add_urdf(builder: ModelBuilder, source: Any, **wishes: Any) -> MjcfResult:
+    """Add a URDF description, its links kept apart and its visuals as shapes that do not touch anything.
+
+    Args:
+        builder: Builder that takes the rows.
+        source: Path or XML text.
+        wishes: As for `add_mjcf`; with `collapse_fixed_joints` links that do not move are made part of their parents,
+            with `hide_visuals` visual geometry is left out.
+    """
+    settings = {
+        "fusestatic": str(bool(wishes.pop("collapse_fixed_joints", False))).lower(),
+        "discardvisual": str(bool(wishes.pop("hide_visuals", False))).lower(),
+    }
+    return add_mjcf(builder, source, urdf=settings, **wishes)
+
+
+ANY = object()
+NEEDLESS: Mapping[str, Any] = {
+    "scale": 1.0, "hide_visuals": False, "parse_visuals_as_colliders": False, "parse_meshes": True, "parse_sites": True,
+    "parse_visuals": True, "parse_mujoco_options": True, "visual_classes": ANY, "collider_classes": ANY,
+    "no_class_as_colliders": True, "force_show_colliders": ANY, "ignore_inertial_definitions": False,
+    "collapse_fixed_joints": False, "collapse_massless_fixed_root": False, "convert_mjc_equality_constraints": True,
+    "convert_3d_hinge_to_ball_joints": False, "mesh_maxhullvert": None, "ctrl_direct": ANY, "path_resolver": None,
+    "legacy_margin_gap": False, "parent_body": -1, "verbose": ANY, "joint_ordering": "dfs",
+    "bodies_follow_joint_ordering": True, "force_position_velocity_actuation": False, "joint_damping_mode": ANY,
+}  # fmt: skip
+"""Arguments of Newton's importers that are taken at this value only, which is what happens here."""
+
+
+def _wishes(given: Mapping[str, Any]) -> Wishes:
+    known = {f.name for f in fields(Wishes)}
+    for name, value in given.items():
+        if name in known:
+            continue
+        if name not in NEEDLESS:
+            raise BuildError(f"add_mjcf() has no argument {name!r}{did_you_mean(name, [*known, *NEEDLESS])}")
+        if NEEDLESS[name] is not ANY and value != NEEDLESS[name]:
+            raise BuildError(f"{name}={value!r} is not supported here: a document is read as MuJoCo reads it; edit it")
+    return Wishes(**{name: value for name, value in given.items() if name in known})
 
 
 # ---- users' attributes
@@ -335,4 +382,4 @@ def _hfield(m: HostModel, index: int) -> Heightfield:
     return Heightfield(data, rows, columns, hx=x, hy=y, min_z=0.0, max_z=top)
 
 
-__all__ = ["NAMESPACE", "MjcfResult", "add_mjcf", "register_mujoco_attributes"]
+__all__ = ["NAMESPACE", "MjcfResult", "add_mjcf", "add_urdf", "register_mujoco_attributes"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 
 import numpy as np
@@ -52,6 +52,7 @@ from kinema.compile.tendon import compile_tendon
 from kinema.compile.tree import Spec, number_tree
 from kinema.compile.visual import read_visual
 from kinema.errors import CompileError
+from kinema.mjcf.source import Node
 
 
 def compile_model(source, *, assets: Mapping[str, bytes] | None = None, limits: Limits | None = None) -> HostModel:
@@ -78,13 +79,19 @@ def compile_tree(
     assets: Mapping[str, bytes] | None = None,
     extra: Mapping[str, set[str]] | None = None,
     limits: Limits | None = None,
+    edit: Callable[[Node], None] | None = None,
+    urdf: Mapping[str, str] | None = None,
 ) -> tuple[Compilation, HostModel]:
     """As `compile_model`, with the compilation itself: its elements, in the order of the model's ids.
 
     Args:
         extra: XML attributes that are not MuJoCo's but allowed here, by tag.
+        edit: Something to do to the source tree before it is read.
+        urdf: Settings of the compiler for a URDF file that states none of its own.
     """
-    root, directory, files = load_source(source, assets, extra)
+    root, directory, files = load_source(source, assets, extra, urdf)
+    if edit is not None:
+        edit(root)
     with told_as_compile_errors(root):
         load = lambda file, folder: load_model(file, folder, files, extra)  # noqa: E731
         spec = read_document(root, directory, load, files=files, limits=limits)

@@ -21,16 +21,23 @@ Assets = Mapping[str, bytes] | None
 Extra = Mapping[str, set[str]] | None
 
 
-def load_source(source, assets: Assets = None, extra: Extra = None) -> tuple[Node, str | None, Mapping[str, bytes]]:
-    """Source tree, folder and files of a path, XML text, source tree or document; `extra`: attributes to let pass."""
+def load_source(
+    source, assets: Assets = None, extra: Extra = None, urdf: Mapping[str, str] | None = None
+) -> tuple[Node, str | None, Mapping[str, bytes]]:
+    """Source tree, folder and files of a path, XML text, source tree or document.
+
+    Args:
+        extra: Attributes to let pass.
+        urdf: Settings of the compiler for a URDF file that states none of its own.
+    """
     files = dict(assets or {})
     if isinstance(source, Node):
-        return _checked(_copy(source), assets, extra), _folder(source.file), files
+        return _checked(_copy(source), assets, extra, urdf), _folder(source.file), files
     if isinstance(source, bytes) or (isinstance(source, str) and is_xml(source)):
-        return _checked(read_xml(source), assets, extra), None, files
+        return _checked(read_xml(source), assets, extra, urdf), None, files
     if isinstance(source, str | os.PathLike):
         name = os.fspath(source)
-        return *_load_file(in_archive(name) if zipfile.is_zipfile(name) else name, assets, extra), files
+        return *_load_file(in_archive(name) if zipfile.is_zipfile(name) else name, assets, extra, urdf), files
     document = getattr(source, "root", None)
     if document is None or not hasattr(document, "get_assets"):
         raise TypeError(f"cannot compile a {type(source).__name__}: give a path, XML text, source tree or document")
@@ -69,16 +76,18 @@ def load_model(file: str, folder: str | None, assets: Assets = None, extra: Extr
     return _load_file(file if folder is None else resources.resolve(file, folder), assets, extra)
 
 
-def _load_file(name: str, assets: Assets, extra: Extra) -> tuple[Node, str | None]:
+def _load_file(
+    name: str, assets: Assets, extra: Extra, urdf: Mapping[str, str] | None = None
+) -> tuple[Node, str | None]:
     resource = resources.read(name, assets=assets)
-    return _checked(read_xml(resource.data, file=name), assets, extra), _folder(name)
+    return _checked(read_xml(resource.data, file=name), assets, extra, urdf), _folder(name)
 
 
 def _folder(file: str | None) -> str | None:
     return resources.getdir(file) or None if file else None
 
 
-def _checked(root: Node, assets: Assets, extra: Extra) -> Node:
+def _checked(root: Node, assets: Assets, extra: Extra, urdf: Mapping[str, str] | None = None) -> Node:
     """Expand includes in place, then validate against the schema, attributes of `extra` aside."""
 
     def open_file(name: str, main: str | None) -> tuple[bytes, str]:
@@ -86,7 +95,7 @@ def _checked(root: Node, assets: Assets, extra: Extra) -> Node:
         return resource.data, os.path.abspath(resource.name) if os.path.exists(resource.name) else resource.name
 
     if root.tag == "robot":
-        root = urdf_to_mjcf(root)
+        root = urdf_to_mjcf(root, urdf)
     if root.tag != "mujoco":
         raise CompileError(f"the root element must be 'mujoco', not {root.tag!r}", file=root.file, line=root.line)
     expand_includes(root, open_file)

@@ -38,12 +38,12 @@ class _Reader:
     geom_names: set[str] = field(default_factory=set)
 
 
-def urdf_to_mjcf(root: Node) -> Node:
-    """The MJCF source tree of a URDF source tree (root <robot>)."""
+def urdf_to_mjcf(root: Node, settings: Mapping[str, str] | None = None) -> Node:
+    """The MJCF source tree of a URDF source tree (root <robot>); `settings`: of the compiler, instead of COMPILER's."""
     mujoco = Node("mujoco", file=root.file, line=root.line)
     if root.attributes.get("name"):
         mujoco.attributes["model"] = root.attributes["name"]
-    compiler = _extension(root, mujoco)
+    compiler = _extension(root, mujoco, {**COMPILER, **(settings or {})})
     reader = _Reader(compiler["discardvisual"] == "true", compiler.get("strippath") == "true")
     for node in root.walk():
         if node.tag == "material" and node.attributes.get("name"):
@@ -71,9 +71,8 @@ def urdf_to_mjcf(root: Node) -> Node:
     return mujoco
 
 
-def _extension(root: Node, mujoco: Node) -> dict[str, str]:
+def _extension(root: Node, mujoco: Node, settings: dict[str, str]) -> dict[str, str]:
     """Sections of the <mujoco> extension, and the compiler settings in force."""
-    settings = dict(COMPILER)
     compiler = mujoco.add(Node("compiler", settings, file=root.file, line=root.line))
     for extension in root.find("mujoco"):
         for section in extension.find("compiler"):

@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .articulation import eval_fk as eval_fk
+    from .articulation import eval_ik as eval_ik
     from .attributes import CustomAttribute as CustomAttribute
     from .attributes import parse_custom_attributes as parse_custom_attributes
     from .builder import ModelBuilder as ModelBuilder
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from .frequency import AttributeAssignment as AttributeAssignment
     from .frequency import AttributeFrequency as AttributeFrequency
     from .frequency import CustomFrequency as CustomFrequency
+    from .jacobian import eval_jacobian as eval_jacobian
+    from .jacobian import eval_mass_matrix as eval_mass_matrix
     from .joints import JointDofConfig as JointDofConfig
     from .model import Model as Model
     from .shapes import ShapeConfig as ShapeConfig
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     ModelAttributeFrequency = AttributeFrequency
 
 _NAMES = {
+    "articulation": ("eval_fk", "eval_ik"),
     "attributes": ("CustomAttribute", "parse_custom_attributes"),
     "builder": ("ModelBuilder",),
     "classes": ("WorldClass",),
@@ -53,6 +58,7 @@ _NAMES = {
     ),
     "fields": ("FIELDS", "Field"),
     "frequency": ("AttributeAssignment", "AttributeFrequency", "CustomFrequency"),
+    "jacobian": ("eval_jacobian", "eval_mass_matrix"),
     "joints": ("JointDofConfig",),
     "model": ("Model",),
     "shapes": ("ShapeConfig",),

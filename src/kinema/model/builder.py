@@ -79,6 +79,13 @@ class ModelBuilder(DeformableMethods):
 
         return add_mjcf(self, source, **options)
 
+    def add_urdf(self, source: Any, **options: Any) -> Any:
+        """Compile a URDF description into this builder; see `kinema.compile.add_urdf` for the options."""
+        self.mutable("add_urdf()")
+        from ..compile import add_urdf
+
+        return add_urdf(self, source, **options)
+
     def finalize(
         self,
         device: Any = None,
