@@ -49,7 +49,10 @@ def timed(label: str, place: str, work: Callable[[], Result]) -> Result:
 
 
 def side_by_side(works: Sequence[tuple[str, Callable[[], Result]]]) -> list[Result]:
-    """Do several pieces of compiling at once, as many as there are cores; what took longest last time begins first."""
+    """Do several pieces of compiling at once, as many as there are cores; what took longest last time begins first.
+
+    What was never timed comes before, in the order given: one long piece that begins last keeps everybody waiting.
+    """
     last = _times()
     order = sorted(range(len(works)), key=lambda k: -last.get(works[k][0], math.inf))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import warp as wp
 
 from kinema.errors import BuildError, did_you_mean
@@ -25,3 +27,8 @@ def device_named(device: str | wp.Device | None = None) -> wp.Device:
             )
         hint = "" if why else did_you_mean(name, [*known, "cuda"] if wp.is_cuda_available() else known)
         raise BuildError(f"there is no device {name!r}{hint}; this machine has {', '.join(known)}{why}") from None
+
+
+def cores() -> int:
+    """CPU cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)

@@ -323,6 +323,7 @@ MJT = {
     "mjtObj": Obj,
     "mjtJoint": Joint,
     "mjtGeom": Geom,
+    "mjtFlexSelf": FlexSelf,
     "mjtGeomInertia": GeomInertia,
     "mjtMeshInertia": MeshInertia,
     "mjtSameFrame": SameFrame,

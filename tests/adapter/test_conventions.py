@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import linecache
+
 import mujoco
 import numpy as np
 import pytest
 import warp as wp
 
-from kinema.adapter import conventions, model_contacts, particle_contacts
+from kinema.adapter import boundary, conventions, kinematics, model_contacts, particle_contacts
 from kinema.model.transform import quat_rotate, transform_inverse, transform_mul
 
 XML = """<mujoco><compiler angle="radian"/><worldbody>
@@ -17,6 +19,19 @@ XML = """<mujoco><compiler angle="radian"/><worldbody>
     <body name="hinge"><joint axis="0 1 0" ref=".5"/><inertial pos="0 0 .1" mass="1" diaginertia=".1 .1 .1"/></body>
   </body></worldbody></mujoco>"""
 WORLDS = 2
+
+
+def run(func, items, inputs):
+    """A function of the boundary over all items of all worlds."""
+    names = [name for name in func.input_types if name != "return"][2:]
+    text = f"def over_all({', '.join(names)}):\n    w, i = wp.tid()\n    convert(w, i, {', '.join(names)})\n"
+    file = f"<{func.key} over all>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope = {"wp": wp, "convert": func, "__name__": __name__}
+    exec(compile(text, file, "exec"), scope)
+    scope["over_all"].__annotations__ = {name: func.input_types[name] for name in names}
+    kernel = wp.Kernel(scope["over_all"], key=f"{func.key}_over_all", module=wp.get_module(f"{__name__}.{func.key}"))
+    wp.launch(kernel, (WORLDS, items), inputs, device="cpu")
 
 
 def _unit(rng, *shape):
@@ -64,7 +79,7 @@ class Case:
         flat = [wp.array(x.ravel(), dtype=float, device="cpu") for x in (q, qd)]
         qpos, qvel = self.two(np.zeros(self.m.nq)), self.two(np.zeros(self.m.nv))
         inputs = [self.joints, self.places, *flat, self.qpos0, self.ipos, qpos, qvel]
-        wp.launch(conventions.state_in, (WORLDS, 3), inputs, device="cpu")
+        run(conventions.state_in, 3, inputs)
         return qpos, qvel
 
 
@@ -78,7 +93,7 @@ def test_there_and_back(case):
     qpos, qvel = case.to_mujoco(q, qd)
     back = [wp.zeros(x.size, dtype=float, device="cpu") for x in (q, qd)]
     inputs = [case.joints, case.places, qpos, qvel, case.qpos0, case.ipos, *back]
-    wp.launch(conventions.state_out, (WORLDS, 3), inputs, device="cpu")
+    run(conventions.state_out, 3, inputs)
     found, speed = (x.numpy().reshape(WORLDS, -1) for x in back)
     for part in (slice(3, 7), slice(7, 11)):  # a quaternion and its negative are the same turn
         found[:, part] *= np.sign(np.sum(found[:, part] * q[:, part], axis=1, keepdims=True))
@@ -114,10 +129,10 @@ def test_power_is_the_same_on_both_sides(case):
     applied = case.two(np.zeros(case.m.nv))
     flat = [wp.array(x.ravel(), dtype=float, device="cpu") for x in (q, f)]
     inputs = [case.joints, case.places, *flat, case.ipos, qpos, applied]
-    wp.launch(conventions.forces_in, (WORLDS, 3), inputs, device="cpu")
+    run(conventions.forces_in, 3, inputs)
     back = wp.zeros(f.size, dtype=float, device="cpu")
     inputs = [case.joints, case.places, qpos, case.ipos, applied, back]
-    wp.launch(conventions.actuation_out, (WORLDS, 3), inputs, device="cpu")
+    run(conventions.actuation_out, 3, inputs)
     np.testing.assert_allclose(back.numpy().reshape(f.shape), f, atol=5e-6)
     turned = qd.astype(float)
     for part in (slice(0, 3), slice(3, 6)):  # velocities of a free joint are in X_p's frame, its force in the world's
@@ -134,16 +149,22 @@ def test_bodies_and_wrenches(case):
         d.qpos, d.qvel = qpos.numpy()[w], qvel.numpy()[w]
         mujoco.mj_forward(case.m, d)
         data.append(d)
-    rows = lambda name, dtype: wp.array(np.stack([getattr(d, name) for d in data]), dtype=dtype, device="cpu")  # noqa: E731
     bodies = wp.array(np.arange(-1, n - 1, dtype=np.int32), dtype=int, device="cpu")
     body_q = wp.zeros(WORLDS * (n - 1), dtype=wp.transform, device="cpu")
     body_qd = wp.zeros(WORLDS * (n - 1), dtype=wp.spatial_vector, device="cpu")
-    inputs = [
-        bodies, wp.array(case.m.body_rootid.astype(np.int32), dtype=int, device="cpu"), case.places,
-        rows("xpos", wp.vec3), rows("xquat", wp.vec4), rows("xipos", wp.vec3), rows("subtree_com", wp.vec3),
-        rows("cvel", wp.spatial_vector), body_q, body_qd,
-    ]  # fmt: skip
-    wp.launch(conventions.bodies_out, (WORLDS, n), inputs, device="cpu")
+    tree, moving, m = kinematics.Tree(), kinematics.Moving(), case.m
+    for name, kind in kinematics.Tree.vars.items():
+        if kind.type.ndim == 1:
+            setattr(tree, name, wp.array(getattr(m, name).astype(np.int32), dtype=int, device="cpu"))
+        elif hasattr(m, name):
+            setattr(tree, name, case.two(getattr(m, name), kind.type.dtype))
+    moving.x = wp.array(np.tile([0, 0, 0, 0, 0, 0, 1.0], (WORLDS, n, 1)), dtype=wp.transform, device="cpu")
+    moving.v = wp.zeros((WORLDS, n), dtype=wp.spatial_vector, device="cpu")
+    items, found, flat = boundary.Items(), boundary.Found(), boundary.Flat()
+    items.bodies, items.places, items.nbody, items.njnt = bodies, case.places, n, -1
+    found.qpos, found.qvel, found.body_ipos, flat.body_q, flat.body_qd = qpos, qvel, case.ipos, body_q, body_qd
+    inputs = [items, found, tree, moving, flat, 1]
+    wp.launch(boundary.write_items, (1, WORLDS), inputs, device="cpu")
     poses, twists = body_q.numpy().reshape(WORLDS, n - 1, 7), body_qd.numpy().reshape(WORLDS, n - 1, 6)
     for w, d in enumerate(data):
         for b in range(1, n):
@@ -158,7 +179,7 @@ def test_bodies_and_wrenches(case):
     f = case.rng.normal(size=(WORLDS * (n - 1), 6)).astype(np.float32)
     applied = case.two(np.zeros((n, 6)), wp.spatial_vector)
     wrench = wp.array(f, dtype=wp.spatial_vector, device="cpu")
-    wp.launch(conventions.wrenches_in, (WORLDS, n), [bodies, case.places, wrench, applied], device="cpu")
+    run(conventions.wrenches_in, n, [bodies, case.places, wrench, applied])
     power = np.sum(applied.numpy()[:, 1:] * np.stack([_twists(case.m, d) for d in data]), axis=(1, 2))
     np.testing.assert_allclose(power, np.sum(f.reshape(WORLDS, n - 1, 6) * twists, axis=(1, 2)), rtol=1e-4, atol=1e-4)
 
@@ -173,7 +194,7 @@ def _twists(m, d):
     return out
 
 
-@pytest.mark.parametrize("module", [conventions, model_contacts, particle_contacts], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [boundary, model_contacts, particle_contacts], ids=lambda m: m.__name__)
 def test_kernels_compile_for_cuda(module, tmp_path):
     wp.compile_aot_module(module, arch=90, module_dir=str(tmp_path), use_ptx=True)
     assert any(tmp_path.iterdir())

@@ -10,10 +10,12 @@ import warp as wp
 from kinema.compile import register_mujoco_attributes
 from kinema.errors import BuildError
 from kinema.model import ModelBuilder, ModelFlags
-from kinema.solvers import SolverConvex
+from kinema.model.transform import quat_rotate
+from kinema.solvers import SolverConvex, SolverMuJoCo
 from tests.adapter.hand_built import link, quadruped
 
 DT = 0.005
+HALVES = (slice(0, 3), slice(3, 6))
 
 
 def _quadrupeds(worlds=3, **more):
@@ -161,7 +163,39 @@ def test_a_model_without_worlds_and_its_actuation():
     np.testing.assert_allclose(state.joint_q.numpy()[7:], _reference(xml, start, 5)[1].qpos[7:], atol=1e-5)
     model.request_state_attributes("body_qdd")
     with pytest.raises(BuildError, match="does not compute body_qdd"):
-        SolverConvex(model)
+        SolverMuJoCo(model)
+
+
+def test_accelerations_and_forces_between_bodies():
+    """body_qdd and body_parent_f are those of the step just made, at the centres of mass, wherever a world stands."""
+    template, xml, start = quadruped()
+    main = ModelBuilder()
+    main.request_state_attributes("body_qdd", "body_parent_f")
+    SolverConvex.register_custom_attributes(main)
+    turn = wp.quat_from_axis_angle(wp.vec3(0.0, 0.0, 1.0), 0.7)
+    main.add_world(template, xform=wp.transform((1.0, 2.0, 0.0), turn))
+    model = main.finalize(device="cpu")
+    solver, state, out = SolverConvex(model), model.state(), model.state()
+    for _ in range(60):
+        solver.step(state, state, None, None, DT)
+    solver.step(state, out, None, None, DT)
+    m, d = _reference(xml, start, 60)
+    assert d.ncon >= 4
+    mujoco.mj_rnePostConstraint(m, d)
+    back = np.array([*turn])
+    qdd, force = (
+        np.concatenate([quat_rotate(back * [-1, -1, -1, 1], x.numpy().astype(float)[:, part]) for part in HALVES], 1)
+        for x in (out.body_qdd, out.body_parent_f)
+    )
+    for body in range(1, m.nbody):
+        a = np.zeros(6)
+        mujoco.mj_objectAcceleration(m, d, mujoco.mjtObj.mjOBJ_BODY, body, a, 0)
+        expect = np.concatenate([a[3:] + m.opt.gravity, a[:3]])
+        np.testing.assert_allclose(qdd[body - 1], expect, atol=5e-3 * max(1.0, np.abs(expect).max()))
+        arm = d.xipos[body] - d.subtree_com[m.body_rootid[body]]
+        expect = np.concatenate([d.cfrc_int[body, 3:], d.cfrc_int[body, :3] - np.cross(arm, d.cfrc_int[body, 3:])])
+        np.testing.assert_allclose(force[body - 1], expect, atol=5e-3 * max(1.0, np.abs(expect).max()))
+    assert np.abs(force).max() > 5.0 and np.abs(qdd).max() > 0.1
 
 
 def test_gravity_and_mass_change_per_world():

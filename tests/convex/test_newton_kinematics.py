@@ -64,8 +64,8 @@ def test_bodies_are_where_newton_puts_them():
     state.joint_q.assign(q.astype(np.float32))
     state.joint_qd.assign(qd.astype(np.float32))
     batch = SolverConvex(ours).batches[0]
-    batch.read(state, ours.control())
-    batch.write(state)
+    batch.boundary.read(state, ours.control())
+    batch.boundary.write(state)
     poses, wanted = state.body_q.numpy(), expect.body_q.numpy()
     np.testing.assert_allclose(poses[:, :3], wanted[:, :3], atol=2e-5)
     np.testing.assert_allclose(np.abs(np.sum(poses[:, 3:] * wanted[:, 3:], axis=1)), 1, atol=1e-5)

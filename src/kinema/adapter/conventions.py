@@ -11,15 +11,13 @@ free joint   q = X_p^-1 pose X_c                    pose of the body
 ball joint   q between the frames X_p and X_c       q_c q q_c^-1, with q_c the rotation of X_c
              qd, f in the parent frame              q_c q^-1 w: in the body's frame
 other axes   q                                      q + qpos0
-body_qd      (v of the centre of mass, w)           cvel = (w, v at the centre of mass of the tree)
+body_qd      (v of the centre of mass, w)           (v of the body's origin, w) of `kinematics.py`
 body_f       (force, torque) at the centre of mass  xfrc_applied, the same in the world's own frame
 
-Every kernel runs over (world of the class, item); nothing is allocated.
+Every function converts one item of one world of a class; `boundary.py` runs them over all.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import warp as wp
 
@@ -96,6 +94,12 @@ def write_row_quat(x: wp.array2d(dtype=float), w: int, i: int, q: wp.quat):
 
 
 @wp.func
+def turned(turn: wp.quat, v: wp.spatial_vector) -> wp.spatial_vector:
+    """Both halves of a spatial vector, turned."""
+    return wp.spatial_vector(wp.quat_rotate(turn, wp.spatial_top(v)), wp.quat_rotate(turn, wp.spatial_bottom(v)))
+
+
+@wp.func
 def free_pose(place: wp.transform, frame_p: wp.transform, q: wp.transform, frame_c: wp.transform) -> wp.transform:
     """Pose of a free body in the world's own frame."""
     return wp.transform_inverse(place) * frame_p * q * wp.transform_inverse(frame_c)
@@ -111,8 +115,10 @@ def read_quat(x: wp.array(dtype=float), i: int) -> wp.quat:
     return wp.normalize(wp.quat(x[i], x[i + 1], x[i + 2], x[i + 3]))
 
 
-@wp.kernel(enable_backward=False)
+@wp.func
 def state_in(
+    w: int,
+    j: int,
     joints: Joints,
     places: Places,
     joint_q: wp.array(dtype=float),
@@ -123,7 +129,6 @@ def state_in(
     qvel: wp.array2d(dtype=float),
 ):
     """joint_q and joint_qd to qpos and qvel."""
-    w, j = wp.tid()
     kind = joints.type[j]
     i = joints.qpos[j]
     v = joints.qvel[j]
@@ -152,8 +157,10 @@ def state_in(
         qvel[w, v] = joint_qd[d]
 
 
-@wp.kernel(enable_backward=False)
+@wp.func
 def forces_in(
+    w: int,
+    j: int,
     joints: Joints,
     places: Places,
     joint_q: wp.array(dtype=float),
@@ -163,7 +170,6 @@ def forces_in(
     qfrc_applied: wp.array2d(dtype=float),
 ):
     """joint_f to qfrc_applied; qpos must be in already."""
-    w, j = wp.tid()
     kind = joints.type[j]
     v = joints.qvel[j]
     d = places.dof[w] + joints.dof[j]
@@ -185,8 +191,10 @@ def forces_in(
             qfrc_applied[w, v] = joint_f[d]
 
 
-@wp.kernel(enable_backward=False)
+@wp.func
 def state_out(
+    w: int,
+    j: int,
     joints: Joints,
     places: Places,
     qpos: wp.array2d(dtype=float),
@@ -197,7 +205,6 @@ def state_out(
     joint_qd: wp.array(dtype=float),
 ):
     """qpos and qvel to joint_q and joint_qd."""
-    w, j = wp.tid()
     kind = joints.type[j]
     i = joints.qpos[j]
     v = joints.qvel[j]
@@ -233,28 +240,32 @@ def dof_count(kind: int) -> int:
     return wp.where(kind == wp.static(Joint.FREE), 6, wp.where(kind == wp.static(Joint.BALL), 3, 1))
 
 
-@wp.kernel(enable_backward=False)
-def warmstart_in(joints: Joints, places: Places, flat: wp.array(dtype=float), warm: wp.array2d(dtype=float)):
-    """Where the constraint solver begins, in MuJoCo's convention on both sides; unmapped dofs begin at 0."""
-    w, j = wp.tid()
+@wp.func
+def warmstart_in(
+    w: int, j: int, joints: Joints, places: Places, flat: wp.array(dtype=float), warm: wp.array2d(dtype=float),
+):  # fmt: skip
+    """Where the constraint solver begins, in MuJoCo's convention on both sides; without it, all dofs at 0."""
     for k in range(dof_count(joints.type[j])):
         value = float(0.0)
-        if joints.dof[j] >= 0:
+        if joints.dof[j] >= 0 and flat.shape[0] > 0:
             value = flat[places.dof[w] + joints.dof[j] + k]
         warm[w, joints.qvel[j] + k] = value
 
 
-@wp.kernel(enable_backward=False)
-def warmstart_out(joints: Joints, places: Places, warm: wp.array2d(dtype=float), flat: wp.array(dtype=float)):
+@wp.func
+def warmstart_out(
+    w: int, j: int, joints: Joints, places: Places, warm: wp.array2d(dtype=float), flat: wp.array(dtype=float),
+):  # fmt: skip
     """Where the constraint solver may begin next time."""
-    w, j = wp.tid()
     for k in range(dof_count(joints.type[j])):
         if joints.dof[j] >= 0:
             flat[places.dof[w] + joints.dof[j] + k] = warm[w, joints.qvel[j] + k]
 
 
-@wp.kernel(enable_backward=False)
+@wp.func
 def actuation_out(
+    w: int,
+    j: int,
     joints: Joints,
     places: Places,
     qpos: wp.array2d(dtype=float),
@@ -263,7 +274,6 @@ def actuation_out(
     joint_f: wp.array(dtype=float),
 ):
     """Generalized forces back to Newton's side: the inverse of `forces_in`."""
-    w, j = wp.tid()
     kind = joints.type[j]
     i = joints.qpos[j]
     v = joints.qvel[j]
@@ -285,15 +295,16 @@ def actuation_out(
             joint_f[d] = qfrc[w, v]
 
 
-@wp.kernel(enable_backward=False)
+@wp.func
 def wrenches_in(
+    w: int,
+    b: int,
     bodies: wp.array(dtype=int),
     places: Places,
     body_f: wp.array(dtype=wp.spatial_vector),
     xfrc_applied: wp.array2d(dtype=wp.spatial_vector),
 ):
     """body_f to xfrc_applied."""
-    w, b = wp.tid()
     if bodies[b] >= 0:
         back = wp.transform_get_rotation(places.xform[w])
         f = body_f[places.body[w] + bodies[b]]
@@ -302,8 +313,10 @@ def wrenches_in(
         xfrc_applied[w, b] = wp.spatial_vector(force, torque)
 
 
-@wp.kernel(enable_backward=False)
+@wp.func
 def mocap_in(
+    w: int,
+    b: int,
     bodies: wp.array(dtype=int),
     mocapid: wp.array(dtype=int),
     places: Places,
@@ -312,15 +325,16 @@ def mocap_in(
     mocap_quat: wp.array2d(dtype=wp.vec4),
 ):
     """Poses of the bodies that the user moves."""
-    w, b = wp.tid()
     if bodies[b] >= 0 and mocapid[b] >= 0:
         pose = wp.transform_inverse(places.xform[w]) * body_q[places.body[w] + bodies[b]]
         mocap_pos[w, mocapid[b]] = wp.transform_get_translation(pose)
         mocap_quat[w, mocapid[b]] = to_wxyz(wp.transform_get_rotation(pose))
 
 
-@wp.kernel(enable_backward=False)
+@wp.func
 def controls_in(
+    w: int,
+    u: int,
     controls: wp.array(dtype=wp.vec2i),
     places: Places,
     own: wp.array(dtype=float),
@@ -329,7 +343,6 @@ def controls_in(
     ctrl: wp.array2d(dtype=float),
 ):
     """Control and targets to ctrl."""
-    w, u = wp.tid()
     kind = controls[u][0]
     i = controls[u][1]
     if kind == wp.static(TARGET_Q):
@@ -340,66 +353,42 @@ def controls_in(
         ctrl[w, u] = own[places.control[w] + i]
 
 
-@wp.kernel(enable_backward=False)
-def bodies_out(
+@wp.func
+def body_out(
+    w: int,
+    b: int,
     bodies: wp.array(dtype=int),
-    rootid: wp.array(dtype=int),
     places: Places,
-    xpos: wp.array2d(dtype=wp.vec3),
-    xquat: wp.array2d(dtype=wp.vec4),
-    xipos: wp.array2d(dtype=wp.vec3),
-    subtree_com: wp.array2d(dtype=wp.vec3),
-    cvel: wp.array2d(dtype=wp.spatial_vector),
+    x: wp.transform,
+    v: wp.spatial_vector,
+    ipos: wp.vec3,
     body_q: wp.array(dtype=wp.transform),
     body_qd: wp.array(dtype=wp.spatial_vector),
 ):
-    """Poses and velocities of bodies to body_q and body_qd."""
-    w, b = wp.tid()
-    if bodies[b] >= 0:
-        place = places.xform[w]
-        out = places.body[w] + bodies[b]
-        omega = wp.spatial_top(cvel[w, b])
-        v = wp.spatial_bottom(cvel[w, b]) + wp.cross(omega, xipos[w, b] - subtree_com[w, rootid[b]])
-        turn = wp.transform_get_rotation(place)
-        body_q[out] = place * wp.transform(xpos[w, b], to_xyzw(xquat[w, b]))
-        body_qd[out] = wp.spatial_vector(wp.quat_rotate(turn, v), wp.quat_rotate(turn, omega))
+    """Pose of a body, and (velocity of its origin, angular velocity), to body_q and body_qd."""
+    place = places.xform[w]
+    out = places.body[w] + bodies[b]
+    omega = wp.spatial_bottom(v)
+    centre = wp.spatial_top(v) + wp.cross(omega, wp.quat_rotate(wp.transform_get_rotation(x), ipos))
+    body_q[out] = place * x
+    body_qd[out] = turned(wp.transform_get_rotation(place), wp.spatial_vector(centre, omega))
 
 
-@wp.kernel(enable_backward=False)
-def rows_in(start: wp.array(dtype=int), flat: wp.array(dtype=Any), rows: wp.array2d(dtype=Any)):
-    """Rows of each world out of a flat array."""
-    w, i = wp.tid()
-    rows[w, i] = flat[start[w] + i]
+@wp.func
+def acceleration(cacc: wp.spatial_vector, cvel: wp.spatial_vector, arm: wp.vec3, gravity: wp.vec3) -> wp.spatial_vector:
+    """(a of the centre of mass, angular a) from what MuJoCo has at the centre of mass of the tree, `arm` away.
+
+    MuJoCo's acceleration is that of a world which rises against gravity.
+    """
+    omega = wp.spatial_top(cvel)
+    velocity = wp.spatial_bottom(cvel) + wp.cross(omega, arm)
+    alpha = wp.spatial_top(cacc)
+    a = wp.spatial_bottom(cacc) + wp.cross(alpha, arm) + wp.cross(omega, velocity) + gravity
+    return wp.spatial_vector(a, alpha)
 
 
-@wp.kernel(enable_backward=False)
-def rows_out(start: wp.array(dtype=int), rows: wp.array2d(dtype=Any), flat: wp.array(dtype=Any)):
-    """Rows of each world back into a flat array."""
-    w, i = wp.tid()
-    flat[start[w] + i] = rows[w, i]
-
-
-@wp.kernel(enable_backward=False)
-def time_in(world: wp.array(dtype=int), flat: wp.array(dtype=wp.float64), time: wp.array(dtype=wp.float64)):
-    """Time of each world."""
-    w = wp.tid()
-    time[w] = flat[world[w]]
-
-
-@wp.kernel(enable_backward=False)
-def time_out(world: wp.array(dtype=int), time: wp.array(dtype=wp.float64), flat: wp.array(dtype=wp.float64)):
-    """Time of each world back."""
-    w = wp.tid()
-    flat[world[w]] = time[w]
-
-
-@wp.kernel(enable_backward=False)
-def revive(status: wp.array(dtype=int), frozen: int):
-    """Forget that a world was frozen: the state that comes in decides again."""
-    w = wp.tid()
-    status[w] = status[w] & ~frozen
-
-
-for _dtype in (wp.float32, wp.float64):  # known before the first launch, so that no module is loaded in a step
-    wp.overload(rows_in, {"flat": wp.array(dtype=_dtype), "rows": wp.array2d(dtype=_dtype)})
-    wp.overload(rows_out, {"rows": wp.array2d(dtype=_dtype), "flat": wp.array(dtype=_dtype)})
+@wp.func
+def wrench(cfrc: wp.spatial_vector, arm: wp.vec3) -> wp.spatial_vector:
+    """(force, torque) at the centre of mass from (torque, force) at that of the tree, `arm` away."""
+    force = wp.spatial_bottom(cfrc)
+    return wp.spatial_vector(force, wp.spatial_top(cfrc) - wp.cross(arm, force))

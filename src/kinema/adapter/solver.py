@@ -12,19 +12,23 @@ the constraint solver begins every step anew. Contacts are found by the engine i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from kinema.adapter import conventions
+from kinema.adapter.boundary import Boundary
 from kinema.adapter.refresh import NOT_COMPARED, Watch, new_structure
 from kinema.adapter.view import Source, view
 from kinema.closed import Closed
 from kinema.compile.rows import RUNNING, frequency, register_mujoco_attributes
 from kinema.compile.world_rows import has_no_worlds
 from kinema.convex.engine import Engine
-from kinema.convex.status import BAD_STATE, MEANING
+from kinema.convex.extension import extension_of
+from kinema.convex.status import MEANING
+from kinema.devices import cores
 from kinema.errors import BuildError, did_you_mean
 from kinema.model import Control, Model, ModelBuilder, ModelFlags, State, WorldClass
 from kinema.model.transform import IDENTITY, quat_rotate, transform_inverse, transform_mul
@@ -33,7 +37,6 @@ from kinema.mujoco_enums import Cone, Geom, Integrator, Joint, Solver, words
 INTEGRATORS = words(Integrator, "euler", "rk4", "implicit", "implicitfast")
 SOLVERS = words(Solver)
 CONES = words(Cone)
-MOST_COMMANDS = 256
 
 PREFIXES = {
     ModelFlags.JOINT_PROPERTIES: ("joint_", "mujoco:jnt_"),
@@ -47,8 +50,8 @@ PREFIXES = {
 }
 """Fields that a change of each kind may concern."""
 
-COMPUTED = ("mujoco:qfrc_actuator",)
-"""What can be requested of states and is filled in."""
+COORDINATES = {int(Joint.FREE): 7, int(Joint.BALL): 4, int(Joint.SLIDE): 1, int(Joint.HINGE): 1}
+DOFS = {int(Joint.FREE): 6, int(Joint.BALL): 3, int(Joint.SLIDE): 1, int(Joint.HINGE): 1}
 
 
 class SolverConvex(Closed):
@@ -62,25 +65,46 @@ class SolverConvex(Closed):
         iterations: Most iterations of the constraint solver; None: what the document says.
         tolerance: Accuracy the constraint solver stops at; None: what the document says.
         impratio: Ratio of frictional to normal impedance; None: what the document says.
-        threads: CPU threads to spread worlds over.
+        threads: CPU threads to spread worlds over; None: one a core, where there are worlds enough.
     """
+
+    COMPUTED: tuple[str, ...] = ("body_qdd", "body_parent_f", "mujoco:qfrc_actuator")
+    """What can be requested of states and is filled in."""
 
     def __init__(
         self, model: Model, *, integrator: str | None = None, solver: str | None = None, cone: str | None = None,
-        iterations: int | None = None, tolerance: float | None = None, impratio: float | None = None, threads: int = 1,
+        iterations: int | None = None, tolerance: float | None = None, impratio: float | None = None,
+        threads: int | None = None,
     ):  # fmt: skip
         self.model = model
         self.device = model.device
         _check_simulated(model)
-        unknown = sorted(set(model.get_requested_state_attributes()) - set(COMPUTED))
+        unknown = sorted(set(model.get_requested_state_attributes()) - set(self.COMPUTED))
         if unknown:
-            raise BuildError(f"the convex solver does not compute {', '.join(unknown)}; it does {', '.join(COMPUTED)}")
+            raise BuildError(f"this solver does not compute {', '.join(unknown)}; it does {', '.join(self.COMPUTED)}")
         choices = (("integrator", integrator, INTEGRATORS), ("solver", solver, SOLVERS), ("cone", cone, CONES))
         self._options: dict[str, Any] = {}
         self._options |= {name: _choice(name, value, known) for name, value, known in choices if value is not None}
         numbers = (("iterations", iterations), ("tolerance", tolerance), ("impratio", impratio))
         self._options |= {name: value for name, value in numbers if value is not None}
+        threads = cores() if threads is None else threads
         self.batches = [self._batch(worlds, threads) for worlds in model.world_classes]
+        self._unmoved = self._find_unmoved()
+
+    def _find_unmoved(self) -> list[str]:
+        """Arrays of a state with rows that no engine writes: they go from one state to the next as they are."""
+        model = self.model
+        moved = {"joint_q": 0, "joint_qd": 0, "body_q": 0}
+        for batch in self.batches:
+            host, n = batch.source.host, len(batch.worlds)
+            known = batch.source.joints[:, 1] >= 0
+            kinds = np.asarray(host.jnt_type)[known]
+            moved["joint_q"] += n * sum(COORDINATES[kind] for kind in kinds.tolist())
+            moved["joint_qd"] += n * sum(DOFS[kind] for kind in kinds.tolist())
+            moved["body_q"] += n * int(np.sum(batch.source.bodies >= 0))
+        counts = {"joint_q": model.joint_coord_count, "joint_qd": model.joint_dof_count, "body_q": model.body_count}
+        found = [name for name, count in counts.items() if moved[name] != count]
+        return [*found, "body_qd"] if "body_q" in found else found
 
     def _batch(self, worlds: WorldClass, threads: int) -> Batch:
         return Batch(self.model, worlds, self._options, threads)
@@ -105,22 +129,22 @@ class SolverConvex(Closed):
         """
         if control is None:
             control = self._control()
-        if state_out is not state_in:  # what no engine moves stays as it is
-            for name in ("joint_q", "joint_qd", "body_q", "body_qd"):
+        if state_out is not state_in:
+            for name in self._unmoved:
                 if getattr(state_in, name) is not None and getattr(state_in, name).size:
                     wp.copy(getattr(state_out, name), getattr(state_in, name))
         for batch in self.batches:
             batch.set_timestep(dt)
-            batch.read(state_in, control)
+            batch.boundary.read(state_in, control)
             batch.engine.step()
-            batch.write(state_out)
+            batch.boundary.write(state_out)
 
     def forward(self, state: State, control: Control | None = None) -> None:
         """Compute everything that follows from a state, for reading from the engines; body poses go to the state."""
         for batch in self.batches:
-            batch.read(state, self._control() if control is None else control)
+            batch.boundary.read(state, self._control() if control is None else control)
             batch.engine.forward()
-            batch.write(state)
+            batch.boundary.write(state)
 
     def _control(self) -> Control:
         if not hasattr(self, "_default_control"):
@@ -179,7 +203,6 @@ class Batch:
     def __init__(self, model: Model, worlds: WorldClass, options: dict[str, Any], threads: int):
         self.model, self.worlds, self.device = model, worlds, model.device
         self.options, self.threads = options, threads
-        self._commands: dict[tuple, wp.Launch] = {}
         self.source: Source = view(model, worlds)
         self.whole = has_no_worlds(model)
         self.watch = Watch(model, worlds, self.source)
@@ -193,13 +216,16 @@ class Batch:
             setattr(host.opt, name, value)
         self.engine = self._engine(host)
         self.timestep = float(host.opt.timestep)
-        self._commands.clear()
         self._tables()
         self._place_shapes([host], np.zeros(len(self.worlds), int))
         self.set_gravity()
 
     def _engine(self, host: Any) -> Engine:
-        return Engine(host, len(self.worlds), device=self.device, threads=self.threads)
+        wanted = set(self.model.get_requested_state_attributes())
+        extension = extension_of(host, self.device, len(self.worlds))
+        if wanted & {"body_qdd", "body_parent_f"}:  # as they are while a step is made, not after it has moved the state
+            extension = replace(extension, loads=True)
+        return Engine(host, len(self.worlds), device=self.device, threads=self.threads, extension=extension)
 
     # ---- tables
 
@@ -214,7 +240,6 @@ class Batch:
         own = "mujoco:ctrl" in model.fields
         places.control = self._ints(self._starts(frequency("nu")) if own else np.zeros(n))
         places.xform = wp.array(self.placed.astype(np.float32), dtype=wp.transform, device=self.device)
-        self.places = places
         joints = conventions.Joints()
         core, coord, dof = source.joints.T if host.njnt else np.zeros((3, 0), int)
         columns = {"type": host.jnt_type, "body": host.jnt_bodyid, "qpos": host.jnt_qposadr, "qvel": host.jnt_dofadr,
@@ -223,18 +248,12 @@ class Batch:
             setattr(joints, name, self._ints(values))
         for name, frames in zip(("frame_p", "frame_c"), self._joint_frames(0), strict=True):
             setattr(joints, name, wp.array(frames, dtype=wp.transform, device=self.device))
-        self.joints = joints
-        self.bodies = self._ints(source.bodies)
-        self.controls = wp.array(source.controls.astype(np.int32), dtype=wp.vec2i, device=self.device)
-        self.nothing = wp.zeros(1, dtype=float, device=self.device)
-        self.running = []
+        running = {}
         for name, (symbol, _, _) in RUNNING.items():
             count = int(source.documents.get(symbol, 0))
             if count and name != "ctrl":
-                self.running.append((name, self._ints(self._starts(frequency(symbol))), count))
-        self.actuation = "mujoco:qfrc_actuator" in model.get_requested_state_attributes()
-        self.keeps_time = "mujoco:time" in model.fields
-        self.keeps_warmstart = "mujoco:qacc_warmstart" in model.fields
+                running[name] = self._ints(self._starts(frequency(symbol))), count
+        self.boundary = Boundary(self.engine, joints, places, source.bodies, source.controls, running)
 
     def _ints(self, values: Sequence[int] | np.ndarray) -> wp.array:
         return wp.array(np.asarray(values, dtype=np.int32), dtype=int, device=self.device)
@@ -321,73 +340,3 @@ class Batch:
         self.source.host, self.hosts, self.of = hosts[0], hosts, of
         self._place_shapes(hosts, of)
         self._tables()
-        self._commands.clear()
-
-    # ---- the boundary
-
-    def read(self, state: State, control: Control) -> None:
-        """State and control to the engine."""
-        array, host, n = self.engine.array, self.source.host, len(self.worlds)
-        q, qd, ipos = state.joint_q, state.joint_qd, array("body_ipos")
-        self._launch(conventions.revive, (n,), [array("status"), int(BAD_STATE)])
-        if host.njnt:
-            inputs = [self.joints, self.places, q, qd, array("qpos0"), ipos, array("qpos"), array("qvel")]
-            self._launch(conventions.state_in, (n, host.njnt), inputs)
-            if self.keeps_warmstart:
-                inputs = [self.joints, self.places, state.mujoco.qacc_warmstart, array("qacc_warmstart")]
-                self._launch(conventions.warmstart_in, (n, host.njnt), inputs)
-            else:
-                array("qacc_warmstart").zero_()
-            if control.joint_f is not None:
-                inputs = [self.joints, self.places, q, control.joint_f, ipos, array("qpos"), array("qfrc_applied")]
-                self._launch(conventions.forces_in, (n, host.njnt), inputs)
-        if state.body_f is not None and state.body_f.size:
-            inputs = [self.bodies, self.places, state.body_f, array("xfrc_applied")]
-            self._launch(conventions.wrenches_in, (n, host.nbody), inputs)
-        if host.nmocap:
-            inputs = [self.bodies, array("body_mocapid"), self.places, state.body_q, array("mocap_pos"),
-                      array("mocap_quat")]  # fmt: skip
-            self._launch(conventions.mocap_in, (n, host.nbody), inputs)
-        if host.nu:
-            own = control.mujoco.ctrl if "mujoco:ctrl" in self.model.fields else self.nothing
-            inputs = [self.controls, self.places, own, control.joint_target_q, control.joint_target_qd, array("ctrl")]
-            self._launch(conventions.controls_in, (n, host.nu), inputs)
-        for name, start, count in self.running:
-            self._launch(conventions.rows_in, (n, count), [start, getattr(state.mujoco, name), array(name)])
-        if self.keeps_time:
-            self._launch(conventions.time_in, (n,), [self.places.world, state.mujoco.time, array("time")])
-
-    def write(self, state: State) -> None:
-        """The engine's state to the state, and the bodies where it puts them."""
-        array, host, n = self.engine.array, self.source.host, len(self.worlds)
-        if host.njnt:
-            inputs = [self.joints, self.places, array("qpos"), array("qvel"), array("qpos0"), array("body_ipos"),
-                      state.joint_q, state.joint_qd]  # fmt: skip
-            self._launch(conventions.state_out, (n, host.njnt), inputs)
-            if self.keeps_warmstart:
-                inputs = [self.joints, self.places, array("qacc_warmstart"), state.mujoco.qacc_warmstart]
-                self._launch(conventions.warmstart_out, (n, host.njnt), inputs)
-            if self.actuation:
-                inputs = [self.joints, self.places, array("qpos"), array("body_ipos"), array("qfrc_actuator"),
-                          state.mujoco.qfrc_actuator]  # fmt: skip
-                self._launch(conventions.actuation_out, (n, host.njnt), inputs)
-        for name, start, count in self.running:
-            self._launch(conventions.rows_out, (n, count), [start, array(name), getattr(state.mujoco, name)])
-        if self.keeps_time:
-            self._launch(conventions.time_out, (n,), [self.places.world, array("time"), state.mujoco.time])
-        if state.body_q is not None and state.body_q.size:
-            self.engine.motion()
-            inputs = [self.bodies, array("body_rootid"), self.places, array("xpos"), array("xquat"), array("xipos"),
-                      array("subtree_com"), array("cvel"), state.body_q, state.body_qd]  # fmt: skip
-            self._launch(conventions.bodies_out, (n, host.nbody), inputs)
-
-    def _launch(self, kernel: wp.Kernel, dim: tuple[int, ...], inputs: list) -> None:
-        """Launch a kernel of the boundary; the same arrays come again and again, so launches are recorded."""
-        key = (kernel.key, *(x.ptr for x in inputs if isinstance(x, wp.array)))
-        command = self._commands.get(key)
-        if command is None:
-            if len(self._commands) >= MOST_COMMANDS:
-                self._commands.clear()
-            command = wp.launch(kernel, dim=dim, inputs=inputs, device=self.device, record_cmd=True)
-            self._commands[key] = command
-        command.launch()

@@ -40,13 +40,15 @@ class SolverMuJoCo(SolverConvex):
         model: The model.
         backend: "c": MuJoCo itself, worlds spread over threads; "warp": MuJoCo Warp on the model's device.
         integrator, solver, cone, iterations, tolerance, impratio: As for SolverConvex; None: what the document says.
-        threads: CPU threads to spread worlds over.
+        threads: CPU threads to spread worlds over; None: one a core.
     """
+
+    COMPUTED = ("mujoco:qfrc_actuator",)
 
     def __init__(
         self, model: Model, *, backend: str = "c", integrator: str | None = None, solver: str | None = None,
         cone: str | None = None, iterations: int | None = None, tolerance: float | None = None,
-        impratio: float | None = None, threads: int = 1,
+        impratio: float | None = None, threads: int | None = None,
     ):  # fmt: skip
         self.backend = backend
         super().__init__(

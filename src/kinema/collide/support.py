@@ -16,6 +16,7 @@ from kinema.mujoco_enums import Geom
 
 POINT = wp.constant(20)  # core of a sphere
 SEGMENT = wp.constant(21)  # core of a capsule
+SIMPLEX = wp.constant(22)  # element of a flex: element_convex.py
 
 HILLCLIMB_MIN = wp.constant(10)  # mjMESH_HILLCLIMB_MIN, meshes with fewer vertices are searched exhaustively
 GRID = wp.constant(wp.float64(0.4))  # component of a direction that selects the outer cells of the 3x3x3 grid
@@ -126,6 +127,14 @@ def support(m: Hulls, s: Shape, d: vec3r, warm: int):
         x = s.pos + z * signed(wp.dot(z, d), s.size[1])
     elif s.type == Geom.SPHERE:
         x = s.pos + d * s.size[0]
+    elif s.type == SIMPLEX:
+        x = s.mat[0]
+        for i in range(1, s.mesh):
+            v = s.pos
+            if i < 3:
+                v = s.mat[i]
+            if wp.dot(v, d) > wp.dot(x, d):
+                x = v
     else:
         l = wp.transpose(s.mat) * d
         if s.type == Geom.CAPSULE:
@@ -164,6 +173,16 @@ def center(s: Shape) -> vec3r:
     if s.type == Geom.HFIELD:
         c = (s.mat[0] + s.mat[1] + s.mat[2]) / real(3.0)
         return vec3r(c[0], c[1], HALF * (c[2] + s.size[0]))
+    if s.type == SIMPLEX:
+        low = s.mat[0]
+        high = s.mat[0]
+        for i in range(1, s.mesh):
+            v = s.pos
+            if i < 3:
+                v = s.mat[i]
+            low = wp.min(low, v)
+            high = wp.max(high, v)
+        return HALF * (low + high)
     return s.pos
 
 

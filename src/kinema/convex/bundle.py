@@ -21,8 +21,10 @@ import warp as wp
 from kinema.model.mujoco_fields import data_fields, model_fields
 
 vec5 = wp.types.vector(length=5, dtype=float)
+vec6 = wp.types.vector(length=6, dtype=float)
 vec10 = wp.types.vector(length=10, dtype=float)
 vec12 = wp.types.vector(length=12, dtype=float)
+vec15 = wp.types.vector(length=15, dtype=float)
 
 Size = tuple[str | int, ...]
 SCALARS = (int, float, wp.int32, wp.float32, wp.float64)

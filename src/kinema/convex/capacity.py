@@ -26,6 +26,7 @@ from kinema.convex.call import repeatable
 from kinema.convex.collision import constraint_rows, in_sixteens, rows_per_contact
 from kinema.convex.constraint.place import place_rows, wait_for_room
 from kinema.convex.data import Marks, State
+from kinema.convex.flex.tables import has_flexes
 from kinema.convex.last_good import keep_all, room_for
 from kinema.convex.stage import Stage
 from kinema.convex.status import OVERFLOW as OVERFLOW_BITS
@@ -284,6 +285,8 @@ def _holds_all(engine) -> bool:
     """Is there a place for every contact that any pair of geoms could make, and for every row?"""
     m, room, detector = engine.present.to("recipe"), engine.layout.capacity, engine.collider.detector
     contacts = 0
+    if has_flexes(m):
+        return False  # how many contacts flexes could make is not known
     if engine.collider.active:
         if detector.build.sweep:
             return False

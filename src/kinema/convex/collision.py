@@ -16,11 +16,13 @@ from kinema.collide.sdf import Fields
 from kinema.collide.upload import estimate_capacity
 from kinema.convex import contact_parameters, geom_sizes
 from kinema.convex.data import Contacts, Data, Poses, State
+from kinema.convex.flex.pairs import most_contacts
+from kinema.convex.flex.tables import equality_rows, has_flexes
 from kinema.convex.model import Collision, Model
 from kinema.convex.present import Present
 from kinema.convex.sensors import distance, sensor_types
 from kinema.convex.stage import Stage
-from kinema.mujoco_enums import Disable, Equality, Sensor
+from kinema.mujoco_enums import Disable, Sensor
 
 CHEAP = 32_000  # bytes of a world that lists of full length may cost
 ROW_WORDS, CONTACT_WORDS = 16, 64  # numbers of a row beside its Jacobian, and of a contact; about
@@ -33,8 +35,7 @@ def detects(source) -> bool:
 
 def constraint_rows(m) -> int:
     """The most rows that equalities, friction losses and limits could ask for."""
-    kind = np.asarray(m.eq_type)
-    rows = int(np.where(kind == Equality.CONNECT, 3, np.where(kind == Equality.WELD, 6, 1)).sum())
+    rows = int(equality_rows(m).sum())
     rows += int((np.asarray(m.dof_frictionloss) > 0).sum() + (np.asarray(m.tendon_frictionloss) > 0).sum())
     return rows + 2 * len(_limited(m))
 
@@ -46,8 +47,12 @@ def _limited(m) -> np.ndarray:
 
 def rows_per_contact(m) -> int:
     """The most rows that one contact could ask for."""
-    condim = max([3, *np.asarray(m.geom_condim).tolist(), *np.asarray(m.pair_dim).tolist()])
+    condim = max([3, *np.asarray(m.geom_condim).tolist(), *np.asarray(m.pair_dim).tolist(), *_flex_condims(m)])
     return condim if m.opt.cone else 2 * (condim - 1)
+
+
+def _flex_condims(m) -> list[int]:
+    return np.asarray(m.flex_condim).tolist() if has_flexes(m) else []
 
 
 def capacity(
@@ -66,7 +71,7 @@ def capacity(
         contacts = 0
     elif nconmax is None:
         pairs = geom_pairs(shapes)
-        contacts = estimate_capacity(pairs)
+        contacts = estimate_capacity(pairs) + (most_contacts(m) if has_flexes(m) else 0)
         if sparing and nefcmax is None and not _is_cheap(m, contacts):
             contacts = min(contacts, first_contacts(pairs))
             rows = min(_most_rows(m, contacts), first_rows(m, contacts))
@@ -136,6 +141,8 @@ class Collider:
 
         Returns "": nothing else need be done; "moved": arrays of the bundle have; "anew": make a new collider.
         """
+        if has_flexes(self.source):
+            return "anew"  # pairs with flexes are mixed on the host
         if self.detector.build.sweep and name in (geom_sizes.SIZE, *contact_parameters.BOUNDS):
             return "anew"  # the width of its cells, and which geoms are large, follow from it
         if name == geom_sizes.SIZE:

@@ -3,7 +3,8 @@
     contact_forces(sim)       (nworld, nconmax, 6)  in contact frames: normal force, two tangents; spin, two rolls
     body_contact_forces(sim)  (nworld, nbody, 6)    in the world's frame: force, torque about the body's centre of mass
 
-Contacts beyond `ncon` of a world, and those without rows, have none. The force acts on geom 2, its opposite on geom 1.
+Contacts beyond `ncon` of a world, and those without rows, have none. The force acts on geom 2, its opposite on geom 1;
+sides that are of a flex count for no body.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
+from kinema.convex.constraint.row import geom_body
 from kinema.convex.data import Data
 from kinema.convex.loads import contact_force as force_of_rows
 from kinema.convex.model import Model
@@ -46,10 +48,12 @@ def _body_kernel(m: Model, d: Data, out: wp.array2d(dtype=wp.spatial_vector)):
             force = turn * wp.vec3(local[0], local[1], local[2])
             torque = turn * wp.vec3(local[3], local[4], local[5])
             for side in range(2):
-                body = m.geom.bodyid[d.con.geom[w, c][side]]
-                sign = 2.0 * float(side) - 1.0
-                arm = d.con.pos[w, c] - d.pose.xipos[w, body]
-                out[w, body] = out[w, body] + wp.spatial_vector(sign * force, sign * (torque + wp.cross(arm, force)))
+                body = geom_body(m.geom.bodyid, d.con.geom[w, c][side])
+                if body >= 0:
+                    sign = 2.0 * float(side) - 1.0
+                    arm = d.con.pos[w, c] - d.pose.xipos[w, body]
+                    load = wp.spatial_vector(sign * force, sign * (torque + wp.cross(arm, force)))
+                    out[w, body] = out[w, body] + load
 
 
 def contact_forces(sim) -> wp.array:

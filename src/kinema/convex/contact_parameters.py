@@ -38,8 +38,10 @@ def declare(layout: Layout) -> None:
         layout.array(Field("param", dtype, ("ngeom",), False, name))
 
 
-def check_expandable(name: str, detector: Detector) -> None:
+def check_expandable(name: str, detector: Detector, flexes: bool = False) -> None:
     """Raise where a field cannot differ per world."""
+    if name in MIXED and flexes:
+        raise BuildError(f"{name} cannot differ per world: parameters of contacts with flexes are mixed once for all")
     if (name in MIXED or name == "geom_size") and detector.build.sweep:
         raise BuildError(f"{name} cannot differ per world: the model has so many geoms that a broad phase pairs them")
 

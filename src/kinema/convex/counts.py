@@ -75,6 +75,26 @@ def _neq(m: Model, d: Data, w: int) -> int:
 
 
 @wp.func
+def _nflexvert(m: Model, d: Data, w: int) -> int:
+    return m.size.nflexvert
+
+
+@wp.func
+def _nflexedge(m: Model, d: Data, w: int) -> int:
+    return m.size.nflexedge
+
+
+@wp.func
+def _nflexelem(m: Model, d: Data, w: int) -> int:
+    return m.size.nflexelem
+
+
+@wp.func
+def _nflexhinge(m: Model, d: Data, w: int) -> int:
+    return m.size.nflexhinge
+
+
+@wp.func
 def _nsensor(m: Model, d: Data, w: int) -> int:
     return m.size.nsensor
 
@@ -108,6 +128,10 @@ COUNTS = {
     "nactuator": _nactuator,
     "nout": _nout,
     "neq": _neq,
+    "nflexvert": _nflexvert,
+    "nflexedge": _nflexedge,
+    "nflexelem": _nflexelem,
+    "nflexhinge": _nflexhinge,
     "nsensor": _nsensor,
     "nplugin": _nplugin,
     "ncon": _ncon,

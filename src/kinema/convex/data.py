@@ -9,7 +9,7 @@ Names follow mjData. Arrays MuJoCo does not have say their size here.
 import warp as wp
 
 from kinema.collide.bundles import Contacts, Geoms
-from kinema.convex.bundle import adopt, bundle, data, per_world, same, shared, vec10
+from kinema.convex.bundle import adopt, bundle, data, per_world, same, shared, vec6, vec10
 
 
 @bundle()
@@ -104,6 +104,21 @@ class TendonPaths:
     wrap_xpos: data("nwrap", 2, dtype=wp.vec3)
 
 
+@bundle("flex")
+class FlexState:
+    """Vertices, edges and elements of flexes."""
+
+    vert_xpos: data(dtype=wp.vec3)
+    elem_aabb: data(dtype=vec6)
+    edge_J: data()
+    edge_length: data()
+    edge_velocity: data()
+    order: data("nflexelem_self", dtype=int)  # elements sorted for a sweep: flex/contact.py
+    elem_force: data("nflexelem_force", dtype=wp.spatial_vector)  # elastic forces: flex/elasticity.py
+    hinge_force: data("nflexhinge_force", dtype=wp.spatial_vector)
+    vert_force: data("nflexvert_force", dtype=wp.spatial_vector)
+
+
 @bundle("actuator_")
 class Actuation:
     length: data()
@@ -145,7 +160,7 @@ class Rows:
     """Constraint rows; the first nefc[w] of nefcmax are in use.
 
     A row of J is stored in full length, but only its columns in the trees of the row are written: nothing outside them
-    may be read.
+    may be read. In models with flexes a row holds only the columns it lists (constraint/sparse.py).
     """
 
     ne: per_world(int)
@@ -159,7 +174,9 @@ class Rows:
     type: data("nefcmax", dtype=int, rows=True)
     id: data("nefcmax", dtype=int, rows=True)
     trees: data("nefcmax", dtype=wp.vec2i, rows=True)  # one tree and -1, two trees, or -1 and -1: any tree
-    J: data("nefcmax", "nv", rows=True)
+    J: data("nefcmax", "ncolmax", rows=True)
+    ncol: data("nefcmax_flex", dtype=int, rows=True)  # number of columns, and columns, of rows that list theirs
+    col: data("nefcmax_flex", "ncolmax", dtype=int, rows=True)
     pos: data("nefcmax", rows=True)
     margin: data("nefcmax", rows=True)
     frictionloss: data("nefcmax", rows=True)
@@ -185,15 +202,27 @@ class ContactRows:
     load: data("nconmax", dtype=wp.spatial_vector)  # torque and force in the world's frame; for sensors
 
 
+@bundle("contact_")
+class ContactFlexes:
+    """Which flexes meet in a contact, in models that have any; -1: none, or not of that kind."""
+
+    flex: data("nconmax_flex", dtype=wp.vec2i)
+    elem: data("nconmax_flex", dtype=wp.vec2i)  # counted within the flex, as are vertices
+    vert: data("nconmax_flex", dtype=wp.vec2i)
+
+
 @bundle("solver_")
 class Search:
     """Scratch of the constraint solver."""
 
     niter: per_world(int)
-    fullM: data("nv", "nv", rows=True)  # the mass matrix as a dense one
-    H: data("nv_vector", "nv_vector", rows=True)  # blocks of eight by eight, see solve/leaves_first.cpp
+    fullM: data("nv_dense", "nv_dense", rows=True)  # the mass matrix as a dense one
+    H: data("nv_hessian", "nv_hessian", rows=True)  # blocks of eight by eight, see solve/leaves_first.cpp
     strip: data(14, "nv_vector", rows=True)
-    pattern: data("ntree", "ntreeword", dtype=int, rows=True)  # bit u of row t: trees t and u are coupled in H
+    pattern: data("ntree_dense", "ntreeword", dtype=int, rows=True)  # bit u of row t: trees t and u are coupled in H
+    runs: data("nrun", dtype=int, rows=True)  # columns of H, see solve/factor_runs.cpp
+    order: data("norder", dtype=int, rows=True)
+    row_link: data("nefcmax_run", dtype=int, rows=True)
     root: data("ntree", dtype=int, rows=True)  # islands, see solve/islands.cpp: first tree of the island of each
     next_tree: data("ntree", dtype=int, rows=True)
     last_tree: data("ntree", dtype=int, rows=True)
@@ -295,10 +324,12 @@ class Data:
     metric: Metric
     vel: Velocities
     ten: TendonPaths
+    flex: FlexState
     act: Actuation
     frc: Forces
     con: Contacts
     crow: ContactRows
+    fcon: ContactFlexes
     efc: Rows
     solver: Search
     island: Islands

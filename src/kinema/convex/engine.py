@@ -98,8 +98,8 @@ class Engine(NamedArrays):
         nefcmax: int | None = None, on_overflow: str = "grow", extension: Extension | None = None,
         cuda: bool | None = None,
     ):  # fmt: skip
-        support.check(source)
         device = device_named(device)
+        support.check(source, cuda=device.is_cuda if cuda is None else cuda)
         if device.is_cpu:
             headers.keep()
         self.threads = max(1, min(threads, nworld))
@@ -147,7 +147,7 @@ class Engine(NamedArrays):
 
     def _check_expandable(self, name: str) -> None:
         check_parameter(self.layout, name)
-        check_expandable(name, self.collider.detector)
+        check_expandable(name, self.collider.detector, flexes=bool(self.source.nflex))
         if name == geom_sizes.SIZE:
             self._check_sizes(self.read(name))
 

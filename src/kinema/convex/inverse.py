@@ -129,6 +129,26 @@ def inverse_constraint(m: Model, d: Data, w: int):
 
 
 @wp.func
+def sparse_inverse_constraint(m: Model, d: Data, w: int):
+    """The same of rows that list their columns (constraint/sparse.py)."""
+    nefc = d.efc.nefc[w]
+    for i in range(m.size.nv):
+        d.frc.qfrc_constraint[w, i] = 0.0
+    for r in range(nefc):
+        jar = -d.efc.aref[w, r]
+        for k in range(d.efc.ncol[w, r]):
+            jar += d.efc.J[w, r, k] * d.scratch.qacc_step[w, d.efc.col[w, r, k]]
+        d.efc.force[w, r] = jar
+    row_forces(m, d, w)
+    for r in range(nefc):
+        force = d.efc.force[w, r]
+        if force != 0.0:
+            for k in range(d.efc.ncol[w, r]):
+                i = d.efc.col[w, r, k]
+                d.frc.qfrc_constraint[w, i] = d.frc.qfrc_constraint[w, i] + d.efc.J[w, r, k] * force
+
+
+@wp.func
 def no_constraint(m: Model, d: Data, w: int):
     """qfrc_constraint where there is none."""
     for i in range(m.size.nv):

@@ -15,6 +15,8 @@ import warp as wp
 from kinema.arrays import empty_worlds, per_world, row_of, shared
 from kinema.convex.activation import family, periodic
 from kinema.convex.bundle import Field, fields_of
+from kinema.convex.flex.lists import LISTS as FLEX_LISTS
+from kinema.convex.flex.lists import flex_list
 from kinema.convex.metric_pattern import METRIC, metric_list
 from kinema.convex.transmission import (
     dof_moment_actuator,
@@ -98,6 +100,7 @@ DERIVED: dict[str, Callable[[Any], np.ndarray]] = {
     "moment_rowadr": moment_rowadr,
     "moment_colind": moment_colind,
     **{name: partial(metric_list, name) for name in METRIC},
+    **{name: partial(flex_list, name) for name in FLEX_LISTS},
     "actuator_family": family,
     "actuator_periodic": periodic,
 }
@@ -106,6 +109,9 @@ DERIVED: dict[str, Callable[[Any], np.ndarray]] = {
 
 PLUGIN_SIZES = ("npluginvalue", "npluginslot", "npluginactuator", "npluginsensor", "npluginbody")
 """Sizes that only plugins give: extension.py."""
+
+OF_FLEXES = {"nconmax_flex": "nconmax", "nefcmax_flex": "nefcmax"}
+"""Lengths of lists that only models with flexes have: as long as others."""
 
 ALIASES = {"timestep64": "timestep"}
 """Arrays that hold a field once more: name -> MuJoCo's name."""
@@ -165,11 +171,14 @@ class Layout:
             return int(self.capacity[symbol])
         if symbol in PLUGIN_SIZES:
             return 0
+        if symbol in OF_FLEXES:
+            return self.size(OF_FLEXES[symbol]) if self.source.nflex else 0
         return int(getattr(self.source, symbol))
 
     def resize(self, capacity: Mapping[str, int]) -> dict[str, wp.array]:
         """Change lengths; arrays of such lengths are made anew when they are asked for next. Returns the old ones."""
         changed = {s for s in {*capacity, *self.capacity} if capacity.get(s) != self.capacity.get(s)}
+        changed |= {s for s, like in OF_FLEXES.items() if like in changed}
         self.capacity = dict(capacity)
         sized = [name for name, what in self.declared.items() if changed & set(what.size or ()) and name in self.arrays]
         return {name: self.arrays.pop(name) for name in sized}

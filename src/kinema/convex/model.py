@@ -11,7 +11,7 @@ import warp as wp
 
 from kinema.collide import bundles
 from kinema.collide.ray import RayTargets
-from kinema.convex.bundle import bundle, index, param, per_world, vec5, vec10, vec12
+from kinema.convex.bundle import bundle, index, param, per_world, vec5, vec10, vec12, vec15
 
 
 @bundle()
@@ -44,6 +44,12 @@ class Sizes:
     slot_friction: int  # first slot of friction losses, after those of equalities: constraint/place.py
     slot_limit: int  # first slot of limits
     nslot: int
+    ncolmax: int  # columns of a row of J, as it is stored
+    nflexvert: int
+    nflexedge: int
+    nflexelem: int
+    nflexhinge: int
+    nflexpair: int
     nlevel: int  # depth of the kinematic trees, the world being level 0
 
 
@@ -319,6 +325,42 @@ class Equalities:
     solref: param(dtype=wp.vec2)
     solimp: param(dtype=vec5)
     data: param(dtype=vec12)
+    rows: index("neq_flex")  # rows of each, and its edges if it is of a flex: flex/tables.py
+    edgeadr: index("neqend_flex")
+    edge: index("neqedge")
+
+
+@bundle("flex_")
+class Flexes:
+    """Vertices, edges and elements of all flexes: flex/tables.py."""
+
+    supportadr: index("nflexvertend")  # first of the supports of each vertex, and the end
+    supportbody: index("nflexsupport")
+    supportplace: param("nflexsupport", dtype=wp.vec4)  # point in the body's frame, and weight
+    edgevert: index("nflexedge", dtype=wp.vec2i)
+    edgerow: index("nflexedge", dtype=wp.vec2i)  # address and length of its row in edge_J; length 0: none
+    edgenumber: param("nflexedge", dtype=wp.vec4)  # rest length, inverse weight, stiffness, damping
+    flexedge_J_colind: index()
+    elemvert: index("nflexelem", dtype=wp.vec4i)
+    elemflex: index("nflexelem")
+    elemactive: index("nflexelem")  # 1: it may touch something
+    span: index("nflex", dtype=wp.vec4i)  # first vertex, vertices, first element, elements
+    pair: index("nflexpair", dtype=wp.vec4i)  # geom or -1, flex or -1, flex, condim: flex/contact.py
+    pairnumber: param("nflexpair", dtype=vec15)
+    radius: param()
+    damping: param()
+    elemstiffness: index("nflexelem_soft")  # address of its stiffness; -1: none
+    elemedges: index("nflexelem_edge")  # six places an element
+    stiffness: param()
+    hingevert: index("nflexhinge", dtype=wp.vec4i)
+    hingebending: index("nflexhinge")
+    hingeflex: index("nflexhinge")
+    bending: param()
+    vertdof: index("nflexvert")  # first of the three dofs of its body; -1: it has no three
+    cornerend: index("nflexvert")  # elements and hinges that act on each vertex
+    corner: index("nflexcorner")
+    bodyvertadr: index("nbodyend_flex")
+    bodyvert: index("nflexbodyvert")
 
 
 @bundle("sensor_")
@@ -404,6 +446,7 @@ class Model:
     tendon: Tendons
     actuator: Actuators
     eq: Equalities
+    flex: Flexes
     sensor: Sensors
     plugin: Plugins
     collision: Collision

@@ -20,6 +20,7 @@ Where there are WIDE_FROM worlds or more, a part has a second function that take
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -162,6 +163,11 @@ class Range:
         self._call()
 
 
+def _weight(part: Sequence[Stage]) -> float:
+    """How long a part takes to compile, where nobody has measured it: what is alone is so because it is long."""
+    return math.inf if part[0].alone else len(part)
+
+
 def bounds_of(nworld: int, number: int, *, wide: bool) -> list[int]:
     """Where ranges of worlds begin, and the end: as equal as may be, of whole eights where eight go together."""
     unit = WIDTH if wide else 1
@@ -182,10 +188,13 @@ def load(
     options = drive.module.resolve_options(wp.config, 1)
     names = [known.name_of(part, options) for part in recipe]
     found = [known.find(name) if name else None for name in names]
-    missing = [k for k, address in enumerate(found) if address is None]
+    missing = sorted((k for k, address in enumerate(found) if address is None), key=lambda k: -_weight(recipe[k]))
+    if not missing:  # the others are there too, most likely: nothing to tell
+        for _, work in also:
+            work()
     works: list[Work] = [(title(recipe[k]), partial(compile_part, recipe[k])) for k in missing]
     with paused():
-        done = building.side_by_side([*works, *also])
+        done = building.side_by_side([*works, *also]) if missing else []
     for k, made in zip(missing, done, strict=False):
         found[k] = known.take(made, SYMBOL, names[k])
     return [entry for entry in found if entry], _load_wide(recipe, names, options) if many else [0] * len(recipe)

@@ -30,11 +30,16 @@ from kinema.convex import (
 )
 from kinema.convex.constraint import assemble
 from kinema.convex.extension import NONE, Extension
+from kinema.convex.flex import contact as flex_contact
+from kinema.convex.flex import edges, elasticity
+from kinema.convex.flex import kinematics as vertices
+from kinema.convex.flex.lists import sizes as flex_sizes
+from kinema.convex.flex.tables import has_edge_forces, has_flexes
 from kinema.convex.integrate import actuator_slope, advance, discrete, euler, implicit, rk4
 from kinema.convex.integrate import derivatives as derivatives_of
 from kinema.convex.layout import body_levels, lone_bodies
 from kinema.convex.metric_pattern import is_discrete
-from kinema.convex.solve import dual
+from kinema.convex.solve import dual, sparse
 from kinema.convex.solve.dense import (
     Blocks,
     blocks_of,
@@ -57,15 +62,30 @@ def position(m, collision: list[Stage]) -> list[Stage]:
     controls = actuation.control_stages(m)
     return [
         *kinematics.stages(),
+        *flex_positions(m),
         *controls[:1],
         *collision,
+        *flex_contact.stages(m, fresh=not collision),
         *com.stages(),
+        *flex_lengths(m),
         Stage(camera.camera_pose, over="ncam"),
         Stage(camera.light_pose, over="nlight"),
         *controls[1:],
         *tendon.stages(m),
         *transmission.stages(m),
     ]
+
+
+def flex_positions(m) -> list[Stage]:
+    """Where vertices and elements of flexes are: detection asks for it."""
+    if not has_flexes(m):
+        return []
+    return [Stage(vertices.vertex_position, over="nflexvert"), Stage(vertices.element_box, over="nflexelem")]
+
+
+def flex_lengths(m) -> list[Stage]:
+    """Lengths of edges and their Jacobians."""
+    return [Stage(edges.edge_length, over="nflexedge", own=("flexedge_J",))] if has_flexes(m) else []
 
 
 def velocities(m, dense: Blocks | None = None, extension: Extension = NONE) -> list[Stage]:
@@ -93,6 +113,10 @@ def velocities(m, dense: Blocks | None = None, extension: Extension = NONE) -> l
         recipe.append(Stage(factor.factor_mass))
     if m.ntendon:
         recipe.append(Stage(tendon.tendon_passive))
+    if has_flexes(m):
+        recipe.append(Stage(edges.edge_velocity, over="nflexedge"))
+        recipe += [Stage(edges.edge_forces)] if has_edge_forces(m) else []
+        recipe += elasticity.stages(m)
     if np.any(m.body_gravcomp):
         recipe.append(Stage(passive.gravity_compensation))
     if m.opt.density or m.opt.viscosity:
@@ -129,6 +153,9 @@ def acceleration(m, dense: Blocks | None = None, extension: Extension = NONE, ro
 def solver(m, dense: Blocks | None = None, rows: int = 0) -> list[Stage]:
     """The constraint solver the model asks for; `dense`: on CUDA, with room for so many rows."""
     at_once = is_discrete(m)
+    if has_flexes(m):
+        solve = sparse.sparse_newton if m.opt.solver == Solver.NEWTON else sparse.sparse_conjugate_gradient
+        return [Stage(solve(), lanes=True, alone=True)]
     if m.opt.solver == Solver.PGS:
         return [Stage(dual.projected_gauss_seidel(discrete=at_once), lanes=True)]
     if m.opt.solver == Solver.CG:
@@ -185,7 +212,7 @@ def movement(m, extension: Extension = NONE) -> list[Stage]:
 
 def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool = False, rows: int = 0) -> list[Stage]:
     """mj_step; without the stages that advance, mj_forward. `rows`: room there is for them."""
-    dense = blocks_of(m) if cuda else None
+    dense = blocks_of(m) if cuda and not has_flexes(m) else None
     choose, read = integrator(m, dense), sensors.stages(m, extension)
     return [
         Stage(check.check_position, over="nq", advances=True),
@@ -223,7 +250,8 @@ def inverse_dynamics(m, collision: list[Stage], extension: Extension = NONE) -> 
     if not m.opt.disableflags & Disable.CONSTRAINT:
         addresses, rows = assemble.stages(m)
         regularize = [Stage(metric.regularize_rows, lanes=True)] if at_once else []
-        constraints = [*addresses, *rows, *regularize, Stage(inverse.inverse_constraint)]
+        given = inverse.sparse_inverse_constraint if has_flexes(m) else inverse.inverse_constraint
+        constraints = [*addresses, *rows, *regularize, Stage(given)]
     force = discrete.inverse_stages(m) if at_once else [Stage(inverse.inverse_force)]
     return [
         *position(m, collision), *velocities(m, None, extension), *convert, *constraints,
@@ -261,12 +289,13 @@ def scratch_sizes(m, rows: int = 0, *, cuda: bool = False) -> dict[str, int]:
         "nv_rk4": rk4_only * m.nv,
         "na_rk4": rk4_only * m.na,
         "nbody_implicit": implicit_only * m.nbody,
-        "nv_vector": -(-int(m.nv) // 8) * 8,
         "nlevel": (depth := int(body_levels(m).max()) + 1),
         "nlevelend": depth + 1,
         "flg_surfacevel": int(np.any(m.geom_surfacevel)),
         **metric.sizes(m),
+        **flex_sizes(m),
+        **sparse.sizes(m, rows),
         **assemble.sizes(m),
-        **(island_sizes(m, rows) if cuda and blocks_of(m) else NO_ISLANDS),
+        **(island_sizes(m, rows) if cuda and not has_flexes(m) and blocks_of(m) else NO_ISLANDS),
         **dual.sizes(m),
     }

@@ -8,10 +8,15 @@ A test walks the schema, so that an option which MuJoCo gets tomorrow must be pu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from kinema.compile.option import DISABLE, ENABLE, KEYWORDS
+from kinema.convex.flex.pairs import flex_pairs
 from kinema.errors import BuildError
+from kinema.mujoco_enums import Equality, Geom, Integrator, Solver
 
 HERE = "tests/convex/test_options.py"
 
@@ -43,18 +48,63 @@ REFUSED: dict[str, str] = {
     "flag sleep": "trees never fall asleep here: remove the flag, which simulates them awake",
     "flag speculative": "fast bodies get no contacts ahead of impact: remove the flag and take smaller time steps",
     "flag diagexact": "impedances follow from MuJoCo's approximate diagonal: remove the flag",
-    "flag ipc": "it is a mode of contacts between flexes, which are not there: remove the flag",
+    "flag ipc": "it is a mode of contacts of flexes: remove the flag",
 }
 """What a model may not ask for, and what to do instead."""
 
 
-def check(source: Any) -> None:
+def check(source: Any, *, cuda: bool = False) -> None:
     """Raise BuildError where a model asks for what the engine does not simulate, by its name in MJCF."""
-    if getattr(source, "nflex", 0):
-        raise BuildError("the model has flexes: deformable bodies are not simulated by this solver")
+    check_flexes(source, cuda)
     for wish in wishes(source):
         if wish in REFUSED:
             raise BuildError(f"{_shown(wish)} is not simulated: {REFUSED[wish]}")
+
+
+def check_flexes(source: Any, cuda: bool = False) -> None:
+    """Raise BuildError where a model has a flex that is not simulated, by its name."""
+    if not getattr(source, "nflex", 0):
+        return
+    for f in range(source.nflex):
+        for why, is_so in FLEX_REFUSED.items():
+            if is_so(source, f):
+                raise BuildError(f"flex {_flex_name(source, f)!r}: {why}")
+    if cuda:
+        raise BuildError("the model has flexes, which are not simulated on CUDA yet: use device='cpu'")
+    if int(source.opt.integrator) == Integrator.DISCRETE:
+        raise BuildError('the model has flexes: option integrator="discrete" is not simulated with them; use "Euler"')
+    if int(source.opt.solver) == Solver.PGS or int(source.opt.noslip_iterations) > 0:
+        raise BuildError('the model has flexes: use option solver="Newton" or "CG" and noslip_iterations="0"')
+    if np.any(np.asarray(source.eq_type) == Equality.FLEXSTRAIN):
+        raise BuildError("equality flexstrain is not simulated: use edge equality or elasticity")
+
+
+def _meets(source: Any, f: int, kind: Geom) -> bool:
+    """May the flex touch a geom of a type?"""
+    pairs = flex_pairs(source)
+    mine = pairs[(pairs[:, 0] >= 0) & (pairs[:, 2] == f), 0]
+    return bool(np.any(np.asarray(source.geom_type)[mine] == kind))
+
+
+def _is_elastic_rod(source: Any, f: int) -> bool:
+    return int(source.flex_dim[f]) == 1 and int(source.flex_bendingadr[f]) >= 0
+
+
+FLEX_REFUSED: dict[str, Callable[[Any, int], bool]] = {
+    'its dofs are interpolated (dof="trilinear" or "quadratic"), which is not simulated: use dof="full"':
+        lambda m, f: bool(m.flex_interp[f]),
+    "elasticity of rods is not simulated: leave young at 0": _is_elastic_rod,
+    "plasticity is not simulated: leave yield at 0": lambda m, f: int(m.flex_plasticadr[f]) >= 0,
+    "passive contact is not simulated: leave passive at 0": lambda m, f: bool(m.flex_passive[f]),
+    "contact with height fields is not simulated": lambda m, f: _meets(m, f, Geom.HFIELD),
+    "contact with signed distance fields is not simulated": lambda m, f: _meets(m, f, Geom.SDF),
+}  # fmt: skip
+"""What a flex may not ask for."""
+
+
+def _flex_name(source: Any, f: int) -> str:
+    first = int(source.name_flexadr[f])
+    return bytes(source.names)[first:].split(b"\0", 1)[0].decode() or str(f)
 
 
 def wishes(source: Any) -> list[str]:

@@ -19,6 +19,7 @@ Each kind is a stage over actuators that passes over those of other kinds; `stag
 import numpy as np
 import warp as wp
 
+from kinema.convex.constraint.row import geom_body
 from kinema.convex.data import Data
 from kinema.convex.jacobian import common_dof, last_dof, point_motion, wrench_work
 from kinema.convex.kinematics import qpos_quat
@@ -228,9 +229,9 @@ def adhesion_transmission(m: Model, d: Data, w: int, i: int):
         count = int(0)
         for c in range(d.con.ncon[w]):
             geoms = d.con.geom[w, c]
-            body0 = m.geom.bodyid[geoms[0]]
-            body1 = m.geom.bodyid[geoms[1]]
-            on_target = body0 == target or body1 == target
+            body0 = geom_body(m.geom.bodyid, geoms[0])
+            body1 = geom_body(m.geom.bodyid, geoms[1])
+            on_target = (body0 == target or body1 == target) and body0 >= 0 and body1 >= 0
             if on_target and d.con.exclude[w, c] <= 1 and m.body.weldid[body0] != m.body.weldid[body1]:
                 count += 1
                 frame = d.con.frame[w, c]

@@ -29,7 +29,7 @@ from kinema.collector import paused
 from kinema.compile.host_model import KINDS
 from kinema.compile.price import Limits
 from kinema.convex.status import BAD_PLUGIN, MEANING, PLUGIN_SHIFT
-from kinema.devices import device_named
+from kinema.devices import cores, device_named
 from kinema.engine import Engine
 from kinema.errors import BuildError, MissingExtra, PluginError, SimulationError, UnknownKey, WrongMoment, did_you_mean
 from kinema.recording import Recording
@@ -74,8 +74,7 @@ class Simulation(MuJoCoFunctions, Closed):
         if solver == "convex" and device_named(device).is_cpu:
             headers.begin()
         self.model = load(source, limits)
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-        threads = cores if threads is None else threads
+        threads = cores() if threads is None else threads
         self.options: dict[str, Any] = {"on_overflow": on_overflow, "solver": solver}
         self.engine = _engine(solver, self.model, worlds, device, threads, on_overflow)
         self.document = document_of(source)

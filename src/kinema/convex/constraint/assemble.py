@@ -28,6 +28,16 @@ from kinema.convex.constraint.limit import (
     want_tendon_limit,
 )
 from kinema.convex.constraint.place import place_rows
+from kinema.convex.constraint.sparse import (
+    sparse_contacts,
+    sparse_edges,
+    sparse_equalities,
+    sparse_friction,
+    sparse_limits,
+    want_equality_rows,
+    want_flex_contact,
+)
+from kinema.convex.flex.tables import has_flexes
 from kinema.convex.stage import Stage
 from kinema.mujoco_enums import Disable, Equality, Joint
 
@@ -56,6 +66,8 @@ def stages(m, in_lanes: bool = False) -> tuple[list[Stage], list[Stage]]:
     Args:
         in_lanes: Each dof has a lane of its own.
     """
+    if has_flexes(m):
+        return sparse_stages(m)
     anchors = np.isin(np.asarray(m.eq_type), (Equality.CONNECT, Equality.WELD))
     want, name, fill = [], [], []
     if not int(m.opt.disableflags) & Disable.EQUALITY and m.neq:
@@ -77,5 +89,29 @@ def stages(m, in_lanes: bool = False) -> tuple[list[Stage], list[Stage]]:
     if not int(m.opt.disableflags) & Disable.CONTACT:
         count.append(Stage(want_contact, "ncon"))
         fill += [contact_columns_in_lanes if in_lanes else contact_columns, contact_scalars]
+    name = [Stage(func, over, apart=("efc_type", "efc_id", "efc_pos", "efc_margin")) for func, over in name]
+    return [*count, Stage(place_rows), *name], [Stage(func, lanes=True, blocks=6) for func in fill]
+
+
+def sparse_stages(m) -> tuple[list[Stage], list[Stage]]:
+    """The same for models with flexes, whose rows list their columns."""
+    want, name, fill = [], [], []
+    if not int(m.opt.disableflags) & Disable.EQUALITY and m.neq:
+        want.append((want_equality_rows, "neq"))
+        flexes = np.asarray(m.eq_type) == Equality.FLEX
+        fill += [sparse_equalities] if (~flexes).any() else []
+        fill += [sparse_edges] if flexes.any() else []
+    if has_friction(m):
+        want += [(want_dof_friction, "nv"), (want_tendon_friction, "ntendon")]
+        name += [(open_dof_friction, "nv"), (open_tendon_friction, "ntendon")]
+        fill += [sparse_friction, friction_scalars]
+    if has_limits(m):
+        want += [(want_joint_limit, "njnt"), (want_tendon_limit, "ntendon")]
+        name += [(open_joint_limit, "njnt"), (open_tendon_limit, "ntendon")]
+        fill += [sparse_limits]
+    count = [Stage(func, over, apart=("efc_want",)) for func, over in want]
+    if not int(m.opt.disableflags) & Disable.CONTACT:
+        count.append(Stage(want_flex_contact, "ncon"))
+        fill.append(sparse_contacts)
     name = [Stage(func, over, apart=("efc_type", "efc_id", "efc_pos", "efc_margin")) for func, over in name]
     return [*count, Stage(place_rows), *name], [Stage(func, lanes=True, blocks=6) for func in fill]

@@ -28,6 +28,14 @@ from kinema.mujoco_enums import Constraint, Disable, Integrator
 
 
 @wp.func
+def geom_body(bodyid: wp.array(dtype=int), g: int) -> int:
+    """The body of one side of a contact; -1: it is of a flex."""
+    if g < 0:
+        return -1
+    return bodyid[g]
+
+
+@wp.func
 def holds(body: int, first: int, end: int) -> float:
     """1 when the subtree of bodies [first, end) holds the body, else 0."""
     if body >= first and body < end:

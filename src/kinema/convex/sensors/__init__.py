@@ -67,7 +67,7 @@ def sensor_types(m) -> set[int]:
 def stages(m, extension: Extension = NONE) -> list[Stage]:
     """What the sensors of a model need and the engine does not compute otherwise, then their readings."""
     types = sensor_types(m)
-    if not types:
+    if not types and not extension.loads:
         return []
     missing = unread(m)
     if missing:

@@ -8,6 +8,7 @@ frame. Readings are turned so that the normal points from the first set to the s
 
 import warp as wp
 
+from kinema.convex.constraint.row import geom_body
 from kinema.convex.data import Data
 from kinema.convex.jacobian import point_motion
 from kinema.convex.loads import contact_force
@@ -51,8 +52,8 @@ def contact_match(m: Model, d: Data, w: int, i: int, c: int) -> int:
             match = 0
     if match != 0 and (kind1 != Obj.UNKNOWN or kind2 != Obj.UNKNOWN):
         geoms = d.con.geom[w, c]
-        body1 = m.geom.bodyid[geoms[0]]
-        body2 = m.geom.bodyid[geoms[1]]
+        body1 = geom_body(m.geom.bodyid, geoms[0])
+        body2 = geom_body(m.geom.bodyid, geoms[1])
         straight1 = in_set(m.body.parentid, body1, geoms[0], kind1, obj)
         crossed1 = in_set(m.body.parentid, body2, geoms[1], kind1, obj)
         crossed2 = in_set(m.body.parentid, body1, geoms[0], kind2, ref)
@@ -176,7 +177,7 @@ def contact_sensor(m: Model, d: Data, w: int, i: int):
                     angvel = wp.vec3(0.0)
                     side_sign = float(-1.0)
                     for side in range(2):
-                        body = m.geom.bodyid[d.con.geom[w, best][side]]
+                        body = wp.max(0, geom_body(m.geom.bodyid, d.con.geom[w, best][side]))
                         cvel = d.vel.cvel[w, body]
                         offset = centre - d.inertia.subtree_com[w, m.body.rootid[body]]
                         linvel += side_sign * (frame * point_motion(cvel, offset))

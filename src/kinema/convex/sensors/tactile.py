@@ -50,10 +50,11 @@ def find_touched(m: Model, d: Data, taxels: Taxels):
         taxels.touched[w, s, g] = 0
     for c in range(d.con.ncon[w]):
         geoms = d.con.geom[w, c]
-        if m.body.weldid[m.geom.bodyid[geoms[0]]] == weld:
-            taxels.touched[w, s, geoms[1]] = 1
-        if m.body.weldid[m.geom.bodyid[geoms[1]]] == weld:
-            taxels.touched[w, s, geoms[0]] = 1
+        if geoms[0] >= 0 and geoms[1] >= 0:
+            if m.body.weldid[m.geom.bodyid[geoms[0]]] == weld:
+                taxels.touched[w, s, geoms[1]] = 1
+            if m.body.weldid[m.geom.bodyid[geoms[1]]] == weld:
+                taxels.touched[w, s, geoms[0]] = 1
 
 
 @wp.func

@@ -78,8 +78,10 @@ class TouchGrid:
             fov_y = wp.radians(p.fov[1])
             for c in range(d.con.ncon[w]):
                 geoms = d.con.geom[w, c]
-                body1 = m.geom.bodyid[geoms[0]]
-                body2 = m.geom.bodyid[geoms[1]]
+                body1 = m.geom.bodyid[wp.max(geoms[0], 0)]
+                body2 = m.geom.bodyid[wp.max(geoms[1], 0)]
+                if wp.min(geoms) < 0:  # a side is of a flex
+                    continue
                 if m.body.weldid[body1] == weld or m.body.weldid[body2] == weld:
                     at = to_site * (d.con.pos[w, c] - pos)
                     column = bin_of(wp.atan2(at[0], -at[2]), nx, fov_x, p.gamma)

@@ -1,0 +1,83 @@
+"""What Newton's interface costs beside the physics: SolverConvex.step beside Simulation.step, call by call.
+
+    python -m benchmarks newton                            the CPU, 256 humanoids
+    python -m benchmarks newton --device cuda:0 --worlds 4096
+    python -m benchmarks newton --model path/to/scene.xml
+
+Both begin at the model's initial state and fall for a while first. Then they take turns of a few steps, and the least
+time of a step counts: what else the machine does makes turns longer, never shorter. On the CPU it is the time of the
+process, on a GPU that of the clock after it has finished. `in place` writes a step into the state it came from,
+`swapped` into another one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from benchmarks.doors import humanoid
+from kinema import ModelBuilder, Simulation, SolverConvex
+
+TURNS = 40
+CALLS = 10
+SETTLE = 60
+
+
+def least(calls: dict[str, Callable[[], Any]], device: wp.Device) -> dict[str, float]:
+    """Milliseconds a call of each."""
+    clock = time.process_time if device.is_cpu else time.perf_counter
+    found = dict.fromkeys(calls, np.inf)
+    for _ in range(TURNS):
+        for name, call in calls.items():
+            wp.synchronize_device(device)
+            begin = clock()
+            for _ in range(CALLS):
+                call()
+            wp.synchronize_device(device)
+            found[name] = min(found[name], 1e3 * (clock() - begin) / CALLS)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks newton")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--worlds", type=int, default=256)
+    parser.add_argument("--model", default=humanoid())
+    parser.add_argument("--threads", type=int, default=None)
+    options = parser.parse_args()
+    device = wp.get_device(options.device)
+    sim = Simulation(options.model, options.worlds, options.device, options.threads)
+    one, many = ModelBuilder(), ModelBuilder()
+    one.add_mjcf(options.model)
+    many.replicate(one, options.worlds)
+    model = many.finalize(device=options.device)
+    solver, control = SolverConvex(model, threads=options.threads), model.control()
+    states = [model.state(), model.state(), model.state()]
+
+    def swapped() -> None:
+        solver.step(states[1], states[2], control, None, None)
+        states[1], states[2] = states[2], states[1]
+
+    calls = {
+        "Simulation.step": sim.step,
+        "SolverConvex.step, in place": lambda: solver.step(states[0], states[0], control, None, None),
+        "SolverConvex.step, swapped": swapped,
+    }
+    for _ in range(SETTLE):
+        for call in calls.values():
+            call()
+    found = least(calls, device)
+    plain = found["Simulation.step"]
+    print(f"{options.worlds} worlds, nv {sim.model.nv}, {device}")
+    print(f"{'':<28} {'ms a step':>10} {'steps/s':>12} {'over':>7}")
+    for name, ms in found.items():
+        print(f"{name:<28} {ms:>10.3f} {options.worlds * 1e3 / ms:>12,.0f} {100 * (ms / plain - 1):>6.1f}%")
+
+
+if __name__ == "__main__":
+    main()

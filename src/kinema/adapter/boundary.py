@@ -1,0 +1,363 @@
+"""The boundary of a class of worlds: State and Control into an engine, and what the engine made of them back.
+
+One kernel a direction: an item of it is a joint, a body, a control, or the world itself, and `conventions.py` says how
+each is converted. Bodies are moved on to the new state on the way (`kinematics.py`): an engine leaves them where the
+step began, as MuJoCo does. What few models have (activations, plugin states) and what few programs ask for
+(accelerations) has a kernel of its own, launched where it is there. The same arrays come again and again, so launches
+are recorded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from kinema.adapter import conventions
+from kinema.adapter.conventions import Joints, Places
+from kinema.adapter.kinematics import Moving, Tree, move_body
+from kinema.arrays import empty_worlds
+from kinema.compile.rows import RUNNING
+from kinema.convex.status import BAD_STATE
+from kinema.model import Control, State
+
+MOST_COMMANDS = 256
+
+
+@wp.struct
+class Items:
+    """What is converted, and where it stands."""
+
+    joints: Joints
+    places: Places
+    bodies: wp.array(dtype=int)  # core body of each body, counted within the world; -1: none
+    mocapid: wp.array(dtype=int)
+    rootid: wp.array(dtype=int)
+    controls: wp.array(dtype=wp.vec2i)
+    njnt: int
+    nbody: int
+    nu: int
+
+
+@wp.struct
+class Flat:
+    """Arrays of State and Control, over all worlds; an empty one is not there."""
+
+    joint_q: wp.array(dtype=float)
+    joint_qd: wp.array(dtype=float)
+    joint_f: wp.array(dtype=float)
+    body_q: wp.array(dtype=wp.transform)
+    body_qd: wp.array(dtype=wp.spatial_vector)
+    body_f: wp.array(dtype=wp.spatial_vector)
+    ctrl: wp.array(dtype=float)
+    target_q: wp.array(dtype=float)
+    target_qd: wp.array(dtype=float)
+    warmstart: wp.array(dtype=float)
+    actuation: wp.array(dtype=float)
+    time: wp.array(dtype=wp.float64)
+
+
+@wp.struct
+class Given:
+    """Arrays of the engine that a state and its controls decide."""
+
+    qpos: wp.array2d(dtype=float)
+    qvel: wp.array2d(dtype=float)
+    qacc_warmstart: wp.array2d(dtype=float)
+    qfrc_applied: wp.array2d(dtype=float)
+    xfrc_applied: wp.array2d(dtype=wp.spatial_vector)
+    mocap_pos: wp.array2d(dtype=wp.vec3)
+    mocap_quat: wp.array2d(dtype=wp.vec4)
+    ctrl: wp.array2d(dtype=float)
+    time: wp.array(dtype=wp.float64)
+    status: wp.array(dtype=int)
+    qpos0: wp.array2d(dtype=float)
+    body_ipos: wp.array2d(dtype=wp.vec3)
+
+
+@wp.struct
+class Found:
+    """Arrays of the engine that are written back."""
+
+    qpos: wp.array2d(dtype=float)
+    qvel: wp.array2d(dtype=float)
+    qacc_warmstart: wp.array2d(dtype=float)
+    qfrc_actuator: wp.array2d(dtype=float)
+    time: wp.array(dtype=wp.float64)
+    qpos0: wp.array2d(dtype=float)
+    body_ipos: wp.array2d(dtype=wp.vec3)
+
+
+@wp.struct
+class Loads:
+    """Arrays of the engine that accelerations and forces of bodies follow from."""
+
+    cacc: wp.array2d(dtype=wp.spatial_vector)
+    cvel: wp.array2d(dtype=wp.spatial_vector)
+    cfrc_int: wp.array2d(dtype=wp.spatial_vector)
+    xipos: wp.array2d(dtype=wp.vec3)
+    subtree_com: wp.array2d(dtype=wp.vec3)
+    gravity: wp.array(dtype=wp.vec3)
+
+
+@wp.func
+def read_item(w: int, k: int, items: Items, flat: Flat, given: Given, frozen: int):
+    """State and control of one item to the engine."""
+    b = k - items.njnt
+    u = b - items.nbody
+    if k < items.njnt:
+        conventions.state_in(
+            w, k, items.joints, items.places, flat.joint_q, flat.joint_qd, given.qpos0, given.body_ipos, given.qpos,
+            given.qvel,
+        )  # fmt: skip
+        conventions.warmstart_in(w, k, items.joints, items.places, flat.warmstart, given.qacc_warmstart)
+        if flat.joint_f.shape[0] > 0:
+            conventions.forces_in(
+                w, k, items.joints, items.places, flat.joint_q, flat.joint_f, given.body_ipos, given.qpos,
+                given.qfrc_applied,
+            )  # fmt: skip
+    elif b < items.nbody:
+        if items.bodies[b] >= 0:
+            if flat.body_f.shape[0] > 0:
+                conventions.wrenches_in(w, b, items.bodies, items.places, flat.body_f, given.xfrc_applied)
+            conventions.mocap_in(
+                w, b, items.bodies, items.mocapid, items.places, flat.body_q, given.mocap_pos, given.mocap_quat
+            )
+    elif u < items.nu:
+        conventions.controls_in(
+            w, u, items.controls, items.places, flat.ctrl, flat.target_q, flat.target_qd, given.ctrl
+        )
+    else:
+        given.status[w] = given.status[w] & ~frozen  # the state that comes in decides again
+        if flat.time.shape[0] > 0:
+            given.time[w] = flat.time[items.places.world[w]]
+
+
+@wp.func
+def write_item(w: int, k: int, items: Items, found: Found, flat: Flat):
+    """What the engine made of a joint, or of the time, to the state."""
+    if k < items.njnt:
+        conventions.state_out(
+            w, k, items.joints, items.places, found.qpos, found.qvel, found.qpos0, found.body_ipos, flat.joint_q,
+            flat.joint_qd,
+        )  # fmt: skip
+        if flat.warmstart.shape[0] > 0:
+            conventions.warmstart_out(w, k, items.joints, items.places, found.qacc_warmstart, flat.warmstart)
+        if flat.actuation.shape[0] > 0:
+            conventions.actuation_out(
+                w, k, items.joints, items.places, found.qpos, found.body_ipos, found.qfrc_actuator, flat.actuation
+            )
+    elif flat.time.shape[0] > 0:
+        flat.time[items.places.world[w]] = found.time[w]
+
+
+@wp.func
+def write_bodies(w: int, items: Items, found: Found, tree: Tree, moving: Moving, flat: Flat):
+    """The bodies of one world where its state puts them, parents first."""
+    if flat.body_q.shape[0] > 0:
+        for b in range(1, items.nbody):
+            move_body(tree, moving, found.qpos, found.qvel, w, b)
+            if items.bodies[b] >= 0:
+                conventions.body_out(
+                    w, b, items.bodies, items.places, moving.x[w, b], moving.v[w, b], found.body_ipos[w, b],
+                    flat.body_q, flat.body_qd,
+                )  # fmt: skip
+
+
+@wp.kernel(enable_backward=False)
+def read_items(items: Items, flat: Flat, given: Given, frozen: int, lanes: int):
+    """State and control to the engine: on CUDA a thread an item, neighbours in neighbouring worlds, on the CPU
+    a thread a world."""
+    lane, w = wp.tid()
+    for k in range(lane, items.njnt + items.nbody + items.nu + 1, lanes):
+        read_item(w, k, items, flat, given, frozen)
+
+
+@wp.kernel(enable_backward=False)
+def write_items(items: Items, found: Found, tree: Tree, moving: Moving, flat: Flat, lanes: int):
+    """The engine's state to the state, and bodies where it puts them: all bodies of a world are one item."""
+    lane, w = wp.tid()
+    for k in range(lane, items.njnt + 2, lanes):
+        if k == 0:
+            write_bodies(w, items, found, tree, moving, flat)
+        else:
+            write_item(w, k - 1, items, found, flat)
+
+
+@wp.kernel(enable_backward=False)
+def write_loads(
+    items: Items, loads: Loads, body_qdd: wp.array(dtype=wp.spatial_vector),
+    body_parent_f: wp.array(dtype=wp.spatial_vector),
+):  # fmt: skip
+    """Accelerations of bodies, and the forces of the joints that hold them, at their centres of mass."""
+    w, b = wp.tid()
+    if items.bodies[b] >= 0:
+        out = items.places.body[w] + items.bodies[b]
+        turn = wp.transform_get_rotation(items.places.xform[w])
+        arm = loads.xipos[w, b] - loads.subtree_com[w, items.rootid[b]]
+        if body_qdd.shape[0] > 0:
+            a = conventions.acceleration(loads.cacc[w, b], loads.cvel[w, b], arm, loads.gravity[w])
+            body_qdd[out] = conventions.turned(turn, a)
+        if body_parent_f.shape[0] > 0:
+            body_parent_f[out] = conventions.turned(turn, conventions.wrench(loads.cfrc_int[w, b], arm))
+
+
+@wp.kernel(enable_backward=False)
+def read_rows(start: wp.array(dtype=int), flat: wp.array(dtype=Any), rows: wp.array2d(dtype=Any)):
+    """Rows of each world out of a flat array."""
+    w, i = wp.tid()
+    rows[w, i] = flat[start[w] + i]
+
+
+@wp.kernel(enable_backward=False)
+def write_rows(start: wp.array(dtype=int), rows: wp.array2d(dtype=Any), flat: wp.array(dtype=Any)):
+    """Rows of each world back into a flat array."""
+    w, i = wp.tid()
+    flat[start[w] + i] = rows[w, i]
+
+
+for _dtype in (wp.float32, wp.float64):  # known before the first launch, so that no module is loaded in a step
+    wp.overload(read_rows, {"flat": wp.array(dtype=_dtype), "rows": wp.array2d(dtype=_dtype)})
+    wp.overload(write_rows, {"rows": wp.array2d(dtype=_dtype), "flat": wp.array(dtype=_dtype)})
+
+
+class Boundary:
+    """Converts between states and one engine.
+
+    Args:
+        engine: The engine.
+        joints: Its joints and their coordinates.
+        places: Where its worlds stand.
+        bodies: Core body of each of its bodies, counted within the world; -1: none.
+        controls: What each of its controls is (`view.Source`).
+        running: First row in each world, and number, of what else a state holds, by name (`rows.RUNNING`).
+    """
+
+    def __init__(
+        self, engine: Any, joints: Any, places: Any, bodies: np.ndarray, controls: np.ndarray,
+        running: dict[str, tuple[wp.array, int]],
+    ):  # fmt: skip
+        self.engine, self.device, self.nworld = engine, engine.device, engine.nworld
+        self.running = running
+        host = engine.source
+        self.items = items = Items()
+        items.joints, items.places = joints, places
+        for name, values in (("bodies", bodies), ("mocapid", host.body_mocapid), ("rootid", host.body_rootid)):
+            setattr(items, name, wp.array(np.asarray(values, np.int32), dtype=int, device=self.device))
+        items.controls = wp.array(np.asarray(controls, np.int32), dtype=wp.vec2i, device=self.device)
+        items.njnt, items.nbody, items.nu = int(host.njnt), int(host.nbody), int(host.nu)
+        self.tree = {
+            name: wp.array(np.asarray(getattr(host, name), np.int32), dtype=int, device=self.device)
+            for name, field in Tree.vars.items() if field.type.ndim == 1
+        }  # fmt: skip
+        shape = (self.nworld, items.nbody)
+        self.moving = Moving()
+        self.moving.x = empty_worlds(shape, wp.transform, self.device)
+        self.moving.v = empty_worlds(shape, wp.spatial_vector, self.device)
+        self.moving.x.fill_(wp.transform_identity())
+        self.moving.v.zero_()
+        self._commands: dict[tuple, list[wp.Launch]] = {}
+        self._version = -1
+
+    def read(self, state: State, control: Control) -> None:
+        """State and control to the engine."""
+        key = ("read", *_pointers(state, READ_STATE), *_pointers(control, READ_CONTROL))
+        for command in self._recorded(key, lambda: self._reads(state, control)):
+            command.launch()
+
+    def write(self, state: State) -> None:
+        """The engine's state to the state, and the bodies where it puts them."""
+        key = ("write", *_pointers(state, WRITTEN))
+        for command in self._recorded(key, lambda: self._writes(state)):
+            command.launch()
+
+    # ---- what is recorded
+
+    def _recorded(self, key: tuple, make: Any) -> Any:
+        if self._version != self.engine.version:  # arrays of the engine have moved
+            self._commands.clear()
+        found = self._commands.get(key)
+        if found is None:
+            if len(self._commands) >= MOST_COMMANDS:
+                self._commands.clear()
+            found = self._commands[key] = make()
+            self._version = self.engine.version
+        return found
+
+    def _reads(self, state: State, control: Control) -> list[wp.Launch]:
+        flat = self._flat(state, control)
+        lanes = self._lanes(self.items.njnt + self.items.nbody + self.items.nu + 1)
+        inputs = [self.items, flat, self._of_engine(Given), int(BAD_STATE), lanes]
+        commands = [self._record(read_items, (lanes, self.nworld), inputs)]
+        for name, (start, count) in self.running.items():
+            inputs = [start, getattr(state.mujoco, name), self.engine.array(name)]
+            commands.append(self._record(read_rows, (self.nworld, count), inputs))
+        return commands
+
+    def _writes(self, state: State) -> list[wp.Launch]:
+        flat = self._flat(state, None)
+        lanes = self._lanes(self.items.njnt + 2)
+        inputs = [self.items, self._of_engine(Found), self._of_engine(Tree, given=self.tree), self.moving, flat, lanes]
+        commands = [self._record(write_items, (lanes, self.nworld), inputs)]
+        wanted = state.body_qdd, state.body_parent_f
+        if any(x is not None and x.size for x in wanted):
+            empty = wp.empty(0, dtype=wp.spatial_vector, device=self.device)
+            inputs = [self.items, self._of_engine(Loads), *(empty if x is None else x for x in wanted)]
+            commands.append(self._record(write_loads, (self.nworld, self.items.nbody), inputs))
+        for name, (start, count) in self.running.items():
+            inputs = [start, self.engine.array(name), getattr(state.mujoco, name)]
+            commands.append(self._record(write_rows, (self.nworld, count), inputs))
+        return commands
+
+    def _lanes(self, items: int) -> int:
+        return items if self.device.is_cuda else 1
+
+    def _record(self, kernel: wp.Kernel, dim: tuple[int, ...], inputs: list) -> wp.Launch:
+        return wp.launch(kernel, dim=dim, inputs=inputs, device=self.device, record_cmd=True)
+
+    def _of_engine(self, struct: Any, given: dict[str, wp.array] | None = None) -> Any:
+        """A bundle of arrays of the engine, but for those that are given."""
+        bundle = struct()
+        for name in struct.vars:
+            setattr(bundle, name, given[name] if given and name in given else self.engine.array(name))
+        return bundle
+
+    def _flat(self, state: State, control: Control | None) -> Flat:
+        flat = Flat()
+        sources = [(state, STATE_ARRAYS)] if control is None else [(state, STATE_ARRAYS), (control, CONTROL_ARRAYS)]
+        for owner, names in sources:
+            for name, path in names.items():
+                value = _find(owner, path)
+                if value is not None and value.size:
+                    setattr(flat, name, value)
+        return flat
+
+
+STATE_ARRAYS = {
+    "joint_q": "joint_q", "joint_qd": "joint_qd", "body_q": "body_q", "body_qd": "body_qd", "body_f": "body_f",
+    "warmstart": "mujoco.qacc_warmstart", "actuation": "mujoco.qfrc_actuator", "time": "mujoco.time",
+}  # fmt: skip
+CONTROL_ARRAYS = {
+    "joint_f": "joint_f", "ctrl": "mujoco.ctrl", "target_q": "joint_target_q", "target_qd": "joint_target_qd",
+}  # fmt: skip
+"""Where the arrays of `Flat` are found."""
+_RUNNING = tuple(f"mujoco.{name}" for name in RUNNING if name != "ctrl")
+READ_STATE = ("joint_q", "joint_qd", "body_q", "body_f", "mujoco.qacc_warmstart", "mujoco.time", *_RUNNING)
+READ_CONTROL = tuple(CONTROL_ARRAYS.values())
+WRITTEN = (*STATE_ARRAYS.values(), "body_qdd", "body_parent_f", *_RUNNING)
+
+
+def _find(owner: Any, path: str) -> wp.array | None:
+    """An array by its name; None where the object has none."""
+    values = vars(owner)
+    space, _, name = path.rpartition(".")
+    if space:
+        values = vars(values[space]) if space in values else {}
+    return values.get(name)
+
+
+def _pointers(owner: Any, paths: tuple[str, ...]) -> list[int | None]:
+    """Where arrays lie: what tells one set of them from another."""
+    found = (_find(owner, path) for path in paths)
+    return [None if array is None else array.ptr for array in found]

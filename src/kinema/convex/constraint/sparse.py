@@ -1,0 +1,440 @@
+"""Rows that list their columns: for models with flexes, where a row acts on few of very many dofs.
+
+Row r has ncol[r] columns: dof col[r, k] with the entry J[r, k], each dof once, in the order they were met. What a row
+is made of says which dofs it lists:
+
+    joints, dofs      their own
+    tendons, edges    those of their sparse Jacobians
+    bodies, points    the dofs that move any of them, found by walking up from each body
+
+A body that moves with several others, as one that vertices hang on, adds to the columns that are there already.
+A lane takes a constraint, with all its rows.
+"""
+
+import warp as wp
+
+from kinema.collide.barycentric import element_weights
+from kinema.convex.bundle import vec5
+from kinema.convex.constraint.contact import put_rows, surface_velocity
+from kinema.convex.constraint.equality import linear_part, weld_drift
+from kinema.convex.constraint.impedance import impedance, safe_solimp, safe_solref
+from kinema.convex.constraint.row import ANY_TREE, put_reference, put_scalars, row_time
+from kinema.convex.data import Data, Rows
+from kinema.convex.jacobian import last_dof, point_motion
+from kinema.convex.kinematics import qpos_quat
+from kinema.convex.model import Model
+from kinema.math.lanes import lane_count, sync
+from kinema.math.quaternion import conjugate, mul_quat, mul_quat_axis, rotate, to_velocity
+from kinema.math.spatial import angular, cross_motion
+from kinema.math.vector import normalize_with_length
+from kinema.mujoco_enums import Cone, Constraint, Equality, Joint, Obj
+
+# ---------------------------------------------------------------------------------------------- columns
+
+
+@wp.func
+def open_rows(efc: Rows, w: int, r: int, count: int):
+    """Rows that have no columns yet."""
+    for k in range(count):
+        efc.ncol[w, r + k] = 0
+        efc.trees[w, r + k] = ANY_TREE
+
+
+@wp.func
+def place_of(efc: Rows, w: int, r: int, count: int, i: int) -> int:
+    """Where the rows r to r + count - 1, which share their columns, have dof i; a column of zeros if they had not."""
+    n = efc.ncol[w, r]
+    for k in range(n):
+        if efc.col[w, r, k] == i:
+            return k
+    for k in range(count):
+        efc.ncol[w, r + k] = n + 1
+        efc.col[w, r + k, n] = i
+        efc.J[w, r + k, n] = 0.0
+    return n
+
+
+@wp.func
+def add_entry(efc: Rows, w: int, r: int, i: int, value: float):
+    """J[r, dof i] += value."""
+    k = place_of(efc, w, r, 1, i)
+    efc.J[w, r, k] = efc.J[w, r, k] + value
+
+
+@wp.func
+def add_sparse(
+    efc: Rows, w: int, r: int, jac: wp.array2d(dtype=float), colind: wp.array(dtype=int), adr: int, nnz: int,
+    scale: float,
+):  # fmt: skip
+    """Row r += a row of a sparse matrix, scaled."""
+    for a in range(adr, adr + nnz):
+        add_entry(efc, w, r, colind[a], scale * jac[w, a])
+
+
+# ---------------------------------------------------------------------------------------------- equalities
+
+
+@wp.func
+def want_equality_rows(m: Model, d: Data, w: int, e: int):
+    """The rows of one equality, if it is active."""
+    d.efc.want[w, e] = wp.where(d.state.eq_active[w, e] != 0, m.eq.rows[e], 0)
+
+
+@wp.func
+def sparse_equalities(m: Model, d: Data, w: int, lane: int):
+    """The rows of equalities."""
+    for e in range(lane, m.size.neq, lane_count()):
+        r = d.efc.start[w, e]
+        kind = m.eq.type[e]
+        if r >= 0:
+            if kind == Equality.CONNECT or kind == Equality.WELD:
+                anchor(m, d, w, e, r)
+            elif kind == Equality.JOINT or kind == Equality.TENDON:
+                coupling(m, d, w, e, r)
+    sync()
+
+
+@wp.func
+def sparse_edges(m: Model, d: Data, w: int, lane: int):
+    """The rows that keep the lengths of edges: r = l - l_0."""
+    for e in range(m.size.neq):
+        r = d.efc.start[w, e]
+        if r >= 0 and m.eq.type[e] == Equality.FLEX:
+            first = m.eq.edgeadr[e]
+            time = row_time(m.opt, w)
+            solref, solimp = m.eq.solref[w, e], m.eq.solimp[w, e]
+            for k in range(lane, m.eq.rows[e], lane_count()):
+                edge = m.eq.edge[first + k]
+                number = m.flex.edgenumber[w, edge]
+                row = m.flex.edgerow[edge]
+                for a in range(row[1]):  # each dof once: nothing need be looked for
+                    d.efc.col[w, r + k, a] = m.flex.flexedge_J_colind[row[0] + a]
+                    d.efc.J[w, r + k, a] = d.flex.edge_J[w, row[0] + a]
+                d.efc.ncol[w, r + k] = row[1]
+                d.efc.trees[w, r + k] = ANY_TREE
+                residual = vec5(
+                    d.flex.edge_length[w, edge] - number[0], 0.0, 0.0, d.flex.edge_velocity[w, edge], number[1]
+                )
+                put_scalars(d.efc, w, r + k, Constraint.EQUALITY, e, residual, solref, solimp, time)
+    sync()
+
+
+@wp.func
+def coupling(m: Model, d: Data, w: int, e: int, r: int):
+    """The row that ties two joints, or two tendons, by a quartic polynomial."""
+    open_rows(d.efc, w, r, 1)
+    poly = m.eq.data[w, e]
+    one = m.eq.obj1id[e]
+    two = m.eq.obj2id[e]
+    tendon = m.eq.type[e] == Equality.TENDON
+    y = float(0.0)
+    diff = float(0.0)
+    vel = float(0.0)
+    vel2 = float(0.0)
+    weight = float(0.0)
+    if tendon:
+        y = d.ten.length[w, one] - m.tendon.length0[w, one]
+        vel = d.ten.velocity[w, one]
+        weight = m.tendon.invweight0[w, one]
+        if two >= 0:
+            diff = d.ten.length[w, two] - m.tendon.length0[w, two]
+            vel2 = d.ten.velocity[w, two]
+            weight += m.tendon.invweight0[w, two]
+    else:
+        a1 = m.jnt.qposadr[one]
+        v1 = m.jnt.dofadr[one]
+        y = d.state.qpos[w, a1] - m.jnt.qpos0[w, a1]
+        vel = d.state.qvel[w, v1]
+        weight = m.dof.invweight0[w, v1]
+        if two >= 0:
+            a2 = m.jnt.qposadr[two]
+            v2 = m.jnt.dofadr[two]
+            diff = d.state.qpos[w, a2] - m.jnt.qpos0[w, a2]
+            vel2 = d.state.qvel[w, v2]
+            weight += m.dof.invweight0[w, v2]
+    slope = float(0.0)
+    residual = y - poly[0]
+    if two >= 0:
+        residual -= diff * (poly[1] + diff * (poly[2] + diff * (poly[3] + diff * poly[4])))
+        slope = poly[1] + diff * (2.0 * poly[2] + diff * (3.0 * poly[3] + diff * 4.0 * poly[4]))
+    if tendon:
+        colind = m.tendon.ten_J_colind
+        add_sparse(d.efc, w, r, d.ten.J, colind, m.tendon.ten_J_rowadr[one], m.tendon.ten_J_rownnz[one], 1.0)
+        if two >= 0:
+            add_sparse(d.efc, w, r, d.ten.J, colind, m.tendon.ten_J_rowadr[two], m.tendon.ten_J_rownnz[two], -slope)
+    else:
+        add_entry(d.efc, w, r, m.jnt.dofadr[one], 1.0)
+        if two >= 0:
+            add_entry(d.efc, w, r, m.jnt.dofadr[two], -slope)
+    what = vec5(residual, 0.0, 0.0, vel - slope * vel2, weight)
+    time = row_time(m.opt, w)
+    put_scalars(d.efc, w, r, Constraint.EQUALITY, e, what, m.eq.solref[w, e], m.eq.solimp[w, e], time)
+
+
+@wp.func
+def anchor(m: Model, d: Data, w: int, e: int, r: int):
+    """The rows of a connect or a weld; the maths is in equality.py."""
+    one = m.eq.obj1id[e]
+    two = m.eq.obj2id[e]
+    data = m.eq.data[w, e]
+    weld = m.eq.type[e] == Equality.WELD
+    size = m.eq.rows[e]
+    b1 = one
+    b2 = two
+    x1 = wp.vec3()
+    x2 = wp.vec3()
+    q1 = wp.vec4(1.0, 0.0, 0.0, 0.0)
+    q2 = wp.vec4(1.0, 0.0, 0.0, 0.0)
+    if m.eq.objtype[e] == Obj.BODY:
+        head = wp.vec3(data[0], data[1], data[2])
+        tail = wp.vec3(data[3], data[4], data[5])
+        q1 = d.pose.xquat[w, b1]
+        q2 = d.pose.xquat[w, b2]
+        x1 = d.pose.xpos[w, b1] + rotate(q1, wp.where(weld, tail, head))
+        x2 = d.pose.xpos[w, b2] + rotate(q2, wp.where(weld, head, tail))
+        q1 = mul_quat(q1, wp.vec4(data[6], data[7], data[8], data[9]))
+    else:
+        b1 = m.site.bodyid[one]
+        b2 = m.site.bodyid[two]
+        x1 = d.pose.site_xpos[w, one]
+        x2 = d.pose.site_xpos[w, two]
+        q1 = mul_quat(d.pose.xquat[w, b1], m.site.quat[w, one])
+        q2 = mul_quat(d.pose.xquat[w, b2], m.site.quat[w, two])
+    negq2 = conjugate(q2)
+    scale = data[10]
+    open_rows(d.efc, w, r, size)
+    vel = wp.spatial_vector()
+    acc = wp.spatial_vector()
+    for side in range(2):
+        b = wp.where(side == 0, b1, b2)
+        sign = 1.0 - 2.0 * float(side)
+        offset = wp.where(side == 0, x1, x2) - d.inertia.subtree_com[w, m.body.rootid[b]]
+        moving = point_motion(d.vel.cvel[w, b], offset)  # velocity of the anchor
+        i = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, b)
+        while i >= 0:
+            cdof = d.inertia.cdof[w, i]
+            lin = sign * point_motion(cdof, offset)
+            quat = mul_quat(mul_quat_axis(negq2, sign * angular(cdof)), q1)
+            rot = 0.5 * scale * wp.vec3(quat[1], quat[2], quat[3])
+            k = place_of(d.efc, w, r, size, i)
+            for a in range(3):
+                d.efc.J[w, r + a, k] = d.efc.J[w, r + a, k] + lin[a]
+                if weld:
+                    d.efc.J[w, r + 3 + a, k] = d.efc.J[w, r + 3 + a, k] + rot[a]
+            qvel = d.state.qvel[w, i]
+            vel += wp.spatial_vector(lin, rot) * qvel
+            dot = d.vel.cdof_dot[w, i]
+            j = m.dof.jntid[i]
+            kind = m.jnt.type[j]
+            if kind == Joint.BALL or (kind == Joint.FREE and i >= m.jnt.dofadr[j] + 3):
+                dot = cross_motion(d.vel.cvel[w, m.dof.bodyid[i]], cdof)
+            drift_lin = point_motion(dot, offset) + wp.cross(angular(cdof), moving)
+            acc += wp.spatial_vector(sign * drift_lin, sign * angular(dot)) * qvel
+            i = m.dof.parentid[i]
+    gap = x1 - x2
+    residual = wp.spatial_vector(gap, wp.vec3())
+    drift = wp.spatial_vector(linear_part(acc), wp.vec3())
+    if weld:
+        quat = mul_quat(negq2, q1)
+        residual = wp.spatial_vector(gap, scale * wp.vec3(quat[1], quat[2], quat[3]))
+        w1 = angular(d.vel.cvel[w, b1])
+        w2 = angular(d.vel.cvel[w, b2])
+        turn_drift = weld_drift(negq2, q1, w1, w2, wp.vec3(acc[3], acc[4], acc[5]))
+        drift = wp.spatial_vector(linear_part(acc), scale * turn_drift)
+    solimp = safe_solimp(m.eq.solimp[w, e])
+    time = row_time(m.opt, w)
+    ref = safe_solref(m.eq.solref[w, e], time[0])
+    imp = impedance(solimp, wp.length(residual))
+    weight = m.body.invweight0[w, b1] + m.body.invweight0[w, b2]
+    for k in range(size):
+        diag = wp.where(k < 3, weight[0], weight[1])
+        what = vec5(residual[k], 0.0, 0.0, vel[k], diag)
+        put_reference(d.efc, w, r + k, Constraint.EQUALITY, e, what, ref, solimp, imp, time, drift[k])
+
+
+# ---------------------------------------------------------------------------------------------- friction and limits
+
+
+@wp.func
+def sparse_friction(m: Model, d: Data, w: int, lane: int):
+    """Columns of friction losses."""
+    first = d.efc.ne[w]
+    for r in range(first + lane, first + d.efc.nf[w], lane_count()):
+        ident = d.efc.id[w, r]
+        open_rows(d.efc, w, r, 1)
+        if d.efc.type[w, r] == Constraint.FRICTION_DOF:
+            add_entry(d.efc, w, r, ident, 1.0)
+        else:
+            adr, nnz = m.tendon.ten_J_rowadr[ident], m.tendon.ten_J_rownnz[ident]
+            add_sparse(d.efc, w, r, d.ten.J, m.tendon.ten_J_colind, adr, nnz, 1.0)
+    sync()
+
+
+@wp.func
+def sparse_limits(m: Model, d: Data, w: int, lane: int):
+    """The rows of limits."""
+    first = d.efc.ne[w] + d.efc.nf[w]
+    time = row_time(m.opt, w)
+    for r in range(first + lane, first + d.efc.nl[w], lane_count()):
+        ident = d.efc.id[w, r]
+        side = d.efc.margin[w, r]
+        dist = d.efc.pos[w, r]
+        open_rows(d.efc, w, r, 1)
+        if d.efc.type[w, r] == Constraint.LIMIT_JOINT:
+            v = m.jnt.dofadr[ident]
+            vel = -side * d.state.qvel[w, v]
+            if m.jnt.type[ident] == Joint.BALL:
+                axis, angle = normalize_with_length(to_velocity(qpos_quat(d.state.qpos, w, m.jnt.qposadr[ident]), 1.0))
+                vel = float(0.0)
+                for a in range(3):
+                    add_entry(d.efc, w, r, v + a, -axis[a])
+                    vel -= axis[a] * d.state.qvel[w, v + a]
+            else:
+                add_entry(d.efc, w, r, v, -side)
+            residual = vec5(dist, m.jnt.margin[w, ident], 0.0, vel, m.dof.invweight0[w, v])
+            solref, solimp = m.jnt.solref[w, ident], m.jnt.solimp[w, ident]
+            put_scalars(d.efc, w, r, Constraint.LIMIT_JOINT, ident, residual, solref, solimp, time)
+        else:
+            adr, nnz = m.tendon.ten_J_rowadr[ident], m.tendon.ten_J_rownnz[ident]
+            add_sparse(d.efc, w, r, d.ten.J, m.tendon.ten_J_colind, adr, nnz, -side)
+            vel = -side * d.ten.velocity[w, ident]
+            residual = vec5(dist, m.tendon.margin[w, ident], 0.0, vel, m.tendon.invweight0[w, ident])
+            solref, solimp = m.tendon.solref_lim[w, ident], m.tendon.solimp_lim[w, ident]
+            put_scalars(d.efc, w, r, Constraint.LIMIT_TENDON, ident, residual, solref, solimp, time)
+    sync()
+
+
+# ---------------------------------------------------------------------------------------------- contacts
+
+
+@wp.func
+def side_vertices(m: Model, d: Data, w: int, c: int, side: int) -> wp.vec4i:
+    """The vertices, over all flexes, that one side of a contact is of; -1: none."""
+    f = d.fcon.flex[w, c][side]
+    none = wp.vec4i(-1, -1, -1, -1)
+    if f < 0:
+        return none
+    v = d.fcon.vert[w, c][side]
+    if v >= 0:
+        return wp.vec4i(m.flex.span[f][0] + v, -1, -1, -1)
+    return m.flex.elemvert[m.flex.span[f][2] + d.fcon.elem[w, c][side]]
+
+
+@wp.func
+def side_weights(m: Model, d: Data, w: int, c: int, corners: wp.vec4i) -> wp.vec4:
+    """How much of a contact each of those vertices bears."""
+    n = int(0)
+    for k in range(4):
+        if corners[k] >= 0:
+            n += 1
+    x0 = d.flex.vert_xpos[w, corners[0]]
+    x1 = d.flex.vert_xpos[w, wp.max(corners[1], 0)]
+    x2 = d.flex.vert_xpos[w, wp.max(corners[2], 0)]
+    x3 = d.flex.vert_xpos[w, wp.max(corners[3], 0)]
+    return element_weights(x0, x1, x2, x3, n, d.con.pos[w, c])
+
+
+@wp.func
+def moves(m: Model, w: int, body: int) -> bool:
+    """Does any dof move a body?"""
+    return last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, body) >= 0
+
+
+@wp.func
+def want_flex_contact(m: Model, d: Data, w: int, c: int):
+    """How many rows a contact wants, and whom they move."""
+    geoms = d.con.geom[w, c]
+    bodies = wp.vec2i(-1, -1)
+    movable = bool(False)
+    for side in range(2):
+        if geoms[side] >= 0:
+            bodies[side] = m.geom.bodyid[geoms[side]]
+            movable = movable or moves(m, w, bodies[side])
+        else:
+            corners = side_vertices(m, d, w, c, side)
+            for k in range(4):
+                if corners[k] >= 0:
+                    for s in range(m.flex.supportadr[corners[k]], m.flex.supportadr[corners[k] + 1]):
+                        movable = movable or moves(m, w, m.flex.supportbody[s])
+    dim = d.con.dim[w, c]
+    rows = dim
+    if dim > 1 and m.opt.cone == Cone.PYRAMIDAL:
+        rows = 2 * (dim - 1)
+    welded = bool(False)
+    if bodies[0] >= 0 and bodies[1] >= 0:
+        welded = m.body.weldid[bodies[0]] == m.body.weldid[bodies[1]]
+    if d.con.exclude[w, c] != 0 or welded or not movable:
+        rows = 0
+    d.crow.want[w, c] = rows
+    d.crow.trees[w, c] = ANY_TREE
+    d.crow.bodies[w, c] = bodies
+
+
+@wp.func
+def add_body(m: Model, d: Data, w: int, c: int, r: int, body: int, weight: float) -> wp.spatial_vector:
+    """The rows of a contact += those of its point as part of a body, weighted; returns the velocity it adds."""
+    dim = d.con.dim[w, c]
+    frame = d.con.frame[w, c]
+    friction = d.con.friction[w, c]
+    pyramid = dim > 1 and m.opt.cone == Cone.PYRAMIDAL
+    count = wp.where(pyramid, 2 * (dim - 1), dim)
+    offset = d.con.pos[w, c] - d.inertia.subtree_com[w, m.body.rootid[body]]
+    vel = wp.spatial_vector()
+    i = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, body)
+    while i >= 0:
+        cdof = d.inertia.cdof[w, i]
+        axis = weight * wp.spatial_vector(frame * point_motion(cdof, offset), frame * angular(cdof))
+        vel += axis * d.state.qvel[w, i]
+        k = place_of(d.efc, w, r, count, i)
+        if pyramid:
+            for a in range(1, dim):
+                edge = friction[a - 1] * axis[a]
+                d.efc.J[w, r + 2 * a - 2, k] = d.efc.J[w, r + 2 * a - 2, k] + axis[0] + edge
+                d.efc.J[w, r + 2 * a - 1, k] = d.efc.J[w, r + 2 * a - 1, k] + axis[0] - edge
+        else:
+            for a in range(dim):
+                d.efc.J[w, r + a, k] = d.efc.J[w, r + a, k] + axis[a]
+        i = m.dof.parentid[i]
+    return vel
+
+
+@wp.func
+def sparse_contacts(m: Model, d: Data, w: int, lane: int):
+    """The rows of contacts: a point of each side, as part of a body or as a mean of those that bear an element."""
+    for c in range(lane, d.con.ncon[w], lane_count()):
+        r = d.crow.address[w, c]
+        if r >= 0:
+            dim = d.con.dim[w, c]
+            rows = dim
+            if dim > 1 and m.opt.cone == Cone.PYRAMIDAL:
+                rows = 2 * (dim - 1)
+            open_rows(d.efc, w, r, rows)
+            vel = wp.spatial_vector()
+            weight = wp.vec2()
+            for side in range(2):
+                sign = 2.0 * float(side) - 1.0
+                body = d.crow.bodies[w, c][side]
+                if body >= 0:
+                    vel += add_body(m, d, w, c, r, body, sign)
+                    weight += m.body.invweight0[w, body]
+                else:
+                    corners = side_vertices(m, d, w, c, side)
+                    share = side_weights(m, d, w, c, corners)
+                    for k in range(4):
+                        if corners[k] >= 0:
+                            for s in range(m.flex.supportadr[corners[k]], m.flex.supportadr[corners[k] + 1]):
+                                part = share[k] * m.flex.supportplace[w, s][3]
+                                bearer = m.flex.supportbody[s]
+                                vel += add_body(m, d, w, c, r, bearer, sign * part)
+                                weight += part * m.body.invweight0[w, bearer]
+            geoms = d.con.geom[w, c]
+            if m.size.flg_surfacevel != 0 and geoms[0] >= 0 and geoms[1] >= 0:
+                vel += surface_velocity(
+                    m.geom.surfacevel, d.pose.geom_xpos, d.pose.geom_xmat, w, geoms, d.con.pos[w, c],
+                    d.con.frame[w, c],
+                )  # fmt: skip
+            d.crow.vel[w, c] = vel
+            put_rows(
+                d.con, d.crow, d.efc, w, r, c, m.opt.cone, m.opt.impratio[w], row_time(m.opt, w), weight, vel
+            )
+    sync()

@@ -1,0 +1,1 @@
+"""Deformable bodies: vertices that bodies carry, edges and elements between them, and the forces these exert."""

@@ -1,0 +1,153 @@
+"""Elastic forces of flexes whose vertices are bodies: stretching of elements, bending of hinges.
+
+Stretching, of triangles and tetrahedra (Saint Venant-Kirchhoff on edges, Kharevych et al. 2006). With the squared edge
+lengths s_e = l_e^2 of an element, rest values S_e and the stiffness K of the element between them,
+
+    E = 1/4 (s - S)' K (s - S),   f_v = - sum over edges e of  (s - S)' K_e  ds_e/dx_v / 2,   ds_e/dx = +-2 (x_a - x_b)
+
+Rayleigh's damping is the same force of the rate of s in place of s - S, times the coefficient: (s - s^-) / h with
+s^- = (l - h dl/dt)^2, which is where the last step began as far as velocity tells.
+
+Bending, of the hinge between two triangles that share an edge: four vertices, E = 1/2 x' B x per axis with a constant
+B, and one number for a rest shape that is not flat. Its damping is B v times the coefficient.
+
+Forces are found element by element and hinge by hinge, then gathered vertex by vertex and dof by dof: nobody writes
+what another adds to.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import warp as wp
+
+from kinema.convex.data import Data
+from kinema.convex.flex.elastic import is_elastic
+from kinema.convex.jacobian import point_motion
+from kinema.convex.model import Model
+from kinema.convex.stage import Stage
+from kinema.mujoco_enums import Disable
+
+
+@wp.func
+def edge_corners(corners: int, k: int) -> wp.vec2i:
+    """The two corners of edge k of an element: (1 2) (2 0) (0 1), or (0 1) (1 2) (2 0) (2 3) (0 3) (1 3)."""
+    if corners == 3:
+        return wp.vec2i((k + 1) % 3, (k + 2) % 3)
+    if k < 3:
+        return wp.vec2i(k, (k + 1) % 3)
+    return wp.vec2i((k + 2) % 3, 3)
+
+
+@wp.func
+def triangle_index(n: int, i: int, j: int) -> int:
+    """Where entry (i, j) of a symmetric n by n matrix is among its upper triangle, row by row."""
+    low = wp.min(i, j)
+    high = wp.max(i, j)
+    return low * n - low * (low - 1) / 2 + high - low
+
+
+@wp.func
+def stretch_force(m: Model, d: Data, w: int, e: int):
+    """Forces of one element on its corners: of its spring, then of its damper."""
+    for k in range(4):
+        d.flex.elem_force[w, 4 * e + k] = wp.spatial_vector()
+    adr = m.flex.elemstiffness[e]
+    if adr >= 0:
+        corner = m.flex.elemvert[e]
+        corners = wp.where(corner[3] >= 0, 4, 3)
+        edges = wp.where(corners == 4, 6, 3)
+        damping = m.flex.damping[w, m.flex.elemflex[e]]
+        for j in range(edges):
+            pull = float(0.0)  # (K (s - S))_j
+            drag = float(0.0)  # (K (s - s^-) / h)_j
+            for i in range(edges):
+                edge = m.flex.elemedges[6 * e + i]
+                now = d.flex.edge_length[w, edge]
+                rest = m.flex.edgenumber[w, edge][0]
+                stiffness = m.flex.stiffness[w, adr + triangle_index(edges, i, j)]
+                pull += stiffness * (now - rest) * (now + rest)
+                rate = d.flex.edge_velocity[w, edge]
+                drag += stiffness * rate * (2.0 * now - m.opt.timestep[w] * rate)
+            ends = edge_corners(corners, j)
+            along = d.flex.vert_xpos[w, corner[ends[0]]] - d.flex.vert_xpos[w, corner[ends[1]]]
+            force = wp.spatial_vector(-pull * along, -damping * drag * along)
+            a = 4 * e + ends[0]
+            b = 4 * e + ends[1]
+            d.flex.elem_force[w, a] = d.flex.elem_force[w, a] + force
+            d.flex.elem_force[w, b] = d.flex.elem_force[w, b] - force
+
+
+@wp.func
+def bend_force(m: Model, d: Data, w: int, h: int):
+    """Forces of one hinge on its four vertices: of its spring, then of its damper."""
+    corner = m.flex.hingevert[h]
+    adr = m.flex.hingebending[h]
+    damping = m.flex.damping[w, m.flex.hingeflex[h]]
+    x0 = d.flex.vert_xpos[w, corner[0]]
+    e1 = d.flex.vert_xpos[w, corner[1]] - x0
+    e2 = d.flex.vert_xpos[w, corner[2]] - x0
+    e3 = d.flex.vert_xpos[w, corner[3]] - x0
+    c1 = wp.cross(e2, e3)
+    c2 = wp.cross(e3, e1)
+    c3 = wp.cross(e1, e2)
+    curved = m.flex.bending[w, adr + 16]
+    for i in range(4):
+        spring = curved * wp.where(i == 0, -(c1 + c2 + c3), wp.where(i == 1, c1, wp.where(i == 2, c2, c3)))
+        damper = wp.vec3()
+        for j in range(4):
+            b = m.flex.bending[w, adr + 4 * i + j]
+            v = corner[j]
+            spring += b * d.flex.vert_xpos[w, v]
+            first = m.flex.vertdof[v]
+            if first >= 0:
+                vel = wp.vec3(d.state.qvel[w, first], d.state.qvel[w, first + 1], d.state.qvel[w, first + 2])
+                damper += b * vel
+        d.flex.hinge_force[w, 4 * h + i] = wp.spatial_vector(-spring, -damping * damper)
+
+
+@wp.func
+def vertex_force(m: Model, d: Data, w: int, v: int):
+    """All elastic forces on one vertex."""
+    sum = wp.spatial_vector()
+    for k in range(m.flex.cornerend[wp.max(v - 1, 0)] * wp.where(v > 0, 1, 0), m.flex.cornerend[v]):
+        at = m.flex.corner[k]
+        if at >= 0:
+            sum += d.flex.elem_force[w, at]
+        elif m.flex.vertdof[v] >= 0:  # what bends a vertex that no dof of its own moves is borne by what holds it
+            sum += d.flex.hinge_force[w, -1 - at]
+    d.flex.vert_force[w, v] = sum
+
+
+@wp.func
+def elastic_force(m: Model, d: Data, w: int, i: int):
+    """qfrc_spring and qfrc_damper of dof i += the forces on all vertices it moves."""
+    spring = float(0.0)
+    damper = float(0.0)
+    for b in range(m.dof.bodyid[i], m.dof.bodyend[i]):
+        for k in range(m.flex.bodyvertadr[b], m.flex.bodyvertadr[b + 1]):
+            v = m.flex.bodyvert[k]
+            force = d.flex.vert_force[w, v]
+            offset = d.flex.vert_xpos[w, v] - d.inertia.subtree_com[w, m.body.rootid[b]]
+            motion = point_motion(d.inertia.cdof[w, i], offset)
+            spring += wp.dot(motion, wp.vec3(force[0], force[1], force[2]))
+            damper += wp.dot(motion, wp.vec3(force[3], force[4], force[5]))
+    if (m.opt.disableflags & Disable.SPRING) == 0:
+        d.frc.qfrc_spring[w, i] = d.frc.qfrc_spring[w, i] + spring
+    if (m.opt.disableflags & Disable.DAMPER) == 0:
+        d.frc.qfrc_damper[w, i] = d.frc.qfrc_damper[w, i] + damper
+
+
+# ---------------------------------------------------------------------------------------------- recipe
+
+
+def stages(m: Any) -> list[Stage]:
+    """Elastic forces."""
+    if not is_elastic(m):
+        return []
+    return [
+        Stage(stretch_force, over="nflexelem", own=("flexelem_force",)),
+        Stage(bend_force, over="nflexhinge", own=("flexhinge_force",)),
+        Stage(vertex_force, over="nflexvert"),
+        Stage(elastic_force, over="nv"),
+    ]

@@ -1,0 +1,37 @@
+"""Where the vertices of flexes are, and the boxes around their elements.
+
+    x = sum of w_k (x_b + R_b p_k)     over the supports (b, w, p) of the vertex: tables.py
+"""
+
+import warp as wp
+
+from kinema.convex.bundle import vec6
+from kinema.convex.data import Data
+from kinema.convex.model import Model
+
+
+@wp.func
+def vertex_position(m: Model, d: Data, w: int, v: int):
+    """flexvert_xpos of one vertex."""
+    x = wp.vec3()
+    for k in range(m.flex.supportadr[v], m.flex.supportadr[v + 1]):
+        b = m.flex.supportbody[k]
+        place = m.flex.supportplace[w, k]
+        x += place[3] * (d.pose.xpos[w, b] + d.pose.xmat[w, b] * wp.vec3(place[0], place[1], place[2]))
+    d.flex.vert_xpos[w, v] = x
+
+
+@wp.func
+def element_box(m: Model, d: Data, w: int, e: int):
+    """flexelem_aabb of one element: centre and half size, the radius included."""
+    corners = m.flex.elemvert[e]
+    low = d.flex.vert_xpos[w, corners[0]]
+    high = low
+    for k in range(1, 4):
+        if corners[k] >= 0:
+            x = d.flex.vert_xpos[w, corners[k]]
+            low = wp.min(low, x)
+            high = wp.max(high, x)
+    half = 0.5 * (high - low) + wp.vec3(m.flex.radius[w, m.flex.elemflex[e]])
+    center = 0.5 * (high + low)
+    d.flex.elem_aabb[w, e] = vec6(center[0], center[1], center[2], half[0], half[1], half[2])

@@ -1,0 +1,98 @@
+"""Who may touch a flex: geoms, other flexes, and the flex itself; and the parameters of such contacts.
+
+A pair is (geom, -1, flex), (-1, flex, flex) or (-1, flex, the same). Flexes have parameters of contacts as geoms have,
+and they are mixed alike. Contacts of a flex with itself have no margin.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from kinema.collide.parameters import mix_parameters, override_parameters
+from kinema.convex.flex.tables import has_flexes
+from kinema.mujoco_enums import Disable, FlexSelf, Geom
+
+MIXED = ("priority", "condim", "solmix", "solref", "solimp", "friction", "margin", "gap")
+
+
+def _meets(type1: Any, affinity1: Any, type2: Any, affinity2: Any) -> Any:
+    """May two things touch, by their bits?"""
+    return (type1 & affinity2) | (type2 & affinity1)
+
+
+def touches_itself(m: Any, f: int) -> bool:
+    """May elements of a flex touch each other?"""
+    if m.flex_rigid[f] or int(m.flex_selfcollide[f]) == FlexSelf.NONE:
+        return False
+    return bool(int(m.flex_contype[f]) & int(m.flex_conaffinity[f]))
+
+
+def flex_pairs(m: Any) -> np.ndarray:
+    """The pairs, (n, 3), in the order of bodies, flexes and geoms."""
+    found: list[tuple[int, int, int, int]] = []
+    if has_flexes(m) and not int(m.opt.disableflags) & (Disable.CONSTRAINT | Disable.CONTACT):
+        for f in range(m.nflex):
+            bits = int(m.flex_contype[f]), int(m.flex_conaffinity[f])
+            for g in range(m.ngeom):
+                if _meets(int(m.geom_contype[g]), int(m.geom_conaffinity[g]), *bits) and _can_press(m, g, f):
+                    found.append((int(m.geom_bodyid[g]), g, -1, f))
+            for other in range(f + 1, m.nflex):
+                if _meets(*bits, int(m.flex_contype[other]), int(m.flex_conaffinity[other])):
+                    found.append((m.nbody + f, -1, f, other))
+            if touches_itself(m, f):
+                found.append((m.nbody + m.nflex, -1, f, f))
+    found.sort(key=lambda pair: (pair[0], pair[3], pair[1]))
+    return np.array([pair[1:] for pair in found], dtype=int).reshape(-1, 3)
+
+
+def _can_press(m: Any, g: int, f: int) -> bool:
+    """MuJoCo lets planes of bodies that move alone: only those that are fixed meet flexes."""
+    if int(m.geom_type[g]) != Geom.PLANE:
+        return True
+    return int(m.body_dofnum[int(m.body_weldid[int(m.geom_bodyid[g])])]) == 0
+
+
+def _everything(m: Any) -> SimpleNamespace:
+    """Geoms and flexes in one list, under the names of geoms."""
+    both = {f"geom_{name}": np.concatenate([getattr(m, f"geom_{name}"), getattr(m, f"flex_{name}")]) for name in MIXED}
+    adhesion = np.concatenate([np.asarray(m.geom_adhesion), np.zeros(m.nflex)])
+    return SimpleNamespace(**both, geom_adhesion=adhesion, ngeom=m.ngeom + m.nflex)
+
+
+def pair_lists(m: Any) -> tuple[np.ndarray, np.ndarray]:
+    """For each pair geom, flex, flex and condim; and margin, gap, friction, solref, solimp, adhesion."""
+    pairs = flex_pairs(m)
+    if not len(pairs):
+        return np.zeros((0, 4), int), np.zeros((0, 15))
+    first = np.where(pairs[:, 0] >= 0, pairs[:, 0], m.ngeom + pairs[:, 1])
+    p = override_parameters(m, mix_parameters(_everything(m), first, m.ngeom + pairs[:, 2]))
+    same = pairs[:, 1] == pairs[:, 2]
+    margin, gap = np.where(same, 0.0, p.margin), np.where(same, 0.0, p.gap)
+    numbers = np.column_stack([margin, gap, p.friction, p.solref, p.solimp, p.adhesion])
+    return np.column_stack([pairs, p.condim]), numbers
+
+
+def spans(m: Any) -> np.ndarray:
+    """Of each flex the first vertex, the number of them, the first element, the number of them."""
+    return np.column_stack([m.flex_vertadr, m.flex_vertnum, m.flex_elemadr, m.flex_elemnum])
+
+
+def kinds(m: Any) -> frozenset[tuple[int, int]]:
+    """What has to be told apart: (type of geom, dim of flex), or (-1, dim of flex) for flexes among themselves."""
+    found = set()
+    for g, f, other in flex_pairs(m):
+        if g >= 0:
+            found.add((int(m.geom_type[g]), int(m.flex_dim[other])))
+        else:
+            found |= {(-1, int(m.flex_dim[f])), (-1, int(m.flex_dim[other]))}
+    return frozenset(found)
+
+
+def most_contacts(m: Any) -> int:
+    """A first guess of the contacts of flexes in a world: one a vertex of each flex that a geom may touch, and some."""
+    pairs = flex_pairs(m)
+    touched = {int(f) for g, _, f in pairs if g >= 0}
+    return int(sum(int(m.flex_vertnum[f]) for f in touched) + 32 * len(pairs))

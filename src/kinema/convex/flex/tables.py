@@ -1,0 +1,181 @@
+"""What the stages know of flexes: lists by vertex, edge and element, over all flexes of a model.
+
+MuJoCo's arrays are by flex, with addresses; stages run over vertices, edges or elements of all flexes at once. So the
+lists here speak of global vertices, and every edge and element brings what its flex has to say:
+
+    vertex    x = sum of w_k (x_b + R_b p_k) over its supports (b, w, p): the bodies that carry it
+    edge      two vertices, its row of the Jacobian; (rest length, inverse weight, stiffness, damping)
+    element   two to four vertices; its flex
+
+A vertex that is a body has one support. One that is interpolated has the nodes of its cell, weighted by the basis
+functions at its place in the cell, which never changes: interpolation is linear in the nodes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kinema.mujoco_enums import Equality
+
+CORNERS = 4  # vertices of the largest element
+
+
+def has_flexes(m: Any) -> bool:
+    """Does the model have flexes?"""
+    return bool(getattr(m, "nflex", 0))
+
+
+def owner(m: Any, what: str) -> np.ndarray:
+    """The flex of each vertex, edge or element."""
+    return np.repeat(np.arange(m.nflex), np.asarray(getattr(m, f"flex_{what}num")))
+
+
+# ---------------------------------------------------------------------------------------------- vertices
+
+
+def lagrange(order: int, x: np.ndarray) -> np.ndarray:
+    """Basis functions at x in [0, 1], (order + 1, ...): 1 at their own node, 0 at the others."""
+    nodes = np.arange(order + 1) / order
+    found = []
+    for k, at in enumerate(nodes):
+        rest = np.delete(nodes, k)
+        found.append(np.prod([(x - one) / (at - one) for one in rest], axis=0))
+    return np.array(found)
+
+
+def _cell_supports(m: Any, f: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes of the flex that carry each of its vertices, and their weights, (vertices, nodes a cell)."""
+    order = abs(int(m.flex_interp[f]))
+    first = int(m.flex_vertadr[f])
+    coord = np.asarray(m.flex_vert0).reshape(-1, 3)[first : first + int(m.flex_vertnum[f])]
+    cells = np.asarray(m.flex_cellnum).reshape(-1, 3)[f]
+    cell = np.clip(np.floor(coord * cells).astype(int), 0, cells - 1)
+    local = np.clip(coord * cells - cell, 0.0, 1.0)
+    grid = cells * order + 1
+    basis = [lagrange(order, local[:, axis]) for axis in range(3)]
+    steps = np.arange(order + 1)
+    number = [cell[:, axis, None] * order + steps for axis in range(3)]
+    node = (number[0][:, :, None, None] * grid[1] + number[1][:, None, :, None]) * grid[2] + number[2][:, None, None, :]
+    weight = basis[0].T[:, :, None, None] * basis[1].T[:, None, :, None] * basis[2].T[:, None, None, :]
+    return node.reshape(len(coord), -1), weight.reshape(len(coord), -1)
+
+
+def supports(m: Any) -> dict[str, np.ndarray]:
+    """For each vertex where its supports begin; of each support the body, and its point there and weight."""
+    counts, bodies, places = [], [], []
+    vert = np.asarray(m.flex_vert).reshape(-1, 3)
+    for f in range(m.nflex):
+        first, number = int(m.flex_vertadr[f]), int(m.flex_vertnum[f])
+        centered = bool(m.flex_centered[f])
+        if not m.flex_interp[f]:
+            counts.append(np.ones(number, int))
+            bodies.append(np.asarray(m.flex_vertbodyid)[first : first + number])
+            local = np.zeros((number, 3)) if centered else vert[first : first + number]
+            places.append(np.column_stack([local, np.ones(number)]))
+            continue
+        node, weight = _cell_supports(m, f)
+        used = weight != 0.0
+        counts.append(used.sum(axis=1))
+        chosen = int(m.flex_nodeadr[f]) + node[used]
+        bodies.append(np.asarray(m.flex_nodebodyid)[chosen])
+        local = np.zeros((len(chosen), 3)) if centered else np.asarray(m.flex_node).reshape(-1, 3)[chosen]
+        places.append(np.column_stack([local, weight[used]]))
+    count = np.concatenate([np.zeros(0, int), *counts])
+    return {
+        "flex_supportadr": np.concatenate([[0], np.cumsum(count)]),
+        "flex_supportbody": np.concatenate([np.zeros(0, int), *bodies]),
+        "flex_supportplace": np.concatenate([np.zeros((0, 4)), *places]),
+    }
+
+
+# ---------------------------------------------------------------------------------------------- edges
+
+
+def edge_vertices(m: Any) -> np.ndarray:
+    """The two vertices of each edge, counted over all flexes."""
+    return np.asarray(m.flex_edge).reshape(-1, 2) + np.asarray(m.flex_vertadr)[owner(m, "edge")][:, None]
+
+
+def is_live_edge(m: Any) -> np.ndarray:
+    """Which edges have a length that may change, and is asked for: none of rigid or interpolated flexes."""
+    flex = owner(m, "edge")
+    dead = np.asarray(m.flex_rigid).astype(bool) | (np.asarray(m.flex_interp) != 0)
+    return ~dead[flex]
+
+
+def moves_by_edges(m: Any) -> np.ndarray:
+    """For each flex, does it need the Jacobians of its edges? MuJoCo leaves them out otherwise."""
+    wants = np.asarray(m.flex_edgeequality) == 1
+    for name in ("flex_edgedamping", "flex_edgestiffness", "flex_damping"):
+        wants = wants | (np.asarray(getattr(m, name)) != 0)
+    return wants
+
+
+def edge_rows(m: Any) -> np.ndarray:
+    """Where the row of each edge is in the Jacobian of edges, and how long it is; 0 where it is not needed."""
+    live = is_live_edge(m) & moves_by_edges(m)[owner(m, "edge")]
+    return np.column_stack([np.asarray(m.flexedge_J_rowadr), np.where(live, np.asarray(m.flexedge_J_rownnz), 0)])
+
+
+def edge_numbers(m: Any) -> np.ndarray:
+    """Rest length, inverse weight, stiffness and damping of each edge; the last two are 0 of an edge in one body."""
+    flex = owner(m, "edge")
+    soft = ~np.asarray(m.flexedge_rigid).astype(bool) & ~np.asarray(m.flex_rigid).astype(bool)[flex]
+    return np.column_stack([
+        m.flexedge_length0, m.flexedge_invweight0, soft * np.asarray(m.flex_edgestiffness)[flex],
+        soft * np.asarray(m.flex_edgedamping)[flex],
+    ])  # fmt: skip
+
+
+def has_edge_forces(m: Any) -> bool:
+    """Does any edge have a spring or a damper of its own?"""
+    return has_flexes(m) and bool(np.any(m.flex_edgestiffness) or np.any(m.flex_edgedamping))
+
+
+# ---------------------------------------------------------------------------------------------- elements
+
+
+def element_vertices(m: Any) -> np.ndarray:
+    """The vertices of each element, counted over all flexes; -1 beyond its own."""
+    flex = owner(m, "elem")
+    found = np.full((len(flex), CORNERS), -1)
+    for f in range(m.nflex):
+        corners, first = int(m.flex_dim[f]) + 1, int(m.flex_elemdataadr[f])
+        mine = np.asarray(m.flex_elem)[first : first + corners * int(m.flex_elemnum[f])].reshape(-1, corners)
+        found[flex == f, :corners] = mine + int(m.flex_vertadr[f])
+    return found
+
+
+def active_elements(m: Any) -> np.ndarray:
+    """1 for elements that may touch anything: of tetrahedra those near the surface, as many layers as are active."""
+    flex = owner(m, "elem")
+    near = np.asarray(m.flex_elemlayer) < np.asarray(m.flex_activelayers)[flex]
+    return ((np.asarray(m.flex_dim)[flex] < 3) | near).astype(int)
+
+
+# ---------------------------------------------------------------------------------------------- equalities
+
+
+def equality_edges(m: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Where the edges of each equality begin, and the edges: those of its flex that are not within one body."""
+    starts, edges = [0], [np.zeros(0, int)]
+    for e in range(m.neq):
+        if int(m.eq_type[e]) == Equality.FLEX:
+            f = int(m.eq_obj1id[e])
+            mine = int(m.flex_edgeadr[f]) + np.arange(int(m.flex_edgenum[f]))
+            edges.append(mine[~np.asarray(m.flexedge_rigid)[mine].astype(bool)])
+            starts.append(starts[-1] + len(edges[-1]))
+        else:
+            starts.append(starts[-1])
+    return np.array(starts), np.concatenate(edges)
+
+
+def equality_rows(m: Any) -> np.ndarray:
+    """Rows of each equality."""
+    kind = np.asarray(m.eq_type)
+    rows = np.where(kind == Equality.CONNECT, 3, np.where(kind == Equality.WELD, 6, 1))
+    if not has_flexes(m):
+        return rows
+    return np.where(kind == Equality.FLEX, np.diff(equality_edges(m)[0]), rows)

@@ -1,0 +1,104 @@
+"""Newton's method and conjugate gradients for models with flexes: thousands of dofs, no dense matrix (sparse.cpp).
+
+Rows list their columns (constraint/sparse.py), the mass matrix is kept in the model's own sparse rows. What a dense
+solver would want for a towel of 2700 dofs, and here is not there: M in full, 29 MB a world, J in full, 29 MB; and for
+conjugate gradients H, another 29 MB. Newton's method keeps H in full rows, of which it touches what is coupled.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from kinema.convex.data import Data
+from kinema.convex.flex.tables import has_flexes
+from kinema.convex.model import Model
+from kinema.convex.solve.native import CONTINUOUS, RESULT, source
+from kinema.math.touches import touches
+from kinema.mujoco_enums import Equality, Solver
+
+READS = """
+    d.efc.nefc[w] d.efc.ne[w] d.efc.nf[w] d.efc.J[w] d.efc.col[w] d.efc.ncol[w] d.efc.R[w] d.efc.D[w] d.efc.aref[w]
+    d.efc.frictionloss[w] d.efc.type[w] d.efc.id[w] d.efc.force[w] d.efc.state[w] d.crow.mu[w] d.con.dim[w]
+    d.con.friction[w] m.tree.dofadr m.tree.dofnum m.dof.treeid m.dof.M_rowadr m.dof.M_rownnz
+    m.dof.D_rowadr m.dof.D_rownnz m.dof.D_colind m.dof.mapM2D
+    m.opt.tolerance[w] m.opt.ls_tolerance[w] d.inertia.M[w]
+    d.state.qacc_warmstart[w] d.frc.qacc_smooth[w] d.frc.qfrc_smooth[w] m.dof.M_colind
+"""
+SCRATCH = """
+    d.solver.root[w] d.solver.next_tree[w] d.solver.last_tree[w] d.solver.first_row[w] d.solver.next_row[w]
+    d.solver.acc[w] d.solver.Ma[w] d.solver.Mv[w] d.solver.grad[w] d.solver.search[w] d.solver.Jaref[w] d.solver.Jv[w]
+"""
+MATRIX = "d.solver.H[w] d.solver.runs[w] d.solver.order[w] d.solver.row_link[w]"
+CONJUGATE = "d.solver.grad_last[w] d.solver.Mgrad[w] d.solver.Mgrad_last[w]"
+FACTOR = "d.inertia.qLD[w] d.inertia.qLDiagInv[w]"
+
+
+@cache
+def sparse_newton() -> wp.Function:
+    """Newton's method."""
+
+    @wp.func_native(source("sparse.cpp", NEWTON=1, **CONTINUOUS.definitions))
+    @touches(reads=f"{READS} {SCRATCH} {MATRIX}", writes=f"{RESULT} {SCRATCH} {MATRIX}")
+    def sparse_newton(m: Model, d: Data, w: int, lane: int): ...
+
+    return sparse_newton
+
+
+@cache
+def sparse_conjugate_gradient() -> wp.Function:
+    """Conjugate gradients, preconditioned by the mass matrix."""
+    factor, inverse = CONTINUOUS.factor
+
+    @wp.func_native(source("sparse.cpp", NEWTON=0, FACTOR=factor, INVERSE=inverse, **CONTINUOUS.definitions))
+    @touches(reads=f"{READS} {SCRATCH} {CONJUGATE} {FACTOR}", writes=f"{RESULT} {SCRATCH} {CONJUGATE}")
+    def sparse_conjugate_gradient(m: Model, d: Data, w: int, lane: int): ...
+
+    return sparse_conjugate_gradient
+
+
+def chain_lengths(m: Any) -> np.ndarray:
+    """For each body how many dofs move it."""
+    found = np.zeros(m.nbody, dtype=int)
+    for body in range(1, m.nbody):
+        found[body] = found[m.body_parentid[body]] + int(m.body_dofnum[body])
+    return found
+
+
+def widest_row(m: Any) -> int:
+    """Columns that a row of a model with flexes could list."""
+    chain = chain_lengths(m)
+    tendons = np.asarray(m.ten_J_rownnz) if m.ntendon else np.zeros(1, int)
+    wide = [3, *(2 * tendons).tolist(), *np.asarray(m.flexedge_J_rownnz).tolist()]
+    bodies = int(chain[np.asarray(m.geom_bodyid)].max(initial=0))
+    kinds = np.asarray(m.eq_type)
+    if np.isin(kinds, (Equality.CONNECT, Equality.WELD)).any():
+        bodies = max(bodies, int(chain.max()))
+    sides = [bodies]
+    for f in range(m.nflex):
+        if m.flex_interp[f]:
+            own = chain[np.asarray(m.flex_nodebodyid)[int(m.flex_nodeadr[f]) :][: int(m.flex_nodenum[f])]]
+            sides.append(int(np.sort(own)[-min(len(own), 4 * (abs(int(m.flex_interp[f])) + 1) ** 3) :].sum()))
+        else:
+            own = chain[np.asarray(m.flex_vertbodyid)[int(m.flex_vertadr[f]) :][: int(m.flex_vertnum[f])]]
+            sides.append((int(m.flex_dim[f]) + 1) * int(own.max(initial=0)))
+    largest = sorted(sides + sides)[-2:]  # a contact has two sides, which may be of one flex
+    return min(int(m.nv), max([*wide, sum(largest)]))
+
+
+def sizes(m: Any, rows: int) -> dict[str, int]:
+    """Lengths of what dense and sparse solvers keep."""
+    nv, vector = int(m.nv), -(-int(m.nv) // 8) * 8
+    if not has_flexes(m):
+        return {
+            "ncolmax": nv, "nv_dense": nv, "nv_hessian": vector, "nv_vector": vector, "nrun": 0,
+            "norder": 0, "nefcmax_run": 0, "ntree_dense": int(m.ntree),
+        }  # fmt: skip
+    newton = int(m.opt.solver) == Solver.NEWTON
+    return {
+        "ncolmax": widest_row(m), "nv_dense": 0, "nv_hessian": newton * nv, "nv_vector": 0,
+        "nrun": newton * (nv * nv // 2 + 2), "norder": newton * 5 * nv, "nefcmax_run": newton * rows, "ntree_dense": 0,
+    }  # fmt: skip

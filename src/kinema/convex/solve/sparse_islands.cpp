@@ -1,0 +1,54 @@
+// Islands of rows that list their columns (sparse.cpp): trees that rows couple are minimized apart, as in islands.cpp.
+// Lists run through the trees and rows of an island in ascending order; on CUDA all trees are one island.
+#undef KN_ISLANDS
+#undef KN_ROWS
+#undef KN_DOFS
+#undef KN_DOFS_BACK
+#undef KN_BUSY
+#if KN_LANES == 1
+#define KN_BUSY(root) (first_row[root] >= 0)
+#define KN_ISLANDS(root) for (int root = 0; root < ntree; ++root) if (KN_BUSY(root))
+#define KN_ROWS(i) for (int i = first_row[root]; i >= 0; i = next_row[i])
+#define KN_DOFS(i) for (int t_##i = root; t_##i >= 0; t_##i = next_tree[t_##i]) \
+    for (int i = tree_adr[t_##i]; i < tree_adr[t_##i] + tree_num[t_##i]; ++i)
+#define KN_DOFS_BACK(i) for (int t_##i = last_tree[root]; t_##i >= 0; t_##i = t_##i == root ? -1 : last_tree[t_##i]) \
+    for (int i = tree_adr[t_##i] + tree_num[t_##i] - 1; i >= tree_adr[t_##i]; --i)
+int* root_of = KN_ROW(int, d.solver.root);
+int* next_tree = KN_ROW(int, d.solver.next_tree);
+int* last_tree = KN_ROW(int, d.solver.last_tree);
+int* first_row = KN_ROW(int, d.solver.first_row);
+int* next_row = KN_ROW(int, d.solver.next_row);
+const bool split = (m.opt.disableflags & Disable::ISLAND) == 0;
+
+auto find = [&](int t) -> int {
+    while (root_of[t] != t) { root_of[t] = root_of[root_of[t]]; t = root_of[t]; }
+    return t;
+};
+auto unite = [&](int t, int u) {
+    t = find(t); u = find(u);
+    if (t < u) root_of[u] = t; else root_of[t] = u;
+};
+for (int t = 0; t < ntree; ++t) { root_of[t] = split ? t : 0; first_row[t] = -1; }
+if (split)
+    for (int k = 0; k < nefc; ++k)
+        for (int q = 1; q < ncol[k]; ++q) unite(tree_of[col[(size_t)k * width]], tree_of[col[(size_t)k * width + q]]);
+for (int k = nefc - 1; k >= 0; --k) {
+    const int t = ncol[k] > 0 ? find(tree_of[col[(size_t)k * width]]) : find(0);
+    next_row[k] = first_row[t];
+    first_row[t] = k;
+}
+for (int t = 0; t < ntree; ++t) {  // last_tree: of a root the last tree of its island, of others the one before
+    const int first = root_of[t] = find(t);
+    next_tree[t] = -1;
+    last_tree[t] = t;
+    if (first != t) {
+        last_tree[t] = last_tree[first];
+        last_tree[first] = t;
+        next_tree[last_tree[t]] = t;
+    }
+}
+#else
+#define KN_ISLANDS(root)
+#define KN_ROWS(i) KN_EACH(i, nefc)
+#define KN_DOFS(i) KN_EACH(i, nv)
+#endif
