@@ -32,7 +32,7 @@ class Recorder:
         self.start = {name: values[self.worlds] for name, values in sim.get_state().items()}
         self.frames: dict[str, list[np.ndarray]] = {name: [] for name in FIELDS}
         self.due = every  # steps until the next frame
-        self._take()
+        self.take()
 
     def step(self, nstep: int) -> None:
         """Advance the simulation, stopping at every frame on the way."""
@@ -42,10 +42,11 @@ class Recorder:
             nstep -= count
             self.due -= count
             if self.due == 0:
-                self._take()
+                self.take()
                 self.due = self.every
 
-    def _take(self) -> None:
+    def take(self) -> None:
+        """Take a frame of the present state."""
         for name, rows in self.frames.items():
             rows.append(np.array(self.sim.engine.read(name)[self.worlds]))
 

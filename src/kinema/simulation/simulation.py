@@ -18,7 +18,7 @@ import difflib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
@@ -45,14 +45,19 @@ from kinema.simulation.source import document_of, load
 from kinema.simulation.state import KEY_NAMES, KEYFRAME, STATE
 from kinema.simulation.views import DataView, ModelView
 
+if TYPE_CHECKING:
+    from kinema.model import Control, State
+    from kinema.simulation.model_worlds import ModelWorlds
+
 
 class Simulation(MuJoCoFunctions, Closed):
     """Many worlds of one model.
 
     Args:
         source: Path of an MJCF or URDF file, or of a zip with one and its files; XML text; an `mjcf.RootElement`; a
-            `mujoco.MjSpec`; or any object with mjModel's attributes (compile's HostModel, a `mujoco.MjModel`, an .mjb).
-        worlds: Number of worlds.
+            `mujoco.MjSpec`; or any object with mjModel's attributes (compile's HostModel, a `mujoco.MjModel`, an .mjb);
+            or a `Model`, or a solver of one, whose worlds are then shown as they are (model_worlds.py).
+        worlds: Number of worlds; None: one, or as many as the model has.
         device: Warp device such as "cpu" or "cuda:0"; None: the current one.
         threads: CPU threads to spread worlds over; None: one a core, where there are worlds enough.
         on_overflow: What to do when contacts find no room: "grow", "warn" or "raise"; `sim.engine.capacity` tells how
@@ -65,18 +70,23 @@ class Simulation(MuJoCoFunctions, Closed):
 
     @paused()
     def __init__(
-        self, source, worlds: int = 1, device=None, threads: int | None = None, *, on_overflow: str = "grow",
+        self, source, worlds: int | None = None, device=None, threads: int | None = None, *, on_overflow: str = "grow",
         capture_failures: bool = True, solver: str = "convex", limits: Limits | None = None,
     ):  # fmt: skip
-        worlds = whole("worlds", worlds, least=1)
+        worlds = None if worlds is None else whole("worlds", worlds, least=1)
         if threads is not None:
             threads = whole("threads", threads, least=1)
-        if solver == "convex" and device_named(device).is_cpu:
-            headers.begin()
-        self.model = load(source, limits)
-        threads = cores() if threads is None else threads
         self.options: dict[str, Any] = {"on_overflow": on_overflow, "solver": solver}
-        self.engine = _engine(solver, self.model, worlds, device, threads, on_overflow)
+        self.newton: ModelWorlds | None = None
+        if hasattr(source, "world_classes") or hasattr(source, "batches"):
+            self.newton = _worlds_of_model(source, worlds, device, threads, self.options)
+            self.model, self.engine = self.newton.batch.source.host, self.newton.batch.engine
+        else:
+            if solver == "convex" and device_named(device).is_cpu:
+                headers.begin()
+            self.model = load(source, limits)
+            threads = cores() if threads is None else threads
+            self.engine = _engine(solver, self.model, worlds or 1, device, threads, on_overflow)
         self.document = document_of(source)
         self.recorder: Recorder | None = None
         self.last_good = self.engine.last_good() if capture_failures else None
@@ -131,6 +141,8 @@ class Simulation(MuJoCoFunctions, Closed):
         worlds = self._worlds(mask)
         key = None if keyframe is None else self._keyframe(keyframe)
         self.engine.reset(worlds)
+        if self.newton is not None and key is None:
+            self.engine.put(self.newton.start, worlds, per_world=True)  # type: ignore[call-arg]  # the convex engine
         if key is not None:
             fields = {name: getattr(self.model, f"key_{KEY_NAMES.get(name, name)}") for name in KEYFRAME}
             values = {name: np.asarray(rows)[key] for name, rows in fields.items()}
@@ -156,6 +168,26 @@ class Simulation(MuJoCoFunctions, Closed):
     def get_state(self) -> dict[str, np.ndarray]:
         """All that must be saved, by name; `set_state(**saved)` puts it back."""
         return {name: self.engine.read(name).copy() for name in STATE}
+
+    def read_model_state(self, state: State, control: Control | None = None) -> None:
+        """Put the worlds of a Model where one of its states has them; a frame, where a recording is being made.
+
+        Args:
+            state: A state of the model this simulation was made of.
+            control: What acts on it; None: the model's initial values.
+        """
+        self._of_model().read(state, control)
+        if self.recorder is not None:
+            self.recorder.take()
+
+    def write_model_state(self, state: State) -> None:
+        """Write where the worlds of a Model are into one of its states."""
+        self._of_model().write(state)
+
+    def _of_model(self) -> ModelWorlds:
+        if self.newton is None:
+            raise BuildError("this simulation was not made of a Model: use set_state and get_state")
+        return self.newton
 
     def array(self, name: str) -> wp.array:
         """The array of a field on the device, indexed [world, ...], for kernels and for zero-copy exchange."""
@@ -446,6 +478,19 @@ def _engine(solver: str, model: Any, worlds: int, device: Any, threads: int, on_
     from kinema.bridge.solver import bridge_engine  # an extra, imported on use
 
     return bridge_engine(backend, model, worlds, device=device, threads=threads)
+
+
+def _worlds_of_model(source: Any, worlds: int | None, device: Any, threads: int | None, options: dict) -> ModelWorlds:
+    model = getattr(source, "model", source)
+    if worlds not in (None, model.world_count):
+        raise BuildError(f"worlds={worlds}: the model has {model.world_count}; replicate() makes more")
+    if device is not None and device_named(device) != model.device:
+        raise BuildError(f"device={device!r}: the model was finalized for {model.device}")
+    if options["solver"] != "convex":
+        raise BuildError(f"solver={options['solver']!r}: a Model is run by the convex engine here; use SolverMuJoCo")
+    from kinema.simulation.model_worlds import model_worlds  # the adapter is imported on use
+
+    return model_worlds(source, threads)
 
 
 def _on_paper(
