@@ -67,6 +67,7 @@ class Parts:
         bodies: Core bodies to lower.
         filters: Pairs of rows of `shapes` that never touch.
         coordinate_targets: Whether position targets are laid out as coordinates are.
+        ties: Joints that are not of this part, since they tie it to a document (`ties.py`).
     """
 
     rows: Mapping[str, np.ndarray]
@@ -74,6 +75,7 @@ class Parts:
     bodies: list[int]
     filters: np.ndarray
     coordinate_targets: bool = True
+    ties: list[int] = field(default_factory=list)
 
 
 def lower(parts: Parts) -> Lowered:
@@ -134,7 +136,7 @@ class _Lowering:
         wanted, holds = set(self.parts.bodies), {}
         for joint in order.tolist():
             child = int(self.rows["joint_child"][joint])
-            if child not in wanted:
+            if child not in wanted or joint in self.parts.ties:
                 continue
             if child in holds:
                 self.loops.append(joint)

@@ -16,6 +16,7 @@ import numpy as np
 from kinema.adapter.lower import Lowered, Parts, lower
 from kinema.adapter.pairs import add_pairs
 from kinema.adapter.shape_geoms import COLUMNS
+from kinema.adapter.ties import add_ties, tying_joints
 from kinema.compile.host_model import HostModel
 from kinema.compile.join import join
 from kinema.compile.rows import host_models
@@ -106,11 +107,13 @@ def view(model: Model, worlds: WorldClass, rows: Mapping[str, np.ndarray] | None
     documents = host_models(rows) if documents_in(model) else []
     sources = [_document(host, rows, start) for host, start in zip(documents, _starts(documents), strict=True)]
     bodies = claimed_rows(rows, "body_index") if documents else set()
+    ties = tying_joints(own, bodies, claimed_rows(rows, "body_joint")) if documents else []
     shapes = claimed_rows(rows, "geom_shape", "site_shape") if documents else set()
-    by_hand = _lowered(model, own, whole, bodies, shapes, empty=not sources)
+    by_hand = _lowered(model, own, whole, bodies, shapes, ties, empty=not sources)
     if by_hand is not None:
         sources.append(by_hand)
     found = _together(sources, documents)
+    add_ties(found, own, ties)
     add_pairs(found, model, rows)
     return found
 
@@ -156,7 +159,7 @@ def _document_joints(host: HostModel, rows: Mapping[str, Any], body: int, joint:
 
 
 def _lowered(
-    model: Model, rows: Mapping[str, np.ndarray], whole: bool, bodies: set[int], shapes: set[int], *,
+    model: Model, rows: Mapping[str, np.ndarray], whole: bool, bodies: set[int], shapes: set[int], ties: list[int], *,
     empty: bool = False,
 ) -> Source | None:
     """What was built by hand and what all worlds share; None if there is nothing of it."""
@@ -177,7 +180,7 @@ def _lowered(
     if any((a in place) != (b in place) for a, b in rows["shape_filter_pairs"].tolist()):
         raise BuildError("a shape of an MJCF document and one built by hand are filtered: use the document's contypes")
     found: Lowered = lower(
-        Parts(rows, columns, ours, np.array(filters, dtype=int).reshape(-1, 2), model.use_coord_layout_targets)
+        Parts(rows, columns, ours, np.array(filters, dtype=int).reshape(-1, 2), model.use_coord_layout_targets, ties)
     )
     names = np.array([*local, *(-2 - s for s in shared)], dtype=int)
     return Source(

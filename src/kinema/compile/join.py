@@ -2,7 +2,8 @@
 
 The second model's rows follow the first's, its indices moved by the first's sizes. What its world holds is held by a
 body without a name that is fixed to the world, so that nothing of the first model is renumbered; its trees hang on the
-world itself. A keyframe of one model holds the other where it starts. Options and visuals are the first's (documents
+world itself. Where both use a name, all names of the second are put under the name of its document (`panda/home`).
+A keyframe of one model holds the other where it starts. Options and visuals are the first's (documents
 that disagree are refused before: `conflict.py`). What follows from the whole (weights, mean inertia) is computed again.
 
 Each field is moved by what the table says it refers to; only sparse matrices, whose entries are numbered over the whole
@@ -31,6 +32,8 @@ ADDRESSES = {
 """Integers that index arrays of numbers rather than objects."""
 WIDEST = ("nuser", "flg_", "njmax", "nconmax", "npolygonmax", "nmeshdegmax")
 """Sizes that are the width of something, a bound, or say whether something is there."""
+UNNAMED = "MuJoCo Model"
+"""What MuJoCo calls a document without a name."""
 MEMORY = ("nbuffer", "signature")
 NO_PATHS = b"\0"
 SIGNATURES = ("pair_signature", "exclude_signature")
@@ -52,7 +55,8 @@ def join(a: HostModel, b: HostModel) -> HostModel:
     arrays = {field.name: _joined(field, a, b, sizes) for field in model_arrays() if field.name in a.arrays}
     _hang(arrays, a, b)
     _span_world(arrays, sizes, a, b)
-    names = {kind: [*a.names(kind), *b.names(kind)] for kind in KINDS}
+    theirs = _apart(a, b)
+    names = {kind: [*a.names(kind), *theirs[kind]] for kind in KINDS}
     names["body"][a.nbody] = ""  # the second model's world
     arrays |= name_arrays(a.modelname, names)
     sizes["nnames"], sizes["nnames_map"] = len(arrays["names"]), len(arrays["names_map"])
@@ -70,6 +74,19 @@ def join(a: HostModel, b: HostModel) -> HostModel:
             setattr(joined.stat, name, value)
     arrays.update(found)
     return joined
+
+
+def _apart(a: HostModel, b: HostModel) -> dict[str, list[str]]:
+    """Names of the second model; where the first has one of them, all are put under the name of their document."""
+    names = {kind: b.names(kind) for kind in KINDS}
+    names["body"] = ["", *names["body"][1:]]
+    taken = {kind: set(filter(None, a.names(kind))) for kind in KINDS}
+    prefix, number = "", 1
+    while any(name and prefix + name in taken[kind] for kind in KINDS for name in names[kind]):
+        own = b.modelname if b.modelname not in ("", UNNAMED) else "document"
+        prefix = f"{own}/" if not prefix else f"{own}_{number}/"
+        number += 1
+    return {kind: [name and prefix + name for name in found] for kind, found in names.items()}
 
 
 def _size(name: str, mine: int, theirs: int) -> int:

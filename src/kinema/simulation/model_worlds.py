@@ -1,7 +1,7 @@
 """Worlds of a Newton-style Model, or of a solver of one, as a Simulation runs and shows them.
 
     sim = Simulation(model)             an engine of its own, at the model's initial state
-    sim = Simulation(solver)            the solver's engine itself: what the solver steps, the simulation shows
+    sim = Simulation(solver)            the solver's own engine, to show what the solver steps
     sim.read_model_state(state)         the worlds as a State has them
     sim.write_model_state(state)        and back
 
@@ -44,7 +44,7 @@ class ModelWorlds:
 
 
 def model_worlds(source: Model | SolverConvex, threads: int | None) -> ModelWorlds:
-    """The worlds of a model, put at its initial state; those of a solver as they are."""
+    """The worlds of a model, put at its initial state; a solver begins with the state it is given anyway."""
     solver = source if isinstance(source, SolverConvex) else SolverConvex(source, threads=threads)
     if len(solver.batches) != 1:
         raise BuildError(
@@ -53,10 +53,6 @@ def model_worlds(source: Model | SolverConvex, threads: int | None) -> ModelWorl
         )
     found = ModelWorlds(solver.model, solver.batches[0], {})
     engine = found.batch.engine
-    if solver is source:
-        before = {name: engine.read(name).copy() for name in STATE}
     found.read(solver.model.state())
     found.start = {name: engine.read(name).copy() for name in STATE}
-    if solver is source:
-        engine.put(before, per_world=True)
     return found
