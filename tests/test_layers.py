@@ -33,7 +33,7 @@ ORDER = [
     {"bridge"},
     {"functions"},
     {"gradients"},
-    {"solvers", "plugins"},
+    {"solvers", "plugins", "sensors"},
     {"recording"},
     {"simulation"},
     {"render"},

@@ -20,6 +20,7 @@ from kinema.adapter.kinematics import Moving, Tree, move_body
 from kinema.arrays import empty_worlds
 from kinema.compile.rows import RUNNING
 from kinema.convex.status import BAD_STATE
+from kinema.errors import BuildError
 from kinema.model import Control, State
 
 MOST_COMMANDS = 256
@@ -302,6 +303,8 @@ class Boundary:
         commands = [self._record(write_items, (lanes, self.nworld), inputs)]
         wanted = state.body_qdd, state.body_parent_f
         if any(x is not None and x.size for x in wanted):
+            if not self.engine.extension.loads:
+                raise BuildError("the state asks for body_qdd or body_parent_f: request them before the solver is made")
             empty = wp.empty(0, dtype=wp.spatial_vector, device=self.device)
             inputs = [self.items, self._of_engine(Loads), *(empty if x is None else x for x in wanted)]
             commands.append(self._record(write_loads, (self.nworld, self.items.nbody), inputs))

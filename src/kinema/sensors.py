@@ -1,0 +1,5 @@
+"""Sensors of a `Model`, as Newton has them; sensors of a document are read as `sensordata`."""
+
+from kinema.model.site_sensors import SensorFrameTransform, SensorIMU
+
+__all__ = ["SensorFrameTransform", "SensorIMU"]
