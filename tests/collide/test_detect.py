@@ -14,6 +14,7 @@ from kinema.collide.detect import (
     OVERFLOW_CONTACTS,
     Build,
     Detector,
+    crew_kernel,
     family_mask,
     gather_contacts,
     pair_kernel,
@@ -146,7 +147,7 @@ def test_a_crew_that_takes_pairs_in_turns_gives_the_same_bits():
     m = mujoco.MjModel.from_xml_string(ROUND)
     data = states(m, 40, 10)
     one, two = (Detector(m, len(data), thread_per_pair=flag, device="cpu") for flag in (False, True))
-    assert {launch[0].key.split("__")[-1] for launch in two.launch_list()} > {"detect_pairs_in_turns"}
+    assert {launch[0].key.split("__")[-1] for launch in two.launch_list()} >= {"detect_pairs", "finish_pairs"}
     assert two.work.p1.shape[0] < len(two.slots) * len(data), "threads take more than one pair"
     for detector in (one, two):
         load(detector, data)
@@ -219,9 +220,10 @@ def test_kernels_compile_for_cuda(tmp_path):
 
     Stacks are small: CUDA reserves the deepest one for every thread that a device could hold, 270,336 on an H200.
     """
-    builds = [Build(family_mask(name), 36, 16, 8, False, unit_ball).lending() for name in FAMILIES]
-    for kernel in (*map(pair_kernel, builds), gather_contacts, write_pairs, cast_rays):
+    builds = [Build(family_mask(name), 36, 16, 8, False, unit_ball) for name in FAMILIES]
+    crews = [crew_kernel(build.lending()) for build in builds if build.scratch]
+    for kernel in (*[pair_kernel(build.asking()) for build in builds], *crews, gather_contacts, write_pairs, cast_rays):
         wp.compile_aot_module(kernel.module, arch=90, module_dir=str(tmp_path), use_ptx=False)
     stacks = {name: size for path in tmp_path.glob("*.cubin") for name, size in frames(path).items()}
-    crews = [size for name, size in stacks.items() if "in_turns" in name]
+    crews = [size for name, size in stacks.items() if "finish_pairs" in name]
     assert len(crews) >= 2 and max(crews) < 2600, stacks

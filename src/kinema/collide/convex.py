@@ -16,7 +16,7 @@ from kinema.collide.gjk import FAR, Gjk, gjk
 from kinema.collide.multicontact import may_have_several, multicontact
 from kinema.collide.precision import HALF, ZERO, real, unit
 from kinema.collide.support import POINT, SEGMENT, Shape, center, geom_shape
-from kinema.collide.workspace import Workspace
+from kinema.collide.workspace import ASK, Workspace
 from kinema.mujoco_enums import Geom
 
 
@@ -48,7 +48,7 @@ def simplex_features(g: Gjk, d: Depth) -> Depth:
 
 @cache
 def convex_distance(capacity: int):
-    """Signed distance of two shapes; ``capacity`` is the largest number of EPA iterations, 0: scratch is lent."""
+    """Signed distance of two shapes; ``capacity``: of EPA iterations, or how else they find room."""
     penetration = epa(capacity)
 
     @wp.func
@@ -104,10 +104,10 @@ def convex_distance(capacity: int):
 def convex_pair(capacity: int, polygon_max: int, degree_max: int):
     """Contacts of two convex geoms, with room for EPA iterations, polygon vertices and polygons at a vertex.
 
-    With 0 for all three, scratch is lent (workspace.py).
+    With LENT and 0, scratch is lent; with ASK it is asked for where it is needed (workspace.py).
     """
     signed_distance = convex_distance(capacity)
-    several_contacts = multicontact(polygon_max, degree_max)
+    several_contacts = multicontact(polygon_max, degree_max) if capacity != ASK else None
 
     @wp.func
     def collide_convex(
@@ -122,22 +122,27 @@ def convex_pair(capacity: int, polygon_max: int, degree_max: int):
         base: int,
         work: Workspace,
     ) -> int:
-        """Write the contacts of geoms g1, g2 of world w from slot ``base`` on; return their number."""
+        """Write the contacts of geoms g1, g2 of world w from slot ``base`` on; return how many; -1 asks for scratch."""
         m = real(margin)
         s1 = geom_shape(geoms, w, g1, m)
         s2 = geom_shape(geoms, w, g2, m)
         tolerance = real(options.ccd_tolerance)
         r = signed_distance(meshes.hull, s1, s2, tolerance, options.ccd_iterations, ZERO, True, work)
+        if r.wanted:
+            return -1
         if not r.found or r.dist >= ZERO:
             return 0
         none = wp.vec3()
         if options.multiccd != 0 and may_have_several(s1, s2):
-            c = several_contacts(meshes, s1, s2, r.x1, r.x2, r.id1, r.id2, r.p1, r.p2, work)
-            if c.n > 0:
-                for k in range(c.n):
-                    pos = wp.vec3(HALF * (c.x1[k] + c.x2[k]))
-                    emit(touch, w, base + k, float(m + c.dist[k]), pos, wp.vec3(c.normal), none)
-                return c.n
+            if wp.static(capacity == ASK):
+                return -1
+            if wp.static(capacity != ASK):
+                c = several_contacts(meshes, s1, s2, r.x1, r.x2, r.id1, r.id2, r.p1, r.p2, work)
+                if c.n > 0:
+                    for k in range(c.n):
+                        pos = wp.vec3(HALF * (c.x1[k] + c.x2[k]))
+                        emit(touch, w, base + k, float(m + c.dist[k]), pos, wp.vec3(c.normal), none)
+                    return c.n
         pos = wp.vec3(HALF * (r.x1 + r.x2))
         emit(touch, w, base, float(m + r.dist), pos, wp.vec3(unit(r.x1 - r.x2)), none)
         return 1

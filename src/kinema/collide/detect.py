@@ -3,8 +3,9 @@
 On the CPU one thread takes a world and walks its pairs in order, writing contacts as it finds them (``detect_world``, a
 ``wp.func`` that a fused kernel of the engine can call as one of its stages). On CUDA one thread takes a pair of a world
 and writes into slots of the world, linked pair by pair (emit.py); a second kernel then moves the contacts of each world
-into the order of pairs. Neighbouring threads hold the same pair of neighbouring worlds, so they take the same branch
-and read adjacent memory. Both ways give the same contacts in the same order, whatever runs beside them.
+into the order of pairs. Pairs that need more scratch than registers hold are left in a queue, and finished by a crew of
+threads that have some (workspace.py). Neighbouring threads hold the same pair of neighbouring worlds, so they take the
+same branch and read adjacent memory. Both ways give the same contacts in the same order, whatever runs beside them.
 
 Contacts beyond the capacity are not stored, but counted in ``Contacts.found`` and flagged in ``Contacts.status``. Where
 not even the slots suffice, it is chance which contacts found one: a world then has none, rather than any.
@@ -32,7 +33,7 @@ from kinema.collide.sweep import MANY, colliding
 from kinema.collide.sweep import bundle as sweep_bundle
 from kinema.collide.sweep import plan as sweep_plan
 from kinema.collide.table import FAMILIES, PairFunction, function_mask, uses_native
-from kinema.collide.workspace import CREW_BLOCK, Sizes, Workspace, crew, workspace
+from kinema.collide.workspace import ASK, CREW_BLOCK, LENT, Queue, Sizes, Workspace, crew, workspace
 from kinema.devices import device_named
 from kinema.errors import BuildError
 from kinema.math.status import report
@@ -58,14 +59,13 @@ class Build(NamedTuple):
     """What a kernel is compiled for: the key of all factories here."""
 
     mask: int  # bits of the pair functions
-    epa: int  # iterations of EPA there is room for
+    epa: int  # iterations of EPA there is room for; LENT, ASK: where else room is found (workspace.py)
     polygon: int  # vertices of the largest polygon of a mesh
     degree: int  # polygons at one vertex of a mesh
     sweep: bool  # whether the pairs of a world are found by sweeping
     distance: "wp.Function | None" = None  # of the signed distance fields
     gradient: "wp.Function | None" = None  # of the same
     portal: bool = False  # whether convex shapes meet as without nativeccd
-    lent: bool = False  # whether scratch is lent to the threads of a crew (workspace.py)
 
     @staticmethod
     def of(m, mask: int, sweep: bool = False, fields: Fields | None = None) -> "Build":
@@ -90,7 +90,16 @@ class Build(NamedTuple):
 
     def lending(self) -> "Build":
         """The same with scratch that is lent: its sizes do not matter then."""
-        return self._replace(epa=0, polygon=0, degree=0, lent=True) if self.scratch else self
+        return self._replace(epa=LENT, polygon=0, degree=0)
+
+    def asking(self) -> "Build":
+        """The same without scratch, if any is needed; it is asked for."""
+        return self._replace(epa=ASK, polygon=0, degree=0) if self.scratch else self
+
+    @property
+    def asks(self) -> bool:
+        """Does it ask for scratch?"""
+        return self.epa == ASK
 
     def only(self, mask: int) -> "Build":
         """The same for some of the functions."""
@@ -132,9 +141,15 @@ def pair_function(build: Build):
         options: Options,
         touch: Touch,
         base: int,
+        first: int,
+        done: int,
         work: Workspace,
     ) -> int:
-        """Write the contacts of one near pair of world w from slot ``base`` on; return their number."""
+        """Write the contacts of one near pair of world w from slot ``base`` on; return their number.
+
+        A negative one asks for scratch: the pair is to be gone on with at part ``first``, -1 less the number, where
+        it has ``done`` contacts already.
+        """
         g1 = pairs.geom[w, pair][0]
         g2 = pairs.geom[w, pair][1]
         margin = pairs.margin[w, pair] + pairs.gap[w, pair]
@@ -148,7 +163,7 @@ def pair_function(build: Build):
                 n += collide_convex(w, g1, g2, margin, geoms, meshes, options, touch, base, work)
         if wp.static(mask & HFIELD != 0):
             if function == wp.static(int(PairFunction.HFIELD_CONVEX)):
-                n += collide_hfield(w, g1, g2, margin, geoms, meshes, hfields, options, touch, base, work)
+                n += collide_hfield(w, g1, g2, margin, geoms, meshes, hfields, options, touch, base, first, done, work)
         if wp.static(mask & FIELD != 0):
             if function == wp.static(int(PairFunction.SDF_DESCENT)):
                 n += collide_sdf(w, g1, g2, geoms, meshes.solid, options, touch, base)
@@ -213,7 +228,7 @@ def world_function(build: Build):
         for pair in range(pairs.count[w]):
             if is_near(w, pair, geoms, pairs):
                 options = settings.options
-                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, found, Workspace())
+                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, found, 0, 0, Workspace())
                 for k in range(found, wp.min(found + n, contacts.dist.shape[1])):
                     finish_contact(contacts, pairs, w, k, pair)
                 found += n
@@ -238,29 +253,9 @@ def world_kernel(build: Build):
 
 @cache
 def pair_kernel(build: Build):
-    """One thread a pair of a world: CUDA's shape of execution. Contacts go to slots of the world.
-
-    A crew of threads with scratch of their own takes the pairs of all worlds in turns.
-    """
+    """One thread a pair of a world: CUDA's shape of execution. Contacts go to slots of the world."""
     collide_pair = pair_function(build)
     mask = build.mask
-
-    @wp.func
-    def detect_pair(
-        w: int,
-        pair: int,
-        geoms: Geoms,
-        meshes: Meshes,
-        hfields: HeightFields,
-        pairs: Pairs,
-        settings: Settings,
-        touch: Touch,
-        work: Workspace,
-    ):
-        if pair < pairs.count[w] and (mask >> pairs.function[w, pair]) & 1 != 0:
-            touch.last[w, pair] = 0
-            if is_near(w, pair, geoms, pairs):
-                collide_pair(w, pair, geoms, meshes, hfields, pairs, settings.options, touch, pair * PER_PAIR, work)
 
     @wp.kernel(module="unique", enable_backward=False)
     def detect_pairs(
@@ -271,12 +266,31 @@ def pair_kernel(build: Build):
         pairs: Pairs,
         settings: Settings,
         touch: Touch,
+        queue: Queue,
     ):
         k, w = wp.tid()
-        detect_pair(w, selected[k], geoms, meshes, hfields, pairs, settings, touch, Workspace())
+        pair = selected[k]
+        if pair < pairs.count[w] and (mask >> pairs.function[w, pair]) & 1 != 0:
+            touch.last[w, pair] = 0
+            if is_near(w, pair, geoms, pairs):
+                options = settings.options
+                base = pair * PER_PAIR
+                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, base, 0, 0, Workspace())
+                if wp.static(build.asks):
+                    if n < 0:
+                        place = wp.atomic_add(touch.queued, queue.number, 1)
+                        queue.item[place] = wp.vec2i(k * pairs.count.shape[0] + w, -1 - n)
+
+    return detect_pairs
+
+
+@cache
+def crew_kernel(build: Build):
+    """A crew of threads with scratch of their own finishes the pairs that ask for it, in turns."""
+    collide_pair = pair_function(build)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def detect_pairs_in_turns(
+    def finish_pairs(
         selected: wp.array(dtype=int),
         geoms: Geoms,
         meshes: Meshes,
@@ -284,13 +298,20 @@ def pair_kernel(build: Build):
         pairs: Pairs,
         settings: Settings,
         touch: Touch,
+        queue: Queue,
         work: Workspace,
     ):
         nworld = pairs.count.shape[0]
-        for item in range(wp.tid(), selected.shape[0] * nworld, work.p1.shape[0]):
-            detect_pair(item % nworld, selected[item / nworld], geoms, meshes, hfields, pairs, settings, touch, work)
+        for place in range(wp.tid(), touch.queued[queue.number], work.p1.shape[0]):
+            item = queue.item[place]
+            w = item[0] % nworld
+            pair = selected[item[0] / nworld]
+            done = touch.last[w, pair] % PER_PAIR
+            options = settings.options
+            base = pair * PER_PAIR
+            collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, base, item[1], done, work)
 
-    return detect_pairs_in_turns if build.lent else detect_pairs
+    return finish_pairs
 
 
 @wp.func_native("""
@@ -371,6 +392,9 @@ def gather_contacts(nworld: int, touch: Touch, pairs: Pairs, contacts: Contacts)
             contacts.ncon[w] = 0
             report(contacts.status, w, OVERFLOW_CONTACTS)
         touch.used[w] = 0
+    if block == 0 and part == 0 and lane == 0:
+        for i in range(touch.queued.shape[0]):
+            touch.queued[i] = 0
 
 
 def require_fields(m, mask: int, fields: Fields | None) -> None:
@@ -450,18 +474,21 @@ class Detector:
         """Slots and links for the thread-per-pair shape, worlds interleaved."""
         npair = len(self.slots)
         self.touch = upload.touch(self.nworld, slots)
-        upload.link(self.touch, self.nworld, npair, slots)
-        self.launches: list[tuple[wp.Kernel, wp.array, int]] = []  # kernel, pairs, threads of a crew or 0
+        upload.link(self.touch, self.nworld, npair, slots, len(FAMILIES))
+        self.launches: list[tuple[Build, wp.array, Queue]] = []
         most = 0
-        for family in FAMILIES:
+        for number, family in enumerate(FAMILIES):
             build = self.build.only(family_mask(family))
             if build.mask:
                 chosen = np.arange(npair)
                 if not self.build.sweep:
                     chosen = np.flatnonzero((1 << self.host.function.astype(np.int64)) & build.mask)
-                threads = crew(len(chosen) * self.nworld, self.device) if build.scratch else 0
-                self.launches.append((pair_kernel(build.lending()), wp.array(chosen.astype(np.int32)), threads))
-                most = max(most, threads)
+                queue = Queue()
+                if build.scratch:
+                    queue.number = number
+                    queue.item = wp.empty(len(chosen) * self.nworld, dtype=wp.vec2i)
+                    most = max(most, crew(len(chosen) * self.nworld, self.device))
+                self.launches.append((build, wp.array(chosen.astype(np.int32)), queue))
         if self.build.scratch and most:
             self.work = workspace(self.build.scratch, most)
 
@@ -486,11 +513,12 @@ class Detector:
                 (place_pairs, n, [sweep, self.pairs, self.contacts.status], 32),
                 (write_pairs, (nbody, n), [self.geoms, sweep, self.pairs], 128),
             ]
-        for kernel, chosen, threads in self.launches:
-            if threads:  # as many as there are rows of scratch, which is what they step by
-                launches.append((kernel, self.work.p1.shape[0], [chosen, *inputs, self.touch, self.work], CREW_BLOCK))
-            else:
-                launches.append((kernel, (len(chosen), n), [chosen, *inputs, self.touch], 128))
+        for build, chosen, queue in self.launches:
+            given = [chosen, *inputs, self.touch, queue]
+            launches.append((pair_kernel(build.asking()), (len(chosen), n), given, 128))
+            if build.scratch:  # as many as there are rows of scratch, which is what they step by
+                threads = self.work.p1.shape[0]
+                launches.append((crew_kernel(build.lending()), threads, [*given, self.work], CREW_BLOCK))
         gather = [n, self.touch, self.pairs, self.contacts]
         launches.append((gather_contacts, (-(-n // 32), GATHER, 32), gather, 32 * GATHER))
         return launches

@@ -17,7 +17,7 @@ from kinema.collide.bundles import Hulls
 from kinema.collide.gjk import Gjk, difference_support
 from kinema.collide.precision import HALF, ONE, TINY, ZERO, mat33r, real, unit, vec3r
 from kinema.collide.support import Shape, is_discrete
-from kinema.collide.workspace import Sizes, Workspace, crew_row
+from kinema.collide.workspace import ASK, LENT, Sizes, Workspace, crew_row
 
 UNUSED = wp.constant(-1)  # state of a free slot
 IDLE = wp.constant(0)  # part of the polytope, but too far to be the nearest face
@@ -60,6 +60,7 @@ class Depth:
     id1: wp.vec3i
     id2: wp.vec3i
     failed: bool  # the initial polytope could not be made: the shapes only touch
+    wanted: bool  # the shapes overlap, and there was no room for a polytope to tell how deep
 
 
 @wp.func
@@ -444,10 +445,22 @@ def lent_penetration(
     return polytope_depth(pt, m, s1, s2, g, tolerance, iterations)
 
 
+@wp.func
+def no_penetration(
+    _m: Hulls, _s1: Shape, _s2: Shape, _g: Gjk, _tolerance: real, _iterations: int, _work: Workspace
+) -> Depth:
+    """Only say that the depth is wanted."""
+    r = Depth()
+    r.wanted = True
+    return r
+
+
 @cache
 def epa(capacity: int):
-    """EPA with room for ``capacity`` new vertices on the stack; 0: in the workspace it is lent."""
-    if capacity == 0:
+    """EPA with room for ``capacity`` new vertices on the stack; LENT: in a workspace; ASK: it is only asked for."""
+    if capacity == ASK:
+        return no_penetration
+    if capacity == LENT:
         return lent_penetration
     nvert, nface, nedge = Sizes.of(capacity)[:3]
 

@@ -2,7 +2,8 @@
 
 Between four neighbouring samples lie two triangles; each is the top of a prism that reaches down to the bottom of the
 field. The shape is tested against every prism under its bounding box, in the frame of the field, and each prism it
-penetrates gives one contact.
+penetrates gives one contact. Most prisms are parted from the shape by their top or one of their sides, which is quickly
+seen: on even ground the tops of neighbours are one plane, and a foot that stands on some is above them all.
 """
 
 from functools import cache
@@ -21,6 +22,7 @@ from kinema.collide.workspace import Workspace
 from kinema.mujoco_enums import Geom
 
 MOST = wp.constant(50)  # mjMAXCONPAIR
+ROUNDING = wp.constant(wp.float64(1e-12))  # of a plane [m]
 
 
 @wp.func
@@ -43,6 +45,26 @@ def sample(h: HeightFields, id: int, r: int, c: int) -> vec3r:
     dy = real(2.0 * size[1]) / real(nrow - 1)
     z = real(h.data[h.adr[id] + r * ncol + c]) * real(size[2])
     return vec3r(dx * real(c) - real(size[0]), dy * real(r) - real(size[1]), z)
+
+
+@wp.func
+def is_parted(m: Hulls, prism: Shape, s: Shape) -> bool:
+    """Does the plane of the top or of a side part the prism from a shape, both inflated?"""
+    up = wp.cross(prism.mat[1] - prism.mat[0], prism.mat[2] - prism.mat[0])
+    turn = wp.where(up[2] > ZERO, ONE, -ONE)  # whether the corners go round to the left
+    beyond = HALF * prism.margin + ROUNDING
+    four = int(4)
+    for i in range(four):
+        outward = up
+        corner = prism.mat[i % 3]
+        if i < 3:
+            edge = prism.mat[(i + 1) % 3] - corner
+            outward = vec3r(edge[1], -edge[0], ZERO)
+        outward = unit(outward * turn)
+        nearest, _feature, _warm = support(m, s, -outward, -1)
+        if wp.dot(outward, nearest - corner) > beyond:
+            return True
+    return False
 
 
 @wp.func
@@ -69,7 +91,7 @@ def portal_distance(
 
 @cache
 def hfield_pair(capacity: int, portal: bool = False):
-    """Contacts of a height field with a convex geom; ``capacity``: of EPA iterations, 0: scratch is lent."""
+    """Contacts of a height field with a convex geom; ``capacity``: of EPA iterations, or how else they find room."""
     signed_distance = portal_distance if portal else convex_distance(capacity)
 
     @wp.func
@@ -84,9 +106,15 @@ def hfield_pair(capacity: int, portal: bool = False):
         options: Options,
         touch: Touch,
         base: int,
+        first: int,
+        done: int,
         work: Workspace,
     ) -> int:
-        """Write the contacts of height field g1 and geom g2 of world w from slot ``base`` on; return their number."""
+        """Write the contacts of height field g1 and geom g2 of world w from slot ``base`` on; return their number.
+
+        The search goes on at prism ``first``, with ``done`` contacts so far. Where scratch is wanted it ends, with
+        -1 less the number of the prism.
+        """
         id = geoms.dataid[g1]
         size = hfields.size[id]
         m = real(margin)
@@ -126,7 +154,8 @@ def hfield_pair(capacity: int, portal: bool = False):
         s1.margin = m
         s1.size = vec3r(-real(size[3]), ZERO, ZERO)
         tolerance = real(options.ccd_tolerance)
-        count = int(0)
+        count = int(done)
+        prism = int(-1)
         for r in range(rmin, rmax):
             s1.mat[1] = sample(hfields, id, r + 1, cmin)
             s1.mat[2] = sample(hfields, id, r, cmin)
@@ -135,8 +164,14 @@ def hfield_pair(capacity: int, portal: bool = False):
                 s1.mat[1] = s1.mat[2]
                 s1.mat[2] = sample(hfields, id, r + 1 - k % 2, k // 2)
                 top = wp.max(s1.mat[0, 2], wp.max(s1.mat[1, 2], s1.mat[2, 2]))
-                if top >= zmin - m and count < MOST:
+                prism += 1
+                near = prism >= first and count < MOST and top >= zmin - m
+                if wp.static(not portal):
+                    near = near and not is_parted(meshes.hull, s1, s2)
+                if near:
                     d = signed_distance(meshes.hull, s1, s2, tolerance, options.ccd_iterations, ZERO, True, work)
+                    if d.wanted:
+                        return -1 - prism
                     if d.found and d.dist < ZERO:
                         normal = mat1 * unit(d.x1 - d.x2)
                         pos = pos1 + mat1 * (HALF * (d.x1 + d.x2))

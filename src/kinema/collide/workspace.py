@@ -4,6 +4,9 @@ On the CPU it lies on the stack of whoever needs it. CUDA reserves a stack of th
 the device could hold, 2048 a multiprocessor, though a kernel this large runs 256 of them: 10 kB of polytope would take
 4 GB. So there a fixed crew of threads, as many as run at once, takes one pair after the other, and each has a row of a
 workspace, interleaved as a stack would be. It is sized by work in flight, not by worlds or pairs.
+
+Most pairs that are near need no scratch: they are apart, or only their rims overlap. So first a thread a pair goes as
+far as it gets without, and leaves in a queue what it could not finish; the crew takes only that (detect.py).
 """
 
 from typing import NamedTuple
@@ -13,6 +16,7 @@ import warp as wp
 from kinema.arrays import empty_worlds
 from kinema.collide.precision import real, vec3r
 
+LENT, ASK = 0, -1  # in place of the room for EPA: scratch is lent; there is none, and it is asked for
 CREW = 256  # threads of a multiprocessor
 CREW_BLOCK = 128
 
@@ -46,6 +50,14 @@ return 0;
 """)
 def crew_row() -> int:
     """The row of the workspace that is this thread's; one thread at a time on the CPU."""
+
+
+@wp.struct
+class Queue:
+    """Pairs of worlds that wait for scratch, in no order: each is finished by itself."""
+
+    number: int  # which of Touch.queued is its length
+    item: wp.array(dtype=wp.vec2i)  # number among the kernel's pairs * worlds + world; and where to go on
 
 
 class Sizes(NamedTuple):
