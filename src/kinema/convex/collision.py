@@ -85,9 +85,10 @@ def first_contacts(pairs: GeomPairs) -> int:
 
 
 def first_rows(m, contacts: int) -> int:
-    """Rows of such a world: half of its contacts at once, half of its limits, all that is always there."""
-    sometimes = len(_limited(m)) + rows_per_contact(m) * contacts
-    return in_sixteens(constraint_rows(m) - 2 * len(_limited(m)) + sometimes // 2)
+    """Rows of such a world: of all its contacts at once, as when it lies down, half of its limits, all that is always
+    there. Growing takes as long as dozens of steps, and it is when worlds fall that they grow."""
+    always = constraint_rows(m) - 2 * len(_limited(m))
+    return in_sixteens(always + len(_limited(m)) // 2 + rows_per_contact(m) * contacts)
 
 
 def in_sixteens(n: float) -> int:
