@@ -175,7 +175,7 @@ class Touch:
     """Geometry of contacts, written by the narrow phase at [world, slot].
 
     Where many threads find the contacts of a world, slots are taken as contacts are found, and those of a pair are
-    linked (emit.py); elsewhere the last four arrays are empty.
+    linked (emit.py); elsewhere the last five arrays are empty.
     """
 
     dist: wp.array2d(dtype=float)  # [m], negative when penetrating
@@ -184,7 +184,8 @@ class Touch:
     used: wp.array(dtype=int)  # (nworld,) slots taken, whether there was room or not
     last: wp.array2d(dtype=int)  # (nworld, npair) link to the last contact of each pair, 0 without
     before: wp.array2d(dtype=int)  # (nworld, nslot) link to the contact of the same pair before
-    queued: wp.array(dtype=int)  # lengths of queues of pairs that wait for scratch
+    order: wp.array2d(dtype=int)  # (nworld, nslot) of contacts that several threads find for one pair
+    queued: wp.array(dtype=int)  # lengths of the queues of what is to be gone on with (workspace.py)
 
 
 @wp.struct

@@ -24,16 +24,29 @@ from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Option
 from kinema.collide.convex import convex_pair
 from kinema.collide.emit import PER_PAIR
 from kinema.collide.filter import geom_pairs
-from kinema.collide.hfield import hfield_pair
+from kinema.collide.hfield import MOST, hfield_pair
 from kinema.collide.legacy import collide_portal
 from kinema.collide.primitive import primitive_pair
+from kinema.collide.prisms import PRISM_QUEUES, prism_launches, prism_queues
 from kinema.collide.sdf import Fields, sdf_pair
 from kinema.collide.sdf_mesh import sdf_mesh_pair
 from kinema.collide.sweep import MANY, colliding
 from kinema.collide.sweep import bundle as sweep_bundle
 from kinema.collide.sweep import plan as sweep_plan
 from kinema.collide.table import FAMILIES, PairFunction, function_mask, uses_native
-from kinema.collide.workspace import ASK, CREW_BLOCK, LENT, Queue, Sizes, Workspace, crew, workspace
+from kinema.collide.workspace import (
+    ASK,
+    CREW_BLOCK,
+    LENT,
+    Queue,
+    Sizes,
+    Workspace,
+    crew,
+    enqueue,
+    queue,
+    queue_length,
+    workspace,
+)
 from kinema.devices import device_named
 from kinema.errors import BuildError
 from kinema.math.status import report
@@ -96,11 +109,6 @@ class Build(NamedTuple):
         """The same without scratch, if any is needed; it is asked for."""
         return self._replace(epa=ASK, polygon=0, degree=0) if self.scratch else self
 
-    @property
-    def asks(self) -> bool:
-        """Does it ask for scratch?"""
-        return self.epa == ASK
-
     def only(self, mask: int) -> "Build":
         """The same for some of the functions."""
         mask &= self.mask
@@ -141,15 +149,10 @@ def pair_function(build: Build):
         options: Options,
         touch: Touch,
         base: int,
-        first: int,
-        done: int,
         work: Workspace,
     ) -> int:
-        """Write the contacts of one near pair of world w from slot ``base`` on; return their number.
-
-        A negative one asks for scratch: the pair is to be gone on with at part ``first``, -1 less the number, where
-        it has ``done`` contacts already.
-        """
+        """Write the contacts of one near pair of world w from slot ``base`` on; return their number, -1: scratch is
+        wanted."""
         g1 = pairs.geom[w, pair][0]
         g2 = pairs.geom[w, pair][1]
         margin = pairs.margin[w, pair] + pairs.gap[w, pair]
@@ -163,7 +166,7 @@ def pair_function(build: Build):
                 n += collide_convex(w, g1, g2, margin, geoms, meshes, options, touch, base, work)
         if wp.static(mask & HFIELD != 0):
             if function == wp.static(int(PairFunction.HFIELD_CONVEX)):
-                n += collide_hfield(w, g1, g2, margin, geoms, meshes, hfields, options, touch, base, first, done, work)
+                n += collide_hfield(w, g1, g2, margin, geoms, meshes, hfields, options, touch, base, 0, work)
         if wp.static(mask & FIELD != 0):
             if function == wp.static(int(PairFunction.SDF_DESCENT)):
                 n += collide_sdf(w, g1, g2, geoms, meshes.solid, options, touch, base)
@@ -228,7 +231,7 @@ def world_function(build: Build):
         for pair in range(pairs.count[w]):
             if is_near(w, pair, geoms, pairs):
                 options = settings.options
-                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, found, 0, 0, Workspace())
+                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, found, Workspace())
                 for k in range(found, wp.min(found + n, contacts.dist.shape[1])):
                     finish_contact(contacts, pairs, w, k, pair)
                 found += n
@@ -275,11 +278,10 @@ def pair_kernel(build: Build):
             if is_near(w, pair, geoms, pairs):
                 options = settings.options
                 base = pair * PER_PAIR
-                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, base, 0, 0, Workspace())
-                if wp.static(build.asks):
+                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, base, Workspace())
+                if wp.static(build.epa == ASK):
                     if n < 0:
-                        place = wp.atomic_add(touch.queued, queue.number, 1)
-                        queue.item[place] = wp.vec2i(k * pairs.count.shape[0] + w, -1 - n)
+                        enqueue(touch.queued, queue, k * pairs.count.shape[0] + w, 0)
 
     return detect_pairs
 
@@ -302,14 +304,12 @@ def crew_kernel(build: Build):
         work: Workspace,
     ):
         nworld = pairs.count.shape[0]
-        for place in range(wp.tid(), touch.queued[queue.number], work.p1.shape[0]):
+        for place in range(wp.tid(), queue_length(touch.queued, queue), work.p1.shape[0]):
             item = queue.item[place]
             w = item[0] % nworld
             pair = selected[item[0] / nworld]
-            done = touch.last[w, pair] % PER_PAIR
             options = settings.options
-            base = pair * PER_PAIR
-            collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, base, item[1], done, work)
+            collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, pair * PER_PAIR, work)
 
     return finish_pairs
 
@@ -318,11 +318,11 @@ def crew_kernel(build: Build):
     const char* at = (const char*)last.data + w * (size_t)last.strides[0];
     int sum = 0;
     #pragma unroll 8
-    for (int k = first; k < end; ++k) sum += *(const int*)(at + k * (size_t)last.strides[1]) % 256;
+    for (int k = first; k < end; ++k) sum += wp::min(*(const int*)(at + k * (size_t)last.strides[1]) % 256, 50);
     return sum;
 """)
 def count_contacts(last: wp.array2d(dtype=int), w: int, first: int, end: int) -> int:
-    """Contacts of a range of pairs of one world, from the links of its pairs (PER_PAIR is 256)."""
+    """Contacts of a range of pairs of one world, from the links of its pairs (PER_PAIR is 256, MOST 50)."""
 
 
 touches(reads="last[w]")(count_contacts.func)
@@ -337,7 +337,7 @@ touches(reads="last[w]")(count_contacts.func)
     for (int p = 0; p < part; ++p) before += sums[p][lane];
 #else
     const char* at = (const char*)last.data + w * (size_t)last.strides[0];
-    for (int k = 0; k < first; ++k) before += *(const int*)(at + k * (size_t)last.strides[1]) % 256;
+    for (int k = 0; k < first; ++k) before += wp::min(*(const int*)(at + k * (size_t)last.strides[1]) % 256, 50);
 #endif
     return before;
 """)
@@ -346,6 +346,24 @@ def contacts_before(last: wp.array2d(dtype=int), w: int, first: int, own: int, p
 
 
 touches(reads="last[w]")(contacts_before.func)
+
+
+@wp.func
+def rank(touch: Touch, w: int, pair: int, link: int) -> int:
+    """The place of a contact among those of its pair."""
+    mine = int(-1)
+    if touch.order.shape[0] > 0:
+        mine = touch.order[w, link / PER_PAIR - 1]
+    if mine < 0:  # one thread found them all, in order
+        return link % PER_PAIR - 1
+    before = int(0)
+    other = touch.last[w, pair]
+    while other != 0:
+        slot = other / PER_PAIR - 1
+        if touch.order[w, slot] < mine:
+            before += 1
+        other = touch.before[w, slot]
+    return before
 
 
 GATHER = wp.constant(8)  # warps that share out the pairs of 32 worlds
@@ -375,11 +393,11 @@ def gather_contacts(nworld: int, touch: Touch, pairs: Pairs, contacts: Contacts)
     start = contacts_before(touch.last, w, first, own, part, lane)  # from here on all of the block have read `used`
     for pair in range(first, end):
         link = touch.last[w, pair]
-        n = link % PER_PAIR
+        n = wp.min(link % PER_PAIR, MOST)
         while link != 0:
             slot = link / PER_PAIR - 1
-            k = start + link % PER_PAIR - 1
-            if k < contacts.dist.shape[1]:
+            k = start + rank(touch, w, pair, link)
+            if k < wp.min(start + n, contacts.dist.shape[1]):
                 contacts.dist[w, k] = touch.dist[w, slot]
                 contacts.pos[w, k] = touch.pos[w, slot]
                 contacts.frame[w, k] = touch.frame[w, slot]
@@ -387,7 +405,7 @@ def gather_contacts(nworld: int, touch: Touch, pairs: Pairs, contacts: Contacts)
             link = touch.before[w, slot]
         start += n
     if live and part == GATHER - 1:
-        finish_world(contacts, w, used)
+        finish_world(contacts, w, wp.where(used > touch.dist.shape[1], used, start))
         if used > touch.dist.shape[1]:
             contacts.ncon[w] = 0
             report(contacts.status, w, OVERFLOW_CONTACTS)
@@ -474,21 +492,22 @@ class Detector:
         """Slots and links for the thread-per-pair shape, worlds interleaved."""
         npair = len(self.slots)
         self.touch = upload.touch(self.nworld, slots)
-        upload.link(self.touch, self.nworld, npair, slots, len(FAMILIES))
-        self.launches: list[tuple[Build, wp.array, Queue]] = []
+        by_prisms = self.build.only(HFIELD).scratch is not None
+        upload.link(self.touch, self.nworld, npair, slots, by_prisms, 1 + PRISM_QUEUES)
+        self.launches: list[tuple[Build, wp.array, list[Queue]]] = []
         most = 0
-        for number, family in enumerate(FAMILIES):
+        for family in FAMILIES:
             build = self.build.only(family_mask(family))
             if build.mask:
                 chosen = np.arange(npair)
                 if not self.build.sweep:
                     chosen = np.flatnonzero((1 << self.host.function.astype(np.int64)) & build.mask)
-                queue = Queue()
+                items = len(chosen) * self.nworld
+                queues = [Queue()]
                 if build.scratch:
-                    queue.number = number
-                    queue.item = wp.empty(len(chosen) * self.nworld, dtype=wp.vec2i)
-                    most = max(most, crew(len(chosen) * self.nworld, self.device))
-                self.launches.append((build, wp.array(chosen.astype(np.int32)), queue))
+                    queues = prism_queues(items, first=1) if build.mask & HFIELD else [queue(0, items)]
+                    most = max(most, crew(items, self.device))
+                self.launches.append((build, wp.array(chosen.astype(np.int32)), queues))
         if self.build.scratch and most:
             self.work = workspace(self.build.scratch, most)
 
@@ -513,8 +532,11 @@ class Detector:
                 (place_pairs, n, [sweep, self.pairs, self.contacts.status], 32),
                 (write_pairs, (nbody, n), [self.geoms, sweep, self.pairs], 128),
             ]
-        for build, chosen, queue in self.launches:
-            given = [chosen, *inputs, self.touch, queue]
+        for build, chosen, queues in self.launches:
+            given = [chosen, *inputs, self.touch, *queues]
+            if build.scratch and build.mask & HFIELD:
+                launches += prism_launches(chosen, n, given, self.work)
+                continue
             launches.append((pair_kernel(build.asking()), (len(chosen), n), given, 128))
             if build.scratch:  # as many as there are rows of scratch, which is what they step by
                 threads = self.work.p1.shape[0]

@@ -69,7 +69,7 @@ def distance_function(mask: int, capacity: int):
             n = collide_primitive(w, g1, g2, function, cutoff, geoms, meshes, touch, base)
         if wp.static(mask & HFIELD != 0):
             if function == wp.static(int(PairFunction.HFIELD_CONVEX)):
-                n = collide_hfield(w, g1, g2, cutoff, geoms, meshes, hfields, options, touch, base, 0, 0, Workspace())
+                n = collide_hfield(w, g1, g2, cutoff, geoms, meshes, hfields, options, touch, base, 0, Workspace())
         for k in range(n):
             d = touch.dist[w, base + k]
             if d < dist:

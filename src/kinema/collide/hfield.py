@@ -12,7 +12,7 @@ import warp as wp
 
 from kinema.collide.bundles import Geoms, HeightFields, Hulls, Meshes, Options, Touch
 from kinema.collide.convex import convex_distance
-from kinema.collide.emit import emit
+from kinema.collide.emit import emit_ordered
 from kinema.collide.epa import Depth
 from kinema.collide.legacy import fixed_normal
 from kinema.collide.portal import portal_overlap
@@ -89,6 +89,100 @@ def portal_distance(
     return d
 
 
+@wp.struct
+class Meeting:
+    """A convex shape over a height field, in the frame of the field."""
+
+    field: int
+    pos: vec3r  # of the field
+    mat: mat33r
+    shape: Shape
+    margin: real
+    lowest: real  # the lowest a prism may end and still meet the shape
+    cells: wp.vec4i  # rows and columns under the shape: first row, end, first column, end
+
+
+@wp.func
+def meet(geoms: Geoms, w: int, g1: int, g2: int, margin: float) -> Meeting:
+    """Geom g2 of world w in the frame of height field g1."""
+    t = Meeting()
+    t.field = geoms.dataid[g1]
+    t.pos = vec3r(geoms.xpos[w, g1])
+    t.mat = mat33r(geoms.xmat[w, g1])
+    t.margin = real(margin)
+    t.shape = geom_shape(geoms, w, g2, ZERO)
+    t.shape.pos = wp.transpose(t.mat) * (t.shape.pos - t.pos)
+    t.shape.mat = wp.transpose(t.mat) * t.shape.mat
+    return t
+
+
+@wp.func
+def find_cells(t: Meeting, m: Hulls, h: HeightFields, rbound: float) -> Meeting:
+    """The meeting with the cells under the shape; none where the shape is beside, above or below the field."""
+    size = h.size[t.field]
+    radius = real(rbound) + t.margin
+    for k in range(3):
+        low = wp.where(k == 2, -real(size[3]), -real(size[k]))
+        if t.shape.pos[k] - radius > real(size[k]) or t.shape.pos[k] + radius < low:
+            return t
+    xmin, xmax = extent(m, t.shape, 0)
+    ymin, ymax = extent(m, t.shape, 1)
+    zmin, zmax = extent(m, t.shape, 2)
+    if zmin - t.margin > real(size[2]) or zmax + t.margin < -real(size[3]):
+        return t
+    if xmin - t.margin > real(size[0]) or xmax + t.margin < -real(size[0]):
+        return t
+    if ymin - t.margin > real(size[1]) or ymax + t.margin < -real(size[1]):
+        return t
+    nrow = h.nrow[t.field]
+    ncol = h.ncol[t.field]
+    sx = real(ncol - 1) / real(2.0 * size[0])
+    sy = real(nrow - 1) / real(2.0 * size[1])
+    cmin = wp.max(0, int(wp.floor((xmin - t.margin + real(size[0])) * sx)))
+    cmax = wp.min(ncol - 1, int(wp.ceil((xmax + t.margin + real(size[0])) * sx)))
+    rmin = wp.max(0, int(wp.floor((ymin - t.margin + real(size[1])) * sy)))
+    rmax = wp.min(nrow - 1, int(wp.ceil((ymax + t.margin + real(size[1])) * sy)))
+    t.cells = wp.vec4i(rmin, rmax, cmin, cmax)
+    t.lowest = zmin - t.margin
+    return t
+
+
+@wp.func
+def prism(h: HeightFields, id: int, number: int, margin: real) -> Shape:
+    """Prism ``number``: 2 ncol r + k lies between rows r and r + 1, its corners zigzag up to column k / 2."""
+    width = 2 * h.ncol[id]
+    r = number / width
+    k = number % width
+    s = Shape()
+    s.type = Geom.HFIELD
+    s.margin = margin
+    s.size = vec3r(-real(h.size[id][3]), ZERO, ZERO)
+    s.mat[0] = sample(h, id, r + 1 - k % 2, k // 2 - 1)
+    s.mat[1] = sample(h, id, r + k % 2, (k - 1) // 2)
+    s.mat[2] = sample(h, id, r + 1 - k % 2, k // 2)
+    return s
+
+
+@wp.func
+def reaches_up(t: Meeting, s: Shape) -> bool:
+    """Does a prism end as high as the lowest point of the shape?"""
+    return wp.max(s.mat[0, 2], wp.max(s.mat[1, 2], s.mat[2, 2])) >= t.lowest
+
+
+@wp.func
+def is_under(t: Meeting, m: Hulls, s: Shape) -> bool:
+    """May a prism touch the shape?"""
+    shape = t.shape
+    shape.margin = t.margin
+    return reaches_up(t, s) and not is_parted(m, s, shape)
+
+
+@wp.func
+def contact(t: Meeting, d: Depth):
+    """Position and normal of the contact of a prism, in the frame of the world."""
+    return t.pos + t.mat * (HALF * (d.x1 + d.x2)), t.mat * unit(d.x1 - d.x2)
+
+
 @cache
 def hfield_pair(capacity: int, portal: bool = False):
     """Contacts of a height field with a convex geom; ``capacity``: of EPA iterations, or how else they find room."""
@@ -107,76 +201,35 @@ def hfield_pair(capacity: int, portal: bool = False):
         touch: Touch,
         base: int,
         first: int,
-        done: int,
         work: Workspace,
     ) -> int:
         """Write the contacts of height field g1 and geom g2 of world w from slot ``base`` on; return their number.
 
-        The search goes on at prism ``first``, with ``done`` contacts so far. Where scratch is wanted it ends, with
-        -1 less the number of the prism.
+        The search begins at prism ``first``. Where slots are taken as contacts are found, those of the pair are in the
+        order of prisms (emit.py).
         """
-        id = geoms.dataid[g1]
-        size = hfields.size[id]
-        m = real(margin)
-        pos1 = vec3r(geoms.xpos[w, g1])
-        mat1 = mat33r(geoms.xmat[w, g1])
-        s2 = geom_shape(geoms, w, g2, ZERO)
-        s2.pos = wp.transpose(mat1) * (s2.pos - pos1)
-        s2.mat = wp.transpose(mat1) * s2.mat
-
-        radius = real(geoms.rbound[w, g2]) + m
-        for k in range(3):
-            low = wp.where(k == 2, -real(size[3]), -real(size[k]))
-            if s2.pos[k] - radius > real(size[k]) or s2.pos[k] + radius < low:
-                return 0
-        xmin, xmax = extent(meshes.hull, s2, 0)
-        ymin, ymax = extent(meshes.hull, s2, 1)
-        zmin, zmax = extent(meshes.hull, s2, 2)
-        if zmin - m > real(size[2]) or zmax + m < -real(size[3]):
-            return 0
-        if xmin - m > real(size[0]) or xmax + m < -real(size[0]):
-            return 0
-        if ymin - m > real(size[1]) or ymax + m < -real(size[1]):
-            return 0
-
-        nrow = hfields.nrow[id]
-        ncol = hfields.ncol[id]
-        sx = real(ncol - 1) / real(2.0 * size[0])
-        sy = real(nrow - 1) / real(2.0 * size[1])
-        cmin = wp.max(0, int(wp.floor((xmin - m + real(size[0])) * sx)))
-        cmax = wp.min(ncol - 1, int(wp.ceil((xmax + m + real(size[0])) * sx)))
-        rmin = wp.max(0, int(wp.floor((ymin - m + real(size[1])) * sy)))
-        rmax = wp.min(nrow - 1, int(wp.ceil((ymax + m + real(size[1])) * sy)))
-
-        s2.margin = m
-        s1 = Shape()
-        s1.type = Geom.HFIELD
-        s1.margin = m
-        s1.size = vec3r(-real(size[3]), ZERO, ZERO)
+        t = find_cells(meet(geoms, w, g1, g2, margin), meshes.hull, hfields, geoms.rbound[w, g2])
+        width = 2 * hfields.ncol[t.field]
+        shape = t.shape
+        shape.margin = t.margin
         tolerance = real(options.ccd_tolerance)
-        count = int(done)
-        prism = int(-1)
-        for r in range(rmin, rmax):
-            s1.mat[1] = sample(hfields, id, r + 1, cmin)
-            s1.mat[2] = sample(hfields, id, r, cmin)
-            for k in range(2 * (cmin + 1), 2 * (cmax + 1)):
-                s1.mat[0] = s1.mat[1]
-                s1.mat[1] = s1.mat[2]
-                s1.mat[2] = sample(hfields, id, r + 1 - k % 2, k // 2)
-                top = wp.max(s1.mat[0, 2], wp.max(s1.mat[1, 2], s1.mat[2, 2]))
-                prism += 1
-                near = prism >= first and count < MOST and top >= zmin - m
-                if wp.static(not portal):
-                    near = near and not is_parted(meshes.hull, s1, s2)
-                if near:
-                    d = signed_distance(meshes.hull, s1, s2, tolerance, options.ccd_iterations, ZERO, True, work)
-                    if d.wanted:
-                        return -1 - prism
-                    if d.found and d.dist < ZERO:
-                        normal = mat1 * unit(d.x1 - d.x2)
-                        pos = pos1 + mat1 * (HALF * (d.x1 + d.x2))
-                        emit(touch, w, base + count, float(m + d.dist), wp.vec3(pos), wp.vec3(normal), wp.vec3())
-                        count += 1
+        count = int(0)
+        for r in range(t.cells[0], t.cells[1]):
+            for k in range(2 * (t.cells[2] + 1), 2 * (t.cells[3] + 1)):
+                number = width * r + k
+                if number >= first and count < MOST:
+                    s = prism(hfields, t.field, number, t.margin)
+                    near = reaches_up(t, s)
+                    if wp.static(not portal):
+                        near = near and is_under(t, meshes.hull, s)
+                    if near:
+                        d = signed_distance(meshes.hull, s, shape, tolerance, options.ccd_iterations, ZERO, True, work)
+                        if d.found and d.dist < ZERO:
+                            pos, normal = contact(t, d)
+                            emit_ordered(
+                                touch, w, base, count, number, float(t.margin + d.dist), wp.vec3(pos), wp.vec3(normal)
+                            )
+                            count += 1
         return count
 
     return collide_hfield

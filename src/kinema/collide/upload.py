@@ -161,11 +161,12 @@ def touch(nworld: int, n: int) -> Touch:
     return b
 
 
-def link(b: Touch, nworld: int, npair: int, n: int, queues: int) -> None:
+def link(b: Touch, nworld: int, npair: int, n: int, ordered: bool, queues: int) -> None:
     """Let the slots of worlds be taken as contacts are found, and linked pair by pair (emit.py)."""
     b.used = wp.zeros(nworld, dtype=int)
     b.last = empty_worlds((nworld, npair), int)
     b.before = empty_worlds((nworld, n), int)
+    b.order = empty_worlds((nworld, n) if ordered else (0, 0), int)
     b.queued = wp.zeros(queues, dtype=int)
 
 

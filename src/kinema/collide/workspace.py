@@ -6,7 +6,7 @@ the device could hold, 2048 a multiprocessor, though a kernel this large runs 25
 workspace, interleaved as a stack would be. It is sized by work in flight, not by worlds or pairs.
 
 Most pairs that are near need no scratch: they are apart, or only their rims overlap. So first a thread a pair goes as
-far as it gets without, and leaves in a queue what it could not finish; the crew takes only that (detect.py).
+far as it gets without, and leaves in a queue what it could not finish; the crew takes only that (detect.py, prisms.py).
 """
 
 from typing import NamedTuple
@@ -54,10 +54,34 @@ def crew_row() -> int:
 
 @wp.struct
 class Queue:
-    """Pairs of worlds that wait for scratch, in no order: each is finished by itself."""
+    """Pairs of worlds, or parts of them, that are to be gone on with; in no order, for each is finished by itself."""
 
-    number: int  # which of Touch.queued is its length
+    number: int  # which of Touch.queued is its length; what is longer than there is room for went elsewhere
     item: wp.array(dtype=wp.vec2i)  # number among the kernel's pairs * worlds + world; and where to go on
+
+
+@wp.func
+def enqueue(queued: wp.array(dtype=int), queue: Queue, item: int, part: int) -> bool:
+    """Leave something in a queue; whether there was room."""
+    place = wp.atomic_add(queued, queue.number, 1)
+    if place >= queue.item.shape[0]:
+        return False
+    queue.item[place] = wp.vec2i(item, part)
+    return True
+
+
+@wp.func
+def queue_length(queued: wp.array(dtype=int), queue: Queue) -> int:
+    """How much a queue holds."""
+    return wp.min(queued[queue.number], queue.item.shape[0])
+
+
+def queue(number: int, room: int) -> Queue:
+    """An empty queue."""
+    q = Queue()
+    q.number = number
+    q.item = wp.empty(room, dtype=wp.vec2i)
+    return q
 
 
 class Sizes(NamedTuple):

@@ -1,0 +1,164 @@
+"""Height fields on CUDA: a thread a prism.
+
+A robot that walks has a dozen prisms under some of its geoms and none under the others, and one that lies is deep in
+some of them. A thread that took all prisms of a pair would hold up its neighbours. So one thread a pair looks which
+prisms may touch and leaves them in a queue; a thread for each finds their distance; and those that overlap deeper than
+rims go into a second queue, for the crew that has room for polytopes (workspace.py). Whoever finds a contact stores it
+under the number of its prism, which gives their order (emit.py).
+
+Where the first queue is full, or a pair has too many prisms, the crew takes the rest of the pair.
+"""
+
+from functools import cache
+
+import warp as wp
+
+from kinema.collide.bundles import Geoms, HeightFields, Meshes, Pairs, Settings, Touch
+from kinema.collide.convex import convex_distance
+from kinema.collide.emit import PER_PAIR, emit_ordered
+from kinema.collide.hfield import contact, find_cells, hfield_pair, is_under, meet, prism
+from kinema.collide.precision import ZERO, real
+from kinema.collide.workspace import ASK, CREW_BLOCK, LENT, Queue, Workspace, enqueue, queue, queue_length
+from kinema.mujoco_enums import Geom
+
+PRISM_QUEUES = 2
+ROOM = 6  # prisms of a pair there is room for, all pairs together
+MANY = wp.constant(48)  # prisms that a pair may leave
+TURNS = 4  # threads that take prisms, in crews
+
+
+def prism_queues(items: int, first: int) -> list[Queue]:
+    """Queues of prisms that may touch, and of what waits for scratch, for so many pairs of worlds."""
+    return [queue(first, ROOM * items), queue(first + 1, (ROOM + 1) * items)]
+
+
+@wp.kernel(enable_backward=False)
+def find_prisms(
+    selected: wp.array(dtype=int),
+    geoms: Geoms,
+    meshes: Meshes,
+    hfields: HeightFields,
+    pairs: Pairs,
+    _settings: Settings,
+    touch: Touch,
+    near: Queue,
+    deep: Queue,
+):
+    """Which prisms of a pair may touch."""
+    i, w = wp.tid()
+    pair = selected[i]
+    if pair < pairs.count[w] and geoms.type[pairs.geom[w, pair][0]] == Geom.HFIELD:
+        touch.last[w, pair] = 0
+        g1 = pairs.geom[w, pair][0]
+        g2 = pairs.geom[w, pair][1]
+        margin = pairs.margin[w, pair] + pairs.gap[w, pair]
+        t = find_cells(meet(geoms, w, g1, g2, margin), meshes.hull, hfields, geoms.rbound[w, g2])
+        width = 2 * hfields.ncol[t.field]
+        item = i * pairs.count.shape[0] + w
+        found = int(0)
+        for r in range(t.cells[0], t.cells[1]):
+            for k in range(2 * (t.cells[2] + 1), 2 * (t.cells[3] + 1)):
+                number = width * r + k
+                if is_under(t, meshes.hull, prism(hfields, t.field, number, t.margin)):
+                    found += 1
+                    left = bool(False)
+                    if found <= MANY:
+                        left = enqueue(touch.queued, near, item, number)
+                    if not left:
+                        enqueue(touch.queued, deep, item, -1 - number)
+                        return
+
+
+@cache
+def meet_kernel():
+    """Distances of single prisms."""
+    signed_distance = convex_distance(ASK)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def meet_prisms(
+        selected: wp.array(dtype=int),
+        geoms: Geoms,
+        meshes: Meshes,
+        hfields: HeightFields,
+        pairs: Pairs,
+        settings: Settings,
+        touch: Touch,
+        near: Queue,
+        deep: Queue,
+        threads: int,
+    ):
+        nworld = pairs.count.shape[0]
+        for place in range(wp.tid(), queue_length(touch.queued, near), threads):
+            item = near.item[place]
+            w = item[0] % nworld
+            pair = selected[item[0] / nworld]
+            g = pairs.geom[w, pair]
+            t = meet(geoms, w, g[0], g[1], pairs.margin[w, pair] + pairs.gap[w, pair])
+            t.shape.margin = t.margin
+            s = prism(hfields, t.field, item[1], t.margin)
+            tolerance = real(settings.options.ccd_tolerance)
+            iterations = settings.options.ccd_iterations
+            d = signed_distance(meshes.hull, s, t.shape, tolerance, iterations, ZERO, True, Workspace())
+            if d.wanted:
+                enqueue(touch.queued, deep, item[0], item[1])
+            elif d.found and d.dist < ZERO:
+                pos, normal = contact(t, d)
+                dist = float(t.margin + d.dist)
+                emit_ordered(touch, w, pair * PER_PAIR, 0, item[1], dist, wp.vec3(pos), wp.vec3(normal))
+
+    return meet_prisms
+
+
+@cache
+def finish_kernel():
+    """Depths of single prisms, and the rest of pairs that have many, by a crew."""
+    signed_distance = convex_distance(LENT)
+    collide_hfield = hfield_pair(LENT)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def finish_prisms(
+        selected: wp.array(dtype=int),
+        geoms: Geoms,
+        meshes: Meshes,
+        hfields: HeightFields,
+        pairs: Pairs,
+        settings: Settings,
+        touch: Touch,
+        _near: Queue,
+        deep: Queue,
+        work: Workspace,
+    ):
+        nworld = pairs.count.shape[0]
+        for place in range(wp.tid(), queue_length(touch.queued, deep), work.p1.shape[0]):
+            item = deep.item[place]
+            w = item[0] % nworld
+            pair = selected[item[0] / nworld]
+            g = pairs.geom[w, pair]
+            margin = pairs.margin[w, pair] + pairs.gap[w, pair]
+            base = pair * PER_PAIR
+            options = settings.options
+            if item[1] < 0:
+                first = -1 - item[1]
+                collide_hfield(w, g[0], g[1], margin, geoms, meshes, hfields, options, touch, base, first, work)
+            else:
+                t = meet(geoms, w, g[0], g[1], margin)
+                t.shape.margin = t.margin
+                s = prism(hfields, t.field, item[1], t.margin)
+                tolerance = real(options.ccd_tolerance)
+                d = signed_distance(meshes.hull, s, t.shape, tolerance, options.ccd_iterations, ZERO, True, work)
+                if d.found and d.dist < ZERO:
+                    pos, normal = contact(t, d)
+                    dist = float(t.margin + d.dist)
+                    emit_ordered(touch, w, base, 0, item[1], dist, wp.vec3(pos), wp.vec3(normal))
+
+    return finish_prisms
+
+
+def prism_launches(chosen: wp.array, nworld: int, inputs: list, work: Workspace) -> list[tuple]:
+    """The three kernels: (kernel, dim, inputs, block size)."""
+    crew = work.p1.shape[0]
+    return [
+        (find_prisms, (len(chosen), nworld), inputs, 128),
+        (meet_kernel(), TURNS * crew, [*inputs, TURNS * crew], CREW_BLOCK),
+        (finish_kernel(), crew, [*inputs, work], CREW_BLOCK),
+    ]
