@@ -487,13 +487,24 @@ class Detector:
             self.thread_per_pair = self.device.is_cuda if thread_per_pair is None else thread_per_pair
             if self.thread_per_pair:
                 self._allocate_slots(int(self.slots.sum()) if slots is None else slots)
+                self._share_out()
 
-    def _allocate_slots(self, slots: int):
+    def regrow(self, contacts: Contacts, slots: int | None = None) -> None:
+        """Write to other lists of contacts; with a thread a pair, with room for so many as they are found."""
+        self.contacts, self.capacity = contacts, contacts.dist.shape[1]
+        if self.thread_per_pair:
+            with wp.ScopedDevice(self.device):
+                self._allocate_slots(int(self.slots.sum()) if slots is None else slots)
+
+    def _allocate_slots(self, slots: int) -> None:
         """Slots and links for the thread-per-pair shape, worlds interleaved."""
-        npair = len(self.slots)
         self.touch = upload.touch(self.nworld, slots)
         by_prisms = self.build.only(HFIELD).scratch is not None
-        upload.link(self.touch, self.nworld, npair, slots, by_prisms, 1 + PRISM_QUEUES)
+        upload.link(self.touch, self.nworld, len(self.slots), slots, by_prisms, 1 + PRISM_QUEUES)
+
+    def _share_out(self) -> None:
+        """Which pairs each kernel takes, and scratch for crews."""
+        npair = len(self.slots)
         self.launches: list[tuple[Build, wp.array, list[Queue]]] = []
         most = 0
         for family in FAMILIES:

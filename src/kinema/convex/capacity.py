@@ -272,7 +272,7 @@ class Guard:
             raise SimulationError(f"no room for contacts or rows, though none more are wanted: {self._numbers(bits)}")
         had = layout.capacity
         old = layout.resize(wanted | self.engine.scratch_sizes(wanted["nefcmax"]))
-        self.engine.rebuild(detection=any(wanted.get(size) != had.get(size) for size in ("nconmax", "npairmax")))
+        self.engine.rebuild(detection=wanted.get("npairmax") != had.get("npairmax"))
         layout.carry(old)  # worlds that had room are not run again
         self.engine.recipes |= self.engine.decide()  # groups that hold the rows
 

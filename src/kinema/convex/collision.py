@@ -120,6 +120,7 @@ class Collider:
         contact_parameters.declare(layout)
         geom_sizes.declare(layout)
         self.contacts = layout.fill(Contacts)
+        self.sparing = sparing
         m = present.to("collision")
         self.detector = Detector(
             m, layout.nworld, capacity=max(1, layout.capacity["nconmax"]),
@@ -136,6 +137,13 @@ class Collider:
             geom_sizes.resize(self.detector, layout)
         sees = Sensor.RANGEFINDER in sensor_types(m)
         self.rays = RayScene(m, device=self.device) if sees else None
+
+    def regrow(self, layout) -> None:
+        """Take the lists of contacts as long as they are now."""
+        room = max(1, layout.capacity["nconmax"])
+        if room != self.detector.capacity:
+            self.contacts = layout.fill(Contacts)
+            self.detector.regrow(self.contacts, room if self.sparing else None)
 
     def follow(self, name: str, layout) -> str:
         """Let detection follow a number that was written.

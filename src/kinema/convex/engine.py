@@ -40,13 +40,12 @@ from kinema.convex.reset import StatePutter, initial_state
 from kinema.convex.resting import Resting
 from kinema.convex.stage import (
     COHORT,
-    COHORT_BLOCK,
-    PARTS,
     Stage,
     between_hosts,
     cohort_kernel,
     lane_block,
     lane_kernel,
+    parts_for,
     plan,
 )
 from kinema.devices import device_named
@@ -226,9 +225,11 @@ class Engine(NamedArrays):
         )
 
     def rebuild(self, *, detection: bool = True) -> None:
-        """Make anew what depends on the lengths of lists; and collision detection, unless its own are as they were."""
+        """Make anew what depends on the lengths of lists; and collision detection, unless only contacts are longer."""
         if detection:
             self.collider = self._collider()
+        else:
+            self.collider.regrow(self.layout)
         self.d = self.layout.fill(Data)
         self._putters.clear()
         stale = ["efc_want"] if self.collider.active else ["efc_want", "ncon", "contact_found"]
@@ -509,8 +510,9 @@ class Engine(NamedArrays):
                 dim, inputs = (self.nworld, stage.threads * stage.groups), [self.m, self.d]
                 launches.append(Launch(lane_kernel(run.stages), dim, inputs, lane_block(run.stages), *when))
             else:
-                dim, inputs = (-(-self.nworld // COHORT), PARTS, COHORT), [self.m, self.d, self.nworld]
-                launches.append(Launch(cohort_kernel(run.stages), dim, inputs, COHORT_BLOCK, *when))
+                parts = parts_for(self.nworld, self.device.sm_count)
+                dim, inputs = (-(-self.nworld // COHORT), parts, COHORT), [self.m, self.d, self.nworld]
+                launches.append(Launch(cohort_kernel(run.stages, parts), dim, inputs, COHORT * parts, *when))
         return launches
 
     def _load(self, stages: Sequence[Stage]) -> None:

@@ -10,9 +10,10 @@ A stage is a `wp.func` with one of four shapes:
 On the CPU one kernel runs all stages of a world back to back, and many steps of it, while its data is in cache.
 
 On CUDA a run of stages of the first three shapes is one kernel too: a cohort. A block takes COHORT neighbouring worlds,
-one to each lane of its warps, so that lanes read neighbouring numbers and take the same branches; its PARTS warps share
-out the items, level by level of the trees, and meet after each phase: schedule.py says which stages make one. Stages of
-lanes are kernels of their own.
+one to each lane of its warps, so that lanes read neighbouring numbers and take the same branches; its warps share out
+the items, level by level of the trees, and meet after each phase: schedule.py says which stages make one. There are as
+many warps as a device can hold with all worlds at once: trees are narrow, so more worlds at a time are better than more
+warps for each. Stages of lanes are kernels of their own.
 """
 
 from collections.abc import Callable
@@ -34,9 +35,8 @@ from kinema.math.lanes import block_sync, sync
 WARP_LANES = 32
 LANE_BLOCK = 128  # threads of a block of lane groups
 COHORT = wp.constant(32)  # worlds of a block of a cohort, one a lane
-PARTS = wp.constant(8)  # warps of such a block
-COHORT_BLOCK = COHORT * PARTS
-COHORT_BOUNDS = (COHORT_BLOCK, 3)  # blocks a multiprocessor is to hold: leaves registers for the second stream
+PARTS = (8, 4, 2)  # warps that such a block may have
+COHORT_WARPS = 24  # warps that a multiprocessor is to hold: leaves registers for the second stream
 pass_by_reference(Model, Data)
 __all__ = [
     "Stage", "between_hosts", "cohort_kernel", "due", "lane_block", "lane_kernel", "over_world", "phases", "plan",
@@ -156,22 +156,30 @@ def world_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
     return run
 
 
+def parts_for(nworld: int, multiprocessors: int) -> int:
+    """Warps of the blocks of a cohort: the most with which all worlds are on the device at once."""
+    if not multiprocessors:
+        return PARTS[0]
+    blocks = -(-nworld // COHORT)
+    return next((parts for parts in PARTS if blocks * parts <= COHORT_WARPS * multiprocessors), PARTS[-1])
+
+
 @cache
-def _items(func: wp.Function, over: str | None) -> wp.Function:
-    """One part of the items of a world: every PARTS-th from `part` on."""
+def _items(func: wp.Function, over: str | None, parts: int) -> wp.Function:
+    """One part of the items of a world: one out of so many, from `part` on."""
 
     def items(m: Model, d: Data, w: int, part: int, count: int):
-        for i in range(part, count, PARTS):
+        for i in range(part, count, wp.static(parts)):
             if wp.static(over is None):
                 wp.static(func)(m, d, w)
             else:
                 wp.static(func)(m, d, w, i)
 
-    return named(items, f"items_{func.key}_over_{over}")
+    return named(items, f"items_{func.key}_over_{over}_by_{parts}")
 
 
 @cache
-def _phase(stages: tuple[Stage, ...]) -> wp.Function:
+def _phase(stages: tuple[Stage, ...], parts: int) -> wp.Function:
     """Stages that run at the same time: their items are shared out as if they stood in one row."""
 
     def phase(m: Model, d: Data, w: int, part: int, live: bool):
@@ -185,15 +193,15 @@ def _phase(stages: tuple[Stage, ...]) -> wp.Function:
             if live and due(status, substep, 1, wp.static(stages[s].advances), wp.static(stages[s].once)):
                 count = wp.static(COUNTS[stages[s].over])(m, d, w)
                 if wp.static(not stages[s].follows):
-                    first = (part + PARTS - before) % PARTS
-                    before = (before + count) % PARTS
-                wp.static(_items(stages[s].func, stages[s].over))(m, d, w, first, count)
+                    first = (part + wp.static(parts) - before) % wp.static(parts)
+                    before = (before + count) % wp.static(parts)
+                wp.static(_items(stages[s].func, stages[s].over, parts))(m, d, w, first, count)
 
-    return named(phase, "phase_" + "_and_".join(stage.func.key for stage in stages))
+    return named(phase, f"phase_by_{parts}_" + "_and_".join(stage.func.key for stage in stages))
 
 
 @cache
-def _sweep(stages: tuple[Stage, ...]) -> wp.Function:
+def _sweep(stages: tuple[Stage, ...], parts: int) -> wp.Function:
     """Recursions over the trees that run at the same time, level by level."""
     down = stages[0].sweep == "down"
 
@@ -210,21 +218,22 @@ def _sweep(stages: tuple[Stage, ...]) -> wp.Function:
             first = part
             for s in range(wp.static(len(stages))):
                 if wp.static(not stages[s].follows):
-                    first = (part + PARTS - before) % PARTS
-                    before = (before + end - start) % PARTS
+                    first = (part + wp.static(parts) - before) % wp.static(parts)
+                    before = (before + end - start) % wp.static(parts)
                 if live and due(status, substep, 1, wp.static(stages[s].advances), wp.static(stages[s].once)):
-                    for e in range(start + first, end, PARTS):
+                    for e in range(start + first, end, wp.static(parts)):
                         wp.static(stages[s].func)(m, d, w, m.tree.levelbody[e])
 
-    return named(sweep, "sweep_" + "_and_".join(stage.func.key for stage in stages))
+    return named(sweep, f"sweep_by_{parts}_" + "_and_".join(stage.func.key for stage in stages))
 
 
 @cache
-def cohort_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
-    """A block of PARTS warps runs every stage of COHORT worlds."""
-    functions = [(_sweep if group[0].sweep else _phase)(group) for group in phases(stages)]
+def cohort_kernel(stages: tuple[Stage, ...], parts: int = PARTS[0]) -> wp.Kernel:
+    """A block of so many warps runs every stage of COHORT worlds."""
+    functions = [(_sweep if group[0].sweep else _phase)(group, parts) for group in phases(stages)]
+    bounds = (COHORT * parts, COHORT_WARPS // parts)
 
-    @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128}, launch_bounds=COHORT_BOUNDS)
+    @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128}, launch_bounds=bounds)
     def run(m: Model, d: Data, nworld: int):
         block, part, lane = wp.tid()
         w = block * COHORT + lane
