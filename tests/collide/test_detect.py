@@ -7,10 +7,11 @@ import mujoco
 import numpy as np
 import pytest
 import warp as wp
-from tests.collide.cubin import frames
+from tests.collide.cubin import frames, registers
 
 from kinema.collide.broad import write_pairs
 from kinema.collide.detect import (
+    GATHER,
     OVERFLOW_CONTACTS,
     Build,
     Detector,
@@ -255,8 +256,14 @@ def test_kernels_compile_for_cuda(tmp_path):
     builds = [Build(family_mask(name), 36, 16, 8, False, unit_ball) for name in FAMILIES if name != "hfield"]
     kernels = [*[pair_kernel(build.asking()) for build in builds], crew_kernel(builds[1].lending())]
     kernels += [find_prisms, meet_kernel(), finish_kernel(), gather_contacts, write_pairs, cast_rays]
+    blocks = {"gather_contacts": 32 * int(GATHER)}
     for kernel in kernels:
         wp.compile_aot_module(kernel.module, arch=90, module_dir=str(tmp_path), use_ptx=False)
+    taken = {name: n for path in tmp_path.glob("*.cubin") for name, n in registers(path).items()}
+    for name, n in taken.items():
+        block = next((size for kernel, size in blocks.items() if kernel in name), 128)
+        assert n * block <= 65536, f"a block of {name} does not fit on a multiprocessor: {n} registers a thread"
+    assert any("gather_contacts" in name for name in taken)
     stacks = {name: size for path in tmp_path.glob("*.cubin") for name, size in frames(path).items()}
     crews = [size for name, size in stacks.items() if "finish_p" in name]
     assert len(crews) >= 2 and max(crews) < 2600, stacks

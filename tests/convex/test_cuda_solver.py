@@ -49,6 +49,8 @@ WELD = '<equality><weld body1="a" body2="b"/></equality>'
 SCENES = {
     "small": scene(arm(3, "0 0 .05", 0.1), "pyramidal"),
     "elliptic": scene(arm(8, "0 0 .05", 0.1), "elliptic"),
+    "wide warp": scene(arm(29, "0 0 .05", 0.1), "pyramidal"),
+    "wide elliptic": scene(arm(27, "0 0 .05", 0.1), "elliptic"),
     "team": scene(arm(30, "0 0 .05", 0.1), "pyramidal"),
     "islands": scene(BOXES + arm(5, "0 1 .05", 0.0), "pyramidal"),
     "elliptic islands": scene(

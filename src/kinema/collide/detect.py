@@ -45,6 +45,7 @@ from kinema.collide.workspace import (
     enqueue,
     queue,
     queue_length,
+    turn_of,
     workspace,
 )
 from kinema.devices import device_named
@@ -304,7 +305,7 @@ def crew_kernel(build: Build):
         work: Workspace,
     ):
         nworld = pairs.count.shape[0]
-        for place in range(wp.tid(), queue_length(touch.queued, queue), work.p1.shape[0]):
+        for place in range(turn_of(wp.tid(), work.p1.shape[0]), queue_length(touch.queued, queue), work.p1.shape[0]):
             item = queue.item[place]
             w = item[0] % nworld
             pair = selected[item[0] / nworld]
@@ -331,7 +332,7 @@ touches(reads="last[w]")(count_contacts.func)
 @wp.func_native("""
     int before = 0;
 #if defined(__CUDA_ARCH__)
-    __shared__ int sums[8][32];
+    __shared__ int sums[16][32];
     sums[part][lane] = own;
     __syncthreads();
     for (int p = 0; p < part; ++p) before += sums[p][lane];
@@ -348,8 +349,25 @@ def contacts_before(last: wp.array2d(dtype=int), w: int, first: int, own: int, p
 touches(reads="last[w]")(contacts_before.func)
 
 
+FEW = wp.constant(16)
+few = wp.types.vector(length=16, dtype=wp.int32)
+
+
 @wp.func
-def rank(touch: Touch, w: int, pair: int, link: int) -> int:
+def orders(touch: Touch, w: int, link: int) -> few:
+    """Order of the last few contacts of a pair that several threads found, as they are linked."""
+    found = few()
+    if touch.order.shape[0] > 0:
+        for i in range(FEW):
+            if link != 0:
+                slot = link / PER_PAIR - 1
+                found[i] = touch.order[w, slot]
+                link = touch.before[w, slot]
+    return found
+
+
+@wp.func
+def rank(touch: Touch, w: int, pair: int, link: int, order: few) -> int:
     """The place of a contact among those of its pair."""
     mine = int(-1)
     if touch.order.shape[0] > 0:
@@ -358,6 +376,12 @@ def rank(touch: Touch, w: int, pair: int, link: int) -> int:
         return link % PER_PAIR - 1
     before = int(0)
     other = touch.last[w, pair]
+    n = other % PER_PAIR
+    if n <= FEW:
+        for i in range(n):
+            if order[i] < mine:
+                before += 1
+        return before
     while other != 0:
         slot = other / PER_PAIR - 1
         if touch.order[w, slot] < mine:
@@ -366,10 +390,10 @@ def rank(touch: Touch, w: int, pair: int, link: int) -> int:
     return before
 
 
-GATHER = wp.constant(8)  # warps that share out the pairs of 32 worlds
+GATHER = wp.constant(16)  # warps that share out the pairs of 32 worlds
 
 
-@wp.kernel(enable_backward=False)
+@wp.kernel(enable_backward=False, launch_bounds=(512, 2))  # 32 * GATHER threads
 def gather_contacts(nworld: int, touch: Touch, pairs: Pairs, contacts: Contacts):
     """Move the contacts of each world from its slots to one list, in the order of pairs.
 
@@ -394,9 +418,10 @@ def gather_contacts(nworld: int, touch: Touch, pairs: Pairs, contacts: Contacts)
     for pair in range(first, end):
         link = touch.last[w, pair]
         n = wp.min(link % PER_PAIR, MOST)
+        order = orders(touch, w, link)
         while link != 0:
             slot = link / PER_PAIR - 1
-            k = start + rank(touch, w, pair, link)
+            k = start + rank(touch, w, pair, link, order)
             if k < wp.min(start + n, contacts.dist.shape[1]):
                 contacts.dist[w, k] = touch.dist[w, slot]
                 contacts.pos[w, k] = touch.pos[w, slot]

@@ -22,7 +22,7 @@ from kinema.collide.workspace import Workspace
 from kinema.mujoco_enums import Geom
 
 MOST = wp.constant(50)  # mjMAXCONPAIR
-ROUNDING = wp.constant(wp.float64(1e-12))  # of a plane [m]
+ROUNDING = wp.constant(1e-5)  # of a plane, relative
 
 
 @wp.func
@@ -48,21 +48,43 @@ def sample(h: HeightFields, id: int, r: int, c: int) -> vec3r:
 
 
 @wp.func
+def reach(m: Hulls, s: Shape, d: wp.vec3) -> float:
+    """How far a shape extends from its centre along a unit vector; roughly, in single precision."""
+    l = wp.vec3(wp.transpose(s.mat) * vec3r(d))
+    size = wp.vec3(s.size)
+    if s.type == Geom.SPHERE:
+        return size[0]
+    if s.type == Geom.CAPSULE:
+        return size[0] + wp.abs(l[2]) * size[1]
+    if s.type == Geom.CYLINDER:
+        return size[0] * wp.sqrt(l[0] * l[0] + l[1] * l[1]) + wp.abs(l[2]) * size[1]
+    if s.type == Geom.ELLIPSOID:
+        return wp.length(wp.cw_mul(l, size))
+    if s.type == Geom.BOX:
+        return wp.dot(wp.abs(l), size)
+    s.margin = ZERO
+    x, _feature, _warm = support(m, s, vec3r(d), -1)
+    return float(wp.dot(vec3r(d), x - s.pos))
+
+
+@wp.func
 def is_parted(m: Hulls, prism: Shape, s: Shape) -> bool:
-    """Does the plane of the top or of a side part the prism from a shape, both inflated?"""
-    up = wp.cross(prism.mat[1] - prism.mat[0], prism.mat[2] - prism.mat[0])
-    turn = wp.where(up[2] > ZERO, ONE, -ONE)  # whether the corners go round to the left
-    beyond = HALF * prism.margin + ROUNDING
+    """Does the plane of the top or of a side part the prism from a shape, both inflated? No, if it is nearly so."""
+    up = wp.vec3(wp.cross(prism.mat[1] - prism.mat[0], prism.mat[2] - prism.mat[0]))
+    turn = wp.where(up[2] > 0.0, 1.0, -1.0)  # whether the corners go round to the left
     four = int(4)
-    for i in range(four):
+    for k in range(four):
+        i = (k + 3) % 4  # the top first
         outward = up
         corner = prism.mat[i % 3]
         if i < 3:
-            edge = prism.mat[(i + 1) % 3] - corner
-            outward = vec3r(edge[1], -edge[0], ZERO)
-        outward = unit(outward * turn)
-        nearest, _feature, _warm = support(m, s, -outward, -1)
-        if wp.dot(outward, nearest - corner) > beyond:
+            edge = wp.vec3(prism.mat[(i + 1) % 3] - corner)
+            outward = wp.vec3(edge[1], -edge[0], 0.0)
+        outward = wp.normalize(outward) * turn
+        away = wp.vec3(s.pos - corner)
+        extent = reach(m, s, -outward)
+        apart = wp.dot(outward, away) - extent - float(prism.margin)
+        if apart > ROUNDING * (wp.length(away) + extent):
             return True
     return False
 

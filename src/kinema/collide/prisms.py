@@ -18,7 +18,7 @@ from kinema.collide.convex import convex_distance
 from kinema.collide.emit import PER_PAIR, emit_ordered
 from kinema.collide.hfield import contact, find_cells, hfield_pair, is_under, meet, prism
 from kinema.collide.precision import ZERO, real
-from kinema.collide.workspace import ASK, CREW_BLOCK, LENT, Queue, Workspace, enqueue, queue, queue_length
+from kinema.collide.workspace import ASK, CREW_BLOCK, LENT, Queue, Workspace, enqueue, queue, queue_length, turn_of
 from kinema.mujoco_enums import Geom
 
 PRISM_QUEUES = 2
@@ -129,7 +129,7 @@ def finish_kernel():
         work: Workspace,
     ):
         nworld = pairs.count.shape[0]
-        for place in range(wp.tid(), queue_length(touch.queued, deep), work.p1.shape[0]):
+        for place in range(turn_of(wp.tid(), work.p1.shape[0]), queue_length(touch.queued, deep), work.p1.shape[0]):
             item = deep.item[place]
             w = item[0] % nworld
             pair = selected[item[0] / nworld]

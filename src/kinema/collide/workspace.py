@@ -71,6 +71,17 @@ def enqueue(queued: wp.array(dtype=int), queue: Queue, item: int, part: int) -> 
 
 
 @wp.func
+def turn_of(thread: int, threads: int) -> int:
+    """The place in a queue that a thread of a crew begins with.
+
+    The first go to one lane of every warp: lanes of a warp that are at different points of a long search wait for each
+    other.
+    """
+    warps = threads / 32
+    return (thread % 32) * warps + thread / 32
+
+
+@wp.func
 def queue_length(queued: wp.array(dtype=int), queue: Queue) -> int:
     """How much a queue holds."""
     return wp.min(queued[queue.number], queue.item.shape[0])

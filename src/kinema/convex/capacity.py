@@ -28,6 +28,7 @@ from kinema.convex.constraint.place import place_rows, wait_for_room
 from kinema.convex.data import Marks, State
 from kinema.convex.flex.tables import has_flexes
 from kinema.convex.last_good import keep_all, room_for
+from kinema.convex.resting import lay_down
 from kinema.convex.stage import Stage
 from kinema.convex.status import OVERFLOW as OVERFLOW_BITS
 from kinema.convex.status import PAIR_OVERFLOW, WAITING
@@ -155,6 +156,8 @@ class Guard:
 
     def _halves(self) -> list[tuple[tuple[Stage, ...], Callable[[], None] | None]]:
         """The stages up to where it is known who finds no room, and the rest; and what to do after the former."""
+        for kernel in (_call_waiting, lay_down):  # loaded before worlds wait: that takes longer than many steps
+            kernel.module.load(self.engine.device, 256)
         stages = self.engine.recipes["step"]
         cut = next(k for k, stage in enumerate(stages) if stage.func is place_rows) + 1
         return [((*stages[:cut], WAIT), self._look_who_waits), (stages[cut:], None)]

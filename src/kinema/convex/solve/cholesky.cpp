@@ -7,7 +7,10 @@
 //     forwards    y_i -= c_i' y_block                for i behind the block
 //     backwards   x_block = A^-1 (y_block - sum of b_j x_j over j behind the block)
 //
-// Shared memory, of each group: pivot (two times T quadruples), pivot_rhs (two), factors (three for each block).
+// A warp may hold one block more than it has threads for, X = 4 columns: of these only the block itself, the corner, is kept,
+// column q of it by thread q in corner[4], with y2; for all else of them is in the last rows of the other columns.
+//
+// Shared memory, of each group: pivot (two times T + X quadruples), pivot_rhs (two), factors (three for each block).
 {
 constexpr float TINY = 1e-15f;
 struct Four { float s0, s1, s2, s3, l10, l20, l30, l21, l31, l32; };  // A = K K': inverse diagonal of K, and K below it
@@ -35,13 +38,23 @@ auto solve4 = [](const Four& k, const float4& b) -> float4 {  // A^-1 b
 int flip = 0;  // two buffers: no thread can still be reading the one written now
 #pragma unroll
 for (int k = 0; k < Q; ++k) {
-    float4* now = pivot + flip * T;
+    float4* now = pivot + flip * (T + X);
     const float4 b = make_float4(h[4 * k], h[4 * k + 1], h[4 * k + 2], h[4 * k + 3]);
-    now[i] = b;
-    if (i >> 2 == k) ((float*)(pivot_rhs + flip))[i & 3] = y;
+    if (X == 0 || k < Q - 1) {
+        now[i] = b;
+        if (i >> 2 == k) {
+            ((float*)(pivot_rhs + flip))[i & 3] = y;
+            if (X)
+                #pragma unroll
+                for (int q = 0; q < X; ++q) ((float*)(now + T + q))[i & 3] = h[N - X + q];
+        }
+    } else if (i < X) {
+        now[T + i] = make_float4(corner[0], corner[X ? 1 : 0], corner[X ? 2 : 0], corner[X ? 3 : 0]);
+        ((float*)(pivot_rhs + flip))[i] = y2;
+    }
     KN_SYNC();
     const Four e = factor4(now[4 * k], now[4 * k + 1], now[4 * k + 2], now[4 * k + 3]);
-    if (i == 4 * k) {
+    if (i == (X && k == Q - 1 ? 0 : 4 * k)) {
         factors[3 * k] = make_float4(e.s0, e.s1, e.s2, e.s3);
         factors[3 * k + 1] = make_float4(e.l10, e.l20, e.l30, e.l21);
         factors[3 * k + 2] = make_float4(e.l31, e.l32, 0.0f, 0.0f);
@@ -50,6 +63,15 @@ for (int k = 0; k < Q; ++k) {
     if (i >> 2 <= k) c = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     const float4 z = pivot_rhs[flip];
     y -= c.x * z.x + c.y * z.y + c.z * z.z + c.w * z.w;
+    if (X && k < Q - 1) {
+        const float4 t = solve4(e, now[T + (i & 3)]);
+        y2 -= t.x * z.x + t.y * z.y + t.z * z.z + t.w * z.w;
+        #pragma unroll
+        for (int q = 0; q < X; ++q) {
+            const float4 p = now[T + q];
+            corner[q] -= t.x * p.x + t.y * p.y + t.z * p.z + t.w * p.w;
+        }
+    }
     #pragma unroll
     for (int j = 4 * k + 4; j < N; ++j) {
         const float4 p = now[j];
@@ -59,12 +81,18 @@ for (int k = 0; k < Q; ++k) {
 }
 #pragma unroll
 for (int k = Q - 1; k >= 0; --k) {
-    if (i >> 2 == k) ((float*)(pivot_rhs + flip))[i & 3] = y;
+    if (X && k == Q - 1) {
+        if (i < X) ((float*)(pivot_rhs + flip))[i] = y2;
+    } else if (i >> 2 == k) {
+        ((float*)(pivot_rhs + flip))[i & 3] = y;
+    }
     KN_SYNC();
     const float4 f0 = factors[3 * k], f1 = factors[3 * k + 1], f2 = factors[3 * k + 2];
     const Four e = {f0.x, f0.y, f0.z, f0.w, f1.x, f1.y, f1.z, f1.w, f2.x, f2.y};
     const float4 z = solve4(e, pivot_rhs[flip]);
-    if (i >> 2 == k) y = (i & 2) ? (i & 1 ? z.w : z.z) : (i & 1 ? z.y : z.x);
+    const float one = (i & 2) ? (i & 1 ? z.w : z.z) : (i & 1 ? z.y : z.x);
+    if (X && k == Q - 1) y2 = one;
+    if (i >> 2 == k) y = one;
     else if (i >> 2 < k) y -= h[4 * k] * z.x + h[4 * k + 1] * z.y + h[4 * k + 2] * z.z + h[4 * k + 3] * z.w;
     flip ^= 1;
 }

@@ -5,30 +5,37 @@
 
 #if defined(__CUDA_ARCH__)
 #include "group.cpp"
-constexpr int N = KN_COLUMNS, Q = N / 4, ROOM = N * (N + 1) / 2;
+constexpr int N = KN_COLUMNS, Q = N / 4, X = N > T ? N - T : 0, ROOM = N * (N + 1) / 2;
 __shared__ float S_[G][ROOM];  // lower triangle, row by row
-__shared__ float4 pivot_[G][2 * T], pivot_rhs_[G][2], factors_[G][3 * Q];
+__shared__ float4 pivot_[G][2 * (T + X)], pivot_rhs_[G][2], factors_[G][3 * Q];
 float* S = S_[part];
 float4 *pivot = pivot_[part], *pivot_rhs = pivot_rhs_[part], *factors = factors_[part];
 const int i = lane % T, tree = lane / T;
 const int first = tree_adr.data[tree], n = tree_num.data[tree];
 const bool own = i < n;
+static_assert(X == 0 || X == 4, "one block more than threads");
 for (int t = i; t < ROOM; t += T) S[t] = 0.0f;
 KN_SYNC();
-if (own) {
-    const int adr = rowadr.data[first + i], nnz = rownnz.data[first + i];
+for (int p = i; p < n; p += T) {
+    const int adr = rowadr.data[first + p], nnz = rownnz.data[first + p];
     #pragma unroll 4
     for (int k = 0; k < nnz; ++k)
-        S[i * (i + 1) / 2 + colind.data[adr + k] - first] =
-            KN_AT(mat, adr + k) + (shifted && k == nnz - 1 ? KN_AT(shift, first + i) : 0.0f);
+        S[p * (p + 1) / 2 + colind.data[adr + k] - first] =
+            KN_AT(mat, adr + k) + (shifted && k == nnz - 1 ? KN_AT(shift, first + p) : 0.0f);
 }
 KN_SYNC();
+auto entry = [&](int p, int j) -> float {  // of the matrix; beyond the tree, of the identity
+    return p < n && j < n ? S[j <= p ? p * (p + 1) / 2 + j : j * (j + 1) / 2 + p] : j == p ? 1.0f : 0.0f;
+};
 float h[N], y = own ? KN_AT(b, first + i) : 0.0f;
 #pragma unroll
-for (int j = 0; j < N; ++j)
-    h[j] = own && j < n ? S[j <= i ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i] : j == i ? 1.0f : 0.0f;
+for (int j = 0; j < N; ++j) h[j] = entry(i, j);
+float corner[X ? X : 1], y2 = T + i < n ? KN_AT(b, first + T + i) : 0.0f;  // of a block more (cholesky.cpp)
+#pragma unroll
+for (int q = 0; q < X; ++q) corner[q] = entry(T + (i & 3), T + q);
 #include "cholesky.cpp"
 if (own) KN_AT(x, first + i) = y;
+if (T + i < n) KN_AT(x, first + T + i) = y2;
 #else
 #define KN_AT(a, i) (*(float*)((char*)(a).data + (size_t)w * (a).strides[0] + (size_t)(i) * (a).strides[1]))
 constexpr int N = KN_COLUMNS;
