@@ -40,7 +40,7 @@ class Blocks:
 
     @property
     def threads(self) -> int:
-        return threads(self.columns)
+        return threads(self.columns, once=True)
 
     @property
     def groups(self) -> int:

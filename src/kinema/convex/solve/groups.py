@@ -1,8 +1,8 @@
 """Groups of threads that hold a system on CUDA: how many, and what they keep in shared memory.
 
 A system of nv dofs is held one column a thread: by part of a warp, by a warp, or by a team of warps that has a block to
-itself. A warp may hold a block of pivots more than it has threads (cholesky.cpp): many robots have 29 joints and a free
-base. Sizes are rounded up, so that models share kernels.
+itself. Sizes are rounded up, so that models share kernels. For a single solve a warp may hold a block of pivots more
+than it has threads (cholesky.cpp): many robots have 29 joints and a free base.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from kinema.convex.solve.native import WARP
 
 LARGE = 128  # dofs a group can hold
-WIDE = WARP + 4  # dofs a warp can hold
-ROOM = {8: (32, 32), 16: (64, 64), 32: (64, 160), WIDE: (40, 208)}  # dofs: rows of J and rows in shared memory
+WIDE = WARP + 4  # dofs a warp can hold for a single solve
+ROOM = {8: (32, 32), 16: (64, 64), 32: (64, 160)}  # threads: rows of J and rows in shared memory, of groups in a warp
 TEAM_ROOM = {44: (64, 192), 64: (48, 192), 96: (32, 256), 128: (8, 64)}  # the same of teams, by the dofs they hold
 QUARTERS, REGISTERS = 4, 512  # parts of a multiprocessor, and the registers that the warps of a part share, a lane
 
@@ -21,11 +21,13 @@ def columns(nv: int) -> int:
     return -(-nv // 4) * 4 if 0 < nv <= LARGE else 0
 
 
-def threads(nv: int) -> int:
-    """Threads that hold a system of nv dofs."""
+def threads(nv: int, *, once: bool = False) -> int:
+    """Threads that hold a system of nv dofs; `once`: for a single solve."""
     if not 0 < nv <= LARGE:
         return WARP
-    return next((size for size in (8, 16) if nv <= size), WARP if nv <= WIDE else -(-nv // WARP) * WARP)
+    if once and nv <= WIDE:
+        nv = min(nv, WARP)
+    return next((size for size in (8, 16) if nv <= size), -(-nv // WARP) * WARP)
 
 
 def teams_at_once(columns: int, threads: int) -> int:
@@ -70,4 +72,4 @@ def group(nv: int, *, team: bool = False) -> Group:
     if size > WARP or team:
         size = max(size, 2 * WARP)
         return Group(width, size, *next(room for most, room in TEAM_ROOM.items() if width <= most))
-    return Group(width, size, *ROOM[max(width, size)])
+    return Group(width, size, *ROOM[size])

@@ -1,8 +1,6 @@
 // Newton's method on CUDA for one island: trees that rows couple (find_islands.cpp), or all of a world that has one tree.
 // A group of threads (group.cpp) holds it: thread i looks after dof i, and keeps column i of M and of H in registers; rows
-// and what all threads read lie in shared memory. A warp may hold four dofs more than it has threads: its first four threads
-// look after two, number i and number T + i (cholesky.cpp). Sizes are fixed at compile time, so that loops over columns are
-// unrolled:
+// and what all threads read lie in shared memory. Sizes are fixed at compile time, so that loops over columns are unrolled:
 //
 //     KN_COLUMNS    dofs at most, a multiple of four
 //     KN_TILE       rows of J that stay in shared memory; of more, the group takes one tile after the other, again each time
@@ -15,17 +13,16 @@
 // What it minimizes, and the signs, are those of primal.cpp.
 
 #include "group.cpp"
-constexpr int N = KN_COLUMNS, E = KN_TILE, V = KN_ROWS_MAX, Q = N / 4, X = N > T ? N - T : 0, C = X ? 2 : 1;
-static_assert(X == 0 || X == 4, "one block more than threads");
+constexpr int N = KN_COLUMNS, E = KN_TILE, V = KN_ROWS_MAX, Q = N / 4, X = 0;
 constexpr int LD = Q % 2 ? N : N + 4;  // numbers a row of the tile: 16-byte reads of neighbouring rows do not collide
-constexpr bool HELD = T <= 32 && X == 0;  // M in registers
+constexpr bool HELD = T <= 32;  // M in registers
 constexpr bool FULL = N <= 64;  // else the lower triangle of M
 constexpr int MASS = FULL ? N * N : N * (N + 1) / 2;
 constexpr int ROOM = HELD && MASS > E * LD ? MASS : E * LD;
 __shared__ __align__(16) float tile_[G][ROOM];
 __shared__ __align__(16) float mass_[HELD ? 4 : MASS];
-__shared__ __align__(16) float vec_[G][T + X];
-__shared__ float4 pivot_[G][2 * (T + X)], pivot_rhs_[G][2], factors_[G][3 * Q];
+__shared__ __align__(16) float vec_[G][T];
+__shared__ float4 pivot_[G][2 * T], pivot_rhs_[G][2], factors_[G][3 * Q];
 __shared__ float r_[G][V], v_[G][V], D_[G][V], f_[G][V], coefficient_[G][V], bound_[G][V];
 __shared__ unsigned char kind_[G][V], zone_[G][V];
 #if KN_ELLIPTIC
@@ -44,13 +41,10 @@ const int island = starts[KN_BUCKET] + lane / T;
 if (island >= starts[KN_BUCKET + 1]) return;
 const int first = KN_ROW(int, d.island.rowadr)[island], n = KN_ROW(int, d.island.rowadr)[island + 1] - first;
 const int* row_list = KN_ROW(int, d.island.row) + first;
-int nd = 0, dof[C] = {}, tree[C];
-for (int c = 0; c < C; ++c) tree[c] = -2;
+int nd = 0, dof = 0, tree = -2;
 for (int q = KN_ROW(int, d.island.treeadr)[island]; q < KN_ROW(int, d.island.treeadr)[island + 1]; ++q) {
     const int t = KN_ROW(int, d.island.tree)[q], num = m.tree.dofnum.data[t];
-    #pragma unroll
-    for (int c = 0; c < C; ++c)
-        if (i + c * T >= nd && i + c * T < nd + num) { dof[c] = m.tree.dofadr.data[t] + i + c * T - nd; tree[c] = t; }
+    if (i >= nd && i < nd + num) { dof = m.tree.dofadr.data[t] + i - nd; tree = t; }
     nd += num;
 }
 __shared__ unsigned pair_[G][E];  // trees of the rows of the tile
@@ -66,21 +60,12 @@ if (nefc == 0) {
     if (KN_ROWS_MIN < 0 && i == 0) KN_ROW(int, d.solver.niter)[0] = 0;
     return;
 }
-const int first = 0, n = nefc, nd = nv;
-int dof[C];
-for (int c = 0; c < C; ++c) dof[c] = i + c * T;
-if (n <= KN_ROWS_MIN || (T <= 32 && n > V)) return;
+const int first = 0, n = nefc, nd = nv, dof = i;
+if (n <= KN_ROWS_MIN || (HELD && n > V)) return;
 #define KN_WHICH(k) (k)
 #endif
-bool own[C];
-for (int c = 0; c < C; ++c) own[c] = i + c * T < nd;
-const int column = i < N ? i : N - 1, column2 = X ? T + (i & 3) : 0;
-auto both = [&](auto number) -> float {  // a number of each dof this thread looks after, added
-    float s = 0.0f;
-    #pragma unroll
-    for (int c = 0; c < C; ++c) if (own[c]) s += number(c);
-    return s;
-};
+const bool own = i < nd;
+const int column = i < N ? i : N - 1;
 
 // numbers of rows
 #if KN_TEAM > 32
@@ -130,9 +115,8 @@ auto at = [](int p, int q) -> int { return FULL ? p * N + q : p >= q ? p * (p + 
 for (int t = i; t < MASS / 4; t += T) ((float4*)mass)[t] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 for (int t = MASS / 4 * 4 + i; t < MASS; t += T) mass[t] = 0.0f;
 KN_SYNC();
-#pragma unroll
-for (int c = 0; c < C; ++c) if (own[c]) {
-    const int p = i + c * T, adr = KN_METRIC_ROWADR.data[dof[c]], nnz = KN_METRIC_ROWNNZ.data[dof[c]], moved = p - dof[c];
+if (own) {
+    const int adr = KN_METRIC_ROWADR.data[dof], nnz = KN_METRIC_ROWNNZ.data[dof], moved = i - dof;
     for (int k = 0; k < nnz; k += 8) {  // many reads under way at a time
         float value[8];
         int j[8];
@@ -144,25 +128,21 @@ for (int c = 0; c < C; ++c) if (own[c]) {
         }
         #pragma unroll
         for (int q = 0; q < 8; ++q) {
-            mass[at(p, j[q])] = value[q];
-            if (FULL) mass[at(j[q], p)] = value[q];
+            mass[at(i, j[q])] = value[q];
+            if (FULL) mass[at(j[q], i)] = value[q];
         }
     }
-} else if (i + c * T < N) {
-    mass[at(i + c * T, i + c * T)] = 1.0f;
+} else if (i < N) {
+    mass[at(i, i)] = 1.0f;
 }
 KN_SYNC();
 float M[HELD ? N : 1];
 if (HELD)
     #pragma unroll
     for (int j = 0; j < N; ++j) M[HELD ? j : 0] = mass[at(j, column)];
-float diagonal[C], smooth_force[C], smooth_acc[C];
-#pragma unroll
-for (int c = 0; c < C; ++c) {
-    diagonal[c] = own[c] ? mass[at(i + c * T, i + c * T)] : 0.0f;
-    smooth_force[c] = own[c] ? KN_AT(KN_SMOOTH, dof[c]) : 0.0f;
-    smooth_acc[c] = own[c] ? KN_AT(d.frc.qacc_smooth, dof[c]) : 0.0f;
-}
+const float diagonal = own ? mass[at(i, i)] : 0.0f;
+const float smooth_force = own ? KN_AT(KN_SMOOTH, dof) : 0.0f;
+const float smooth_acc = own ? KN_AT(d.frc.qacc_smooth, dof) : 0.0f;
 KN_SYNC();
 
 // the tile: some rows in the columns of the island
@@ -185,35 +165,27 @@ auto take = [&](int base) -> int {  // see to it that rows from base on are in t
     }
     KN_SYNC();
 #endif
-    #pragma unroll
-    for (int c = 0; c < C; ++c) if (i + c * T < N) for (int q = 0; q < count; q += 8) {
+    for (int q = 0; q < count; q += 8) {
         float value[8];
         #pragma unroll
         for (int z = 0; z < 8; ++z) {
-            bool in = own[c] && q + z < count;
+            bool in = own && q + z < count;
 #if KN_MAPPED
             const unsigned of = pair[q + z < count ? q + z : 0];
-            in = in && (of >> 16 == 0u || (int)(of >> 16) == tree[c] + 1 || (int)(of & 0xffffu) == tree[c] + 1);
+            in = in && (of >> 16 == 0u || (int)(of >> 16) == tree + 1 || (int)(of & 0xffffu) == tree + 1);
 #endif
-            value[z] = in ? rows[(size_t)KN_WHICH(base + q + z) * nv + dof[c]] : 0.0f;
+            value[z] = in ? rows[(size_t)KN_WHICH(base + q + z) * nv + dof] : 0.0f;
         }
         #pragma unroll
-        for (int z = 0; z < 8; ++z) tile[(q + z) * LD + i + c * T] = value[z];
+        for (int z = 0; z < 8; ++z) if (i < N) tile[(q + z) * LD + i] = value[z];
     }
     KN_SYNC();
     held = base;
     return count;
 };
-auto publish = [&](const float* number) {  // whoever read it last has met since
-    KN_MEET();
-    vec[i] = number[0];
-    if (X && i < X) vec[T + i] = number[C - 1];
-    KN_SYNC();
-};
-auto times = [&](int c) -> float {  // (M p)_i, p in vec
-    const int column = c ? column2 : i < N ? i : N - 1;
+auto publish = [&](float number) { KN_MEET(); vec[i] = number; KN_SYNC(); };  // whoever read it last has met since
+auto times = [&]() -> float {  // (M p)_i, p in vec
     float s = 0.0f;
-    if (X && c && i >= X) return s;
     #pragma unroll
     for (int t = 0; t < Q; ++t) {
         const float4 b = ((const float4*)vec)[t];
@@ -263,15 +235,9 @@ auto update = [&](bool& moved) -> float {
 };
 
 // start from the better of the last acceleration and the unconstrained one; where the former is worse, from the latter
-float a[C], Ma[C];
+float a = smooth_acc, Ma = smooth_force;
 {
-    float last[C];
-    #pragma unroll
-    for (int c = 0; c < C; ++c) {
-        last[c] = own[c] ? KN_AT(d.state.qacc_warmstart, dof[c]) : 0.0f;
-        a[c] = smooth_acc[c];
-        Ma[c] = smooth_force[c];
-    }
+    const float last = own ? KN_AT(d.state.qacc_warmstart, dof) : 0.0f;
 #if KN_MAPPED
     const bool warm = KN_ROW(int, d.island.warm)[0] != 0;
     const int turns = 1;
@@ -283,11 +249,9 @@ float a[C], Ma[C];
 #if !KN_MAPPED
         const bool warm = turn == 1;
 #endif
-        #pragma unroll
-        for (int c = 0; c < C; ++c) a[c] = warm ? last[c] : smooth_acc[c];
+        a = warm ? last : smooth_acc;
         publish(a);
-        #pragma unroll
-        for (int c = 0; c < C; ++c) Ma[c] = warm ? times(c) : smooth_force[c];
+        Ma = warm ? times() : smooth_force;
         for (int base = 0, count; base < n; base += count) {
             count = take(base);
             for (int q = i; q < count; q += T) r[base + q] = along(q) - aref[KN_WHICH(base + q)];
@@ -297,7 +261,7 @@ float a[C], Ma[C];
         float cost = update(moved);
 #if !KN_MAPPED
         if (turn < 2) {
-            cost = sum(cost + both([&](int c) { return 0.5f * (Ma[c] - smooth_force[c]) * (a[c] - smooth_acc[c]); }));
+            cost = sum(cost + (own ? 0.5f * (Ma - smooth_force) * (a - smooth_acc) : 0.0f));
             if (turn == 0) cold = cost;
             else if (cost < cold) break;
         }
@@ -308,7 +272,7 @@ float a[C], Ma[C];
 }
 
 const bool split = (m.opt.disableflags & Disable::ISLAND) == 0;
-const float scale = 1.0f / (split ? sum(both([&](int c) { return diagonal[c]; })) : KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1));
+const float scale = 1.0f / (split ? sum(diagonal) : KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1));
 const float tolerance = KN_ROW(float, m.opt.tolerance)[0];
 
 // slope, curvature and change of the cost at a + alpha x
@@ -333,24 +297,17 @@ auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve)
 
 int iter = 0;
 bool done = false, ended = false;  // ended: at the minimum, as far as numbers tell
-float pull[C];  // J' f
+float pull;  // J' f
 for (;;) {
-    #pragma unroll
-    for (int c = 0; c < C; ++c) pull[c] = 0.0f;
+    pull = 0.0f;
     for (int base = 0, count; base < n; base += count) {
         count = take(base);
         #pragma unroll 4
-        for (int q = 0; q < count; ++q) {
-            pull[0] += f[base + q] * tile[q * LD + column];
-            if (X) pull[C - 1] += f[base + q] * tile[q * LD + column2];
-        }
+        for (int q = 0; q < count; ++q) pull += f[base + q] * tile[q * LD + column];
     }
     if (done) break;
-    float g[C];
-    #pragma unroll
-    for (int c = 0; c < C; ++c) g[c] = own[c] ? Ma[c] - smooth_force[c] - pull[c] : 0.0f;
-    float size[2] = {both([&](int c) { return g[c] * g[c]; }),
-                     both([&](int c) { return Ma[c] * Ma[c] + smooth_force[c] * smooth_force[c]; })};
+    const float g = own ? Ma - smooth_force - pull : 0.0f;
+    float size[2] = {g * g, own ? Ma * Ma + smooth_force * smooth_force : 0.0f};
     add_up(size, 2);
     const bool flat = is_flat(size[0], size[1]);
     if (iter >= m.opt.iterations || (iter > 0 ? flat : is_nothing(size[0], size[1]))) break;
@@ -359,19 +316,12 @@ for (;;) {
     float h[N];
     #pragma unroll
     for (int j = 0; j < N; ++j) h[j] = HELD ? M[HELD ? j : 0] : mass[at(j, column)];
-    float corner[X ? X : 1];
-    #pragma unroll
-    for (int q = 0; q < X; ++q) corner[q] = mass[at(T + q, column2)];
-    auto add = [&](int q, float s, float s2) {  // h += s (row q of the tile), and the corner s2 times its end
+    auto add = [&](int q, float s) {  // h += s (row q of the tile)
         const float4* row = (const float4*)(tile + q * LD);
         #pragma unroll
         for (int t = 0; t < Q; ++t) {
             const float4 b = row[t];
             h[4 * t] += s * b.x; h[4 * t + 1] += s * b.y; h[4 * t + 2] += s * b.z; h[4 * t + 3] += s * b.w;
-            if (X && t == Q - 1) {
-                corner[0] += s2 * b.x; corner[X ? 1 : 0] += s2 * b.y; corner[X ? 2 : 0] += s2 * b.z;
-                corner[X ? 3 : 0] += s2 * b.w;
-            }
         }
     };
     for (int base = 0, count; base < n; base += count) {
@@ -392,41 +342,33 @@ for (;;) {
             const float weight = q < count ? D[base + q] : 0.0f;
             for (unsigned on = __ballot_sync(mates, now == ConstraintState::QUADRATIC) >> away; on; on &= on - 1) {
                 const int next = __ffs(on) - 1;
-                const float D_next = __shfl_sync(mates, weight, next, CHUNK);
-                add(c + next, D_next * tile[(c + next) * LD + column], X ? D_next * tile[(c + next) * LD + column2] : 0.0f);
+                add(c + next, __shfl_sync(mates, weight, next, CHUNK) * tile[(c + next) * LD + column]);
             }
 #if KN_ELLIPTIC
             for (unsigned on = __ballot_sync(mates, now == ConstraintState::CONE) >> away; on; on &= on - 1) {
                 const int row = c + __ffs(on) - 1, k = base + row;
                 const int back = kind[k] == CONE_HEAD ? 0 : __float_as_int(bound[k]);
                 const int dim = __float_as_int(bound[k - back]);
-                float s = 0.0f, s2 = 0.0f;
-                for (int p = 0; p < dim; ++p) {
-                    s += second[6 * row + p] * tile[(row - back + p) * LD + column];
-                    if (X) s2 += second[6 * row + p] * tile[(row - back + p) * LD + column2];
-                }
-                add(row, s, s2);
+                float s = 0.0f;
+                for (int p = 0; p < dim; ++p) s += second[6 * row + p] * tile[(row - back + p) * LD + column];
+                add(row, s);
             }
 #endif
         }
     }
 
-    float y = -g[0], y2 = -g[C - 1];
+    float y = -g, corner[1], y2;  // no block more than threads: a team is quicker
 #include "cholesky.cpp"
-    float x[C], Mx[C];
-    x[C - 1] = own[C - 1] ? y2 : 0.0f;
-    x[0] = own[0] ? y : 0.0f;
+    const float x = own ? y : 0.0f;
 
     // exact line search
     publish(x);
-    #pragma unroll
-    for (int c = 0; c < C; ++c) Mx[c] = times(c);
+    const float Mx = times();
     for (int base = 0, count; base < n; base += count) {
         count = take(base);
         for (int q = i; q < count; q += T) v[base + q] = along(q);
     }
-    float c[4] = {both([&](int c) { return x[c] * (Ma[c] - smooth_force[c]); }), both([&](int c) { return x[c] * Mx[c]; }),
-                  both([&](int c) { return x[c] * x[c]; }), both([&](int c) { return g[c] * x[c]; })};
+    float c[4] = {own ? x * (Ma - smooth_force) : 0.0f, own ? x * Mx : 0.0f, x * x, g * x};
     add_up(c, 4);
     KN_MEET();
     if ((iter > 0 || flat) && gains_little(c[3])) break;
@@ -434,16 +376,12 @@ for (;;) {
     const float alpha = line_search(c[0], c[1], c[2], c[3], gain);
     if (!(alpha > 0.0f)) break;
 
-    #pragma unroll
-    for (int c = 0; c < C; ++c) {
-        a[c] += alpha * x[c];
-        Ma[c] += alpha * Mx[c];
-    }
+    a += alpha * x;
+    Ma += alpha * Mx;
     for (int k = i; k < n; k += T) r[k] += alpha * v[k];
     KN_SYNC();
     bool moved;
-    float cost[2] = {update(moved), 0.0f};
-    cost[0] += both([&](int c) { return 0.5f * (Ma[c] - smooth_force[c]) * (a[c] - smooth_acc[c]); });
+    float cost[2] = {update(moved) + (own ? 0.5f * (Ma - smooth_force) * (a - smooth_acc) : 0.0f), 0.0f};
     cost[1] = moved ? 1.0f : 0.0f;
     add_up(cost, 2);
     KN_MEET();
@@ -452,11 +390,8 @@ for (;;) {
 }
 
 // J' f, unless rounding of stiff rows has spoilt it (line_search.cpp)
-float inertial[C];
-#pragma unroll
-for (int c = 0; c < C; ++c) inertial[c] = own[c] ? Ma[c] - smooth_force[c] : 0.0f;
-float off[2] = {both([&](int c) { return (inertial[c] - pull[c]) * (inertial[c] - pull[c]); }),
-                both([&](int c) { return inertial[c] * inertial[c]; })};
+const float inertial = own ? Ma - smooth_force : 0.0f;
+float off[2] = {own ? (inertial - pull) * (inertial - pull) : 0.0f, inertial * inertial};
 add_up(off, 2);
 bool spoilt = (ended || iter < m.opt.iterations) && differs(off[0], off[1]);
 if (spoilt) {
@@ -477,10 +412,9 @@ if (spoilt) {
     }
     spoilt = sqrtf(off[0]) < sum(noise);
 }
-#pragma unroll
-for (int c = 0; c < C; ++c) if (own[c]) {
-    KN_AT(d.frc.qacc, dof[c]) = a[c];
-    KN_AT(d.frc.qfrc_constraint, dof[c]) = spoilt ? inertial[c] : pull[c];
+if (own) {
+    KN_AT(d.frc.qacc, dof) = a;
+    KN_AT(d.frc.qfrc_constraint, dof) = spoilt ? inertial : pull;
 }
 for (int k = i; k < n; k += T) {
     const int g = KN_WHICH(k);

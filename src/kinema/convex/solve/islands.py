@@ -173,7 +173,7 @@ def _one_tree_groups(nv: int, rows: int) -> list[Group]:
     if held.is_team or rows <= held.rows:
         return [held]
     warp = group(WARP)
-    wide = held if held.threads == WARP else Group(held.columns, WARP, warp.tile, warp.rows)
+    wide = Group(held.columns, WARP, warp.tile, warp.rows)
     return [wide] if rows <= wide.rows else [wide, group(nv, team=True)]
 
 
