@@ -19,6 +19,8 @@ import mujoco
 import numpy as np
 
 from kinema.cli.oracle import FULL_STATE
+from kinema.convex import support
+from kinema.errors import BuildError
 
 from .states import Case, find_case
 
@@ -128,8 +130,10 @@ def packed(folder: Path) -> list[ModelFile]:
 
 def unsupported(m: mujoco.MjModel) -> str | None:
     """What keeps a model out of the engine."""
-    if m.nflex:
-        return "flex is not supported"
+    try:
+        support.check_flexes(m)
+    except BuildError as refused:
+        return str(refused)
     return None
 
 

@@ -228,16 +228,18 @@ class Search:
     last_tree: data("ntree", dtype=int, rows=True)
     first_row: data("ntree", dtype=int, rows=True)
     next_row: data("nefcmax", dtype=int, rows=True)
-    acc: data("nv", rows=True)
-    Ma: data("nv", rows=True)
-    Mv: data("nv", rows=True)
-    grad: data("nv", rows=True)
-    grad_last: data("nv", rows=True)  # conjugate gradients only, as are the next two
-    Mgrad: data("nv", rows=True)
-    Mgrad_last: data("nv", rows=True)
-    search: data("nv", rows=True)
-    Jaref: data("nefcmax", rows=True)
-    Jv: data("nefcmax", rows=True)
+    acc: data("nv_narrow", rows=True)
+    Ma: data("nv_narrow", rows=True)
+    Mv: data("nv_narrow", rows=True)
+    grad: data("nv_narrow", rows=True)
+    grad_last: data("nv_narrow", rows=True)  # conjugate gradients only, as are the next two
+    Mgrad: data("nv_narrow", rows=True)
+    Mgrad_last: data("nv_narrow", rows=True)
+    search: data("nv_narrow", rows=True)
+    Jaref: data("nefcmax_narrow", rows=True)
+    Jv: data("nefcmax_narrow", rows=True)
+    wide: data("nwide", dtype=wp.float64, rows=True)  # all of these of models with flexes: solve/sparse.cpp
+    gather: data("ngather", dtype=int, rows=True)  # entries of J by dof: solve/gather_rows.cpp
     spill: data("nspill", rows=True)  # numbers of rows that find no room in the shared memory of a team
 
 

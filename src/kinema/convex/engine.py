@@ -98,7 +98,7 @@ class Engine(NamedArrays):
         cuda: bool | None = None,
     ):  # fmt: skip
         device = device_named(device)
-        support.check(source, cuda=device.is_cuda if cuda is None else cuda)
+        support.check(source)
         if device.is_cpu:
             headers.keep()
         self.threads = max(1, min(threads, nworld))
@@ -245,9 +245,10 @@ class Engine(NamedArrays):
     def reserve(self, contacts: int = 0, rows: int = 0) -> None:
         """Make room for so many contacts and constraint rows of a world: a step recorded into a graph cannot grow."""
         room = self.layout.capacity
-        self.layout.resize(
-            {**room, "nconmax": max(room["nconmax"], contacts), "nefcmax": max(room["nefcmax"], rows)}
-        )
+        wanted = {**room, "nconmax": max(room["nconmax"], contacts), "nefcmax": max(room["nefcmax"], rows)}
+        if self.source.nflex:
+            wanted |= self.scratch_sizes(wanted["nefcmax"])
+        self.layout.resize(wanted)
         self.rebuild()
         self.guard.look()
 

@@ -111,7 +111,8 @@ PLUGIN_SIZES = ("npluginvalue", "npluginslot", "npluginactuator", "npluginsensor
 """Sizes that only plugins give: extension.py."""
 
 OF_FLEXES = {"nconmax_flex": "nconmax", "nefcmax_flex": "nefcmax"}
-"""Lengths of lists that only models with flexes have: as long as others."""
+OF_OTHERS = {"nefcmax_narrow": "nefcmax"}
+"""Lengths of lists that only models with flexes have, or only models without: as long as others."""
 
 ALIASES = {"timestep64": "timestep"}
 """Arrays that hold a field once more: name -> MuJoCo's name."""
@@ -173,12 +174,14 @@ class Layout:
             return 0
         if symbol in OF_FLEXES:
             return self.size(OF_FLEXES[symbol]) if self.source.nflex else 0
+        if symbol in OF_OTHERS:
+            return 0 if self.source.nflex else self.size(OF_OTHERS[symbol])
         return int(getattr(self.source, symbol))
 
     def resize(self, capacity: Mapping[str, int]) -> dict[str, wp.array]:
         """Change lengths; arrays of such lengths are made anew when they are asked for next. Returns the old ones."""
         changed = {s for s in {*capacity, *self.capacity} if capacity.get(s) != self.capacity.get(s)}
-        changed |= {s for s, like in OF_FLEXES.items() if like in changed}
+        changed |= {s for s, like in (OF_FLEXES | OF_OTHERS).items() if like in changed}
         self.capacity = dict(capacity)
         sized = [name for name, what in self.declared.items() if changed & set(what.size or ()) and name in self.arrays]
         return {name: self.arrays.pop(name) for name in sized}

@@ -57,7 +57,7 @@ from kinema.convex.stage import Stage
 from kinema.mujoco_enums import Disable, Enable, Integrator, Sensor, Solver
 
 
-def position(m, collision: list[Stage]) -> list[Stage]:
+def position(m, collision: list[Stage], *, cuda: bool = False) -> list[Stage]:
     """All that depends on position, but for the mass matrix; and the controls, which depend on nothing."""
     controls = actuation.control_stages(m)
     return [
@@ -65,7 +65,7 @@ def position(m, collision: list[Stage]) -> list[Stage]:
         *flex_positions(m),
         *controls[:1],
         *collision,
-        *flex_contact.stages(m, fresh=not collision),
+        *flex_contact.stages(m, fresh=not collision, cuda=cuda),
         *com.stages(),
         *flex_lengths(m),
         Stage(camera.camera_pose, over="ncam"),
@@ -125,7 +125,9 @@ def velocities(m, dense: Blocks | None = None, extension: Extension = NONE) -> l
     return recipe + momentum[2:] + extension.at("velocity", m)
 
 
-def acceleration(m, dense: Blocks | None = None, extension: Extension = NONE, rows: int = 0) -> list[Stage]:
+def acceleration(
+    m, dense: Blocks | None = None, extension: Extension = NONE, rows: int = 0, *, cuda: bool = False
+) -> list[Stage]:
     """Unconstrained and constrained acceleration."""
     forces = [*actuation.stages(m, extension.at("actuation", m)), Stage(smooth.smooth_force, over="nv")]
     keep = Stage(smooth.keep_acceleration, over="nv")
@@ -143,19 +145,18 @@ def acceleration(m, dense: Blocks | None = None, extension: Extension = NONE, ro
     if m.opt.noslip_iterations > 0:
         noslip = [Stage(dual.noslip(discrete=is_discrete(m)), lanes=True)]
         noslip += metric.noslip_stages(m, noslip_stages(dense) if dense else []) if is_discrete(m) else []
-    solve = solver(m, dense, rows)
+    solve = solver(m, dense, rows, cuda=cuda)
     return [
         *forces, *addresses[:early], *unconstrained, *addresses[early:], *assembled, *regularize, *solve, *noslip,
         *alone, keep,
     ]  # fmt: skip
 
 
-def solver(m, dense: Blocks | None = None, rows: int = 0) -> list[Stage]:
+def solver(m, dense: Blocks | None = None, rows: int = 0, *, cuda: bool = False) -> list[Stage]:
     """The constraint solver the model asks for; `dense`: on CUDA, with room for so many rows."""
     at_once = is_discrete(m)
     if has_flexes(m):
-        solve = sparse.sparse_newton if m.opt.solver == Solver.NEWTON else sparse.sparse_conjugate_gradient
-        return [Stage(solve(), lanes=True, alone=True)]
+        return [sparse.stage(m, cuda)]
     if m.opt.solver == Solver.PGS:
         return [Stage(dual.projected_gauss_seidel(discrete=at_once), lanes=True)]
     if m.opt.solver == Solver.CG:
@@ -217,10 +218,10 @@ def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool =
     return [
         Stage(check.check_position, over="nq", advances=True),
         Stage(check.check_velocity, over="nv", advances=True),
-        *position(m, collision),
+        *position(m, collision, cuda=cuda),
         *velocities(m, dense, extension),
         *energies(m),
-        *acceleration(m, dense, extension, rows),
+        *acceleration(m, dense, extension, rows, cuda=cuda),
         # only Runge-Kutta moves what sensors read
         *(read + choose if m.opt.integrator == Integrator.RK4 else choose + read),
         *movement(m, extension),
@@ -294,7 +295,7 @@ def scratch_sizes(m, rows: int = 0, *, cuda: bool = False) -> dict[str, int]:
         "flg_surfacevel": int(np.any(m.geom_surfacevel)),
         **metric.sizes(m),
         **flex_sizes(m),
-        **sparse.sizes(m, rows),
+        **sparse.sizes(m, rows, cuda),
         **assemble.sizes(m),
         **(island_sizes(m, rows) if cuda and not has_flexes(m) and blocks_of(m) else NO_ISLANDS),
         **dual.sizes(m),

@@ -53,15 +53,15 @@ REFUSED: dict[str, str] = {
 """What a model may not ask for, and what to do instead."""
 
 
-def check(source: Any, *, cuda: bool = False) -> None:
+def check(source: Any) -> None:
     """Raise BuildError where a model asks for what the engine does not simulate, by its name in MJCF."""
-    check_flexes(source, cuda)
+    check_flexes(source)
     for wish in wishes(source):
         if wish in REFUSED:
             raise BuildError(f"{_shown(wish)} is not simulated: {REFUSED[wish]}")
 
 
-def check_flexes(source: Any, cuda: bool = False) -> None:
+def check_flexes(source: Any) -> None:
     """Raise BuildError where a model has a flex that is not simulated, by its name."""
     if not getattr(source, "nflex", 0):
         return
@@ -69,8 +69,6 @@ def check_flexes(source: Any, cuda: bool = False) -> None:
         for why, is_so in FLEX_REFUSED.items():
             if is_so(source, f):
                 raise BuildError(f"flex {_flex_name(source, f)!r}: {why}")
-    if cuda:
-        raise BuildError("the model has flexes, which are not simulated on CUDA yet: use device='cpu'")
     if int(source.opt.integrator) == Integrator.DISCRETE:
         raise BuildError('the model has flexes: option integrator="discrete" is not simulated with them; use "Euler"')
     if int(source.opt.solver) == Solver.PGS or int(source.opt.noslip_iterations) > 0:

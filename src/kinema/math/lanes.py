@@ -37,6 +37,43 @@ def block_sync():
 
 @wp.func_native("""
 #if defined(__CUDA_ARCH__)
+return blockDim.x;
+#else
+return 1;
+#endif
+""")
+def team_count() -> int:
+    """Threads of a group that has a block to itself."""
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+__shared__ int warp_sums[32];
+const int lane = threadIdx.x;
+int sum = own;
+for (int o = 1; o < 32; o <<= 1) {
+    const int left = __shfl_up_sync(0xffffffffu, sum, o);
+    if ((lane & 31) >= o) sum += left;
+}
+__syncthreads();  // whoever still reads the sums of before
+if ((lane & 31) == 31) warp_sums[lane >> 5] = sum;
+__syncthreads();
+int before = sum - own, total = 0;
+for (int q = 0; q < (blockDim.x + 31) / 32; ++q) {
+    if (q < lane >> 5) before += warp_sums[q];
+    total += warp_sums[q];
+}
+return wp::vec_t<2, int>(before, total);
+#else
+return wp::vec_t<2, int>(0, own);
+#endif
+""")
+def team_scan(own: int) -> wp.vec2i:
+    """Sum over the threads of a block before this one, and over all of them."""
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
 for (int o = 16; o > 0; o >>= 1) x += __shfl_xor_sync(0xffffffffu, x, o);
 #endif
 return x;

@@ -1,10 +1,15 @@
 """Flexes whose vertices are bodies, stage by stage as MuJoCo has them: places, edges, rows, contacts, forces."""
 
+from functools import partial
+
 import mujoco
 import numpy as np
 import pytest
 
+from kinema.convex.stage import lane_kernel, plan
 from kinema.errors import BuildError
+from tests.conformance.staged import OrderedEngine, StagedEngine
+from tests.convex.hopper import compile_kernel
 
 from .scenes import EDGES, GEOMS, disturbed, engine_at, model, off, scene
 
@@ -163,3 +168,24 @@ def test_what_is_not_simulated_is_refused_by_name():
         m = model(text)
         with pytest.raises(BuildError, match=word):
             engine_at(m, mujoco.MjData(m))
+
+
+def test_the_recipe_of_cuda_gives_the_same_bits_in_any_order():
+    """Cloth that bends, over a plane: CUDA's stages on the CPU, threads forwards and backwards."""
+    m = model(scene(2, GEOMS["plane"], inside=BEND, option='solver="CG"'))
+    found = []
+    for make in (StagedEngine, OrderedEngine, partial(OrderedEngine, backward=True)):
+        engine = make(m, 2, device="cpu")
+        engine.step(10)
+        found.append(engine.read("qpos").copy())
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[1], found[2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", ["CG", "Newton"])
+def test_kernels_compile_for_hopper(solver):
+    m = model(scene(2, GEOMS["sphere"], inside=BEND, option=f'solver="{solver}"'))
+    engine = StagedEngine(m, 1, device="cpu", cuda=True)
+    for run in plan(engine.recipes["step"]):
+        if run.stages[0].lanes:
+            compile_kernel(lane_kernel(tuple(run.stages)))

@@ -33,11 +33,13 @@ from kinema.convex.bundle import vec5
 from kinema.convex.data import Data
 from kinema.convex.flex.pairs import kinds
 from kinema.convex.model import Model
-from kinema.convex.stage import Stage
+from kinema.convex.stage import WARP_LANES, Stage
+from kinema.math.lanes import team_count, team_scan
 from kinema.math.vector import column
 from kinema.mujoco_enums import Geom
 
 NO_BODY = wp.constant(-1)
+TEAM = 256  # threads that share a world on CUDA
 PRIMITIVE = {
     1: (Geom.SPHERE, Geom.CAPSULE, Geom.BOX),
     2: (Geom.SPHERE, Geom.CAPSULE, Geom.BOX),
@@ -70,24 +72,18 @@ def put_contact(m: Model, d: Data, w: int, k: int, p: int, elem: wp.vec2i, vert:
 
 
 @wp.func
-def plane_vertices(m: Model, d: Data, w: int, p: int, touch: Touch, found: int) -> int:
-    """Contacts of a plane with the vertices of a flex; returns how many there are now."""
+def plane_vertex(m: Model, d: Data, w: int, p: int, v: int, touch: Touch, base: int) -> int:
+    """Contact of a plane with a vertex of a flex, if there is one."""
     pair = m.flex.pair[p]
-    span = m.flex.span[pair[2]]
     radius = m.flex.radius[w, pair[2]]
-    origin = d.pose.geom_xpos[w, pair[0]]
     normal = column(d.pose.geom_xmat[w, pair[0]], 2)
     reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
-    n = int(found)
-    for v in range(span[1]):
-        x = d.flex.vert_xpos[w, span[0] + v]
-        dist = wp.dot(x - origin, normal) - radius
-        if dist <= reach + ROUNDING * (wp.max(wp.abs(x)) + radius):
-            emit(touch, w, n, dist, x - normal * (radius + 0.5 * dist), normal, wp.vec3())
-            if n < d.con.dist.shape[1]:
-                put_contact(m, d, w, n, p, wp.vec2i(-1, -1), wp.vec2i(-1, v))
-            n += 1
-    return n
+    x = d.flex.vert_xpos[w, m.flex.span[pair[2]][0] + v]
+    dist = wp.dot(x - d.pose.geom_xpos[w, pair[0]], normal) - radius
+    if dist > reach + ROUNDING * (wp.max(wp.abs(x)) + radius):
+        return 0
+    emit(touch, w, base, dist, x - normal * (radius + 0.5 * dist), normal, wp.vec3())
+    return 1
 
 
 @wp.func
@@ -224,29 +220,34 @@ def geom_element(found: frozenset[tuple[int, int]], capacity: int):
 
 
 @wp.func
-def low_end(d: Data, w: int, e: int, axis: int) -> float:
-    """Where the box of an element begins along an axis."""
-    return d.flex.elem_aabb[w, e][axis] - d.flex.elem_aabb[w, e][axis + 3]
+def low_end(m: Model, d: Data, w: int, e: int, axis: int) -> float:
+    """Where an element begins along an axis, its radius left out; equal ends are equal to the bit."""
+    corners = m.flex.elemvert[e]
+    low = d.flex.vert_xpos[w, corners[0]][axis]
+    for k in range(1, 4):
+        if corners[k] >= 0:
+            low = wp.min(low, d.flex.vert_xpos[w, corners[k]][axis])
+    return low
 
 
 @wp.func
-def comes_before(d: Data, w: int, one: int, two: int, axis: int) -> bool:
+def comes_before(m: Model, d: Data, w: int, one: int, two: int, axis: int) -> bool:
     """The order of a sweep: by where boxes begin, then by number."""
-    a = low_end(d, w, one, axis)
-    b = low_end(d, w, two, axis)
+    a = low_end(m, d, w, one, axis)
+    b = low_end(m, d, w, two, axis)
     return a < b or (a == b and one < two)
 
 
 @wp.func
-def sift(d: Data, w: int, start: int, count: int, base: int, axis: int):
+def sift(m: Model, d: Data, w: int, start: int, count: int, base: int, axis: int):
     """Let an element sink to its place in a heap whose last comes first."""
     root = int(start)
     child = 2 * root + 1
     while child < count:
         if child + 1 < count:
-            if comes_before(d, w, d.flex.order[w, base + child], d.flex.order[w, base + child + 1], axis):
+            if comes_before(m, d, w, d.flex.order[w, base + child], d.flex.order[w, base + child + 1], axis):
                 child += 1
-        if not comes_before(d, w, d.flex.order[w, base + root], d.flex.order[w, base + child], axis):
+        if not comes_before(m, d, w, d.flex.order[w, base + root], d.flex.order[w, base + child], axis):
             return
         swap = d.flex.order[w, base + root]
         d.flex.order[w, base + root] = d.flex.order[w, base + child]
@@ -256,33 +257,44 @@ def sift(d: Data, w: int, start: int, count: int, base: int, axis: int):
 
 
 @wp.func
-def sort_elements(m: Model, d: Data, w: int, f: int) -> wp.vec2i:
-    """Sort the active elements of a flex along the axis it is longest in; returns their number, and the axis."""
+def longest_axis(m: Model, d: Data, w: int, f: int) -> int:
+    """The axis along which the active elements of a flex extend farthest."""
     span = m.flex.span[f]
-    count = int(0)
     low = wp.vec3(1.0e30)
     high = wp.vec3(-1.0e30)
     for e in range(span[2], span[2] + span[3]):
         if m.flex.elemactive[e] != 0:
-            d.flex.order[w, span[2] + count] = e
-            count += 1
             box = d.flex.elem_aabb[w, e]
             center = wp.vec3(box[0], box[1], box[2])
             half = wp.vec3(box[3], box[4], box[5])
             low = wp.min(low, center - half)
             high = wp.max(high, center + half)
     size = high - low
-    axis = wp.where(size[1] > size[2], 1, 2)
     if size[0] > size[1] and size[0] > size[2]:
-        axis = 0
+        return 0
+    return wp.where(size[1] > size[2], 1, 2)
+
+
+@wp.func
+def sort_elements(m: Model, d: Data, w: int, f: int) -> wp.vec2i:
+    """Sort the active elements of a flex along the axis it is longest in; returns their number, and the axis."""
+    span = m.flex.span[f]
+    axis = longest_axis(m, d, w, f)
+    count = int(0)
+    for e in range(span[2], span[2] + span[3]):
+        if m.flex.elemactive[e] != 0:
+            d.flex.order[w, span[2] + count] = e
+            count += 1
+    for k in range(count, span[3]):
+        d.flex.order[w, span[2] + k] = -1
     for k in range(count / 2):
-        sift(d, w, count / 2 - 1 - k, count, span[2], axis)
+        sift(m, d, w, count / 2 - 1 - k, count, span[2], axis)
     for k in range(count - 1):
         last = span[2] + count - 1 - k
         swap = d.flex.order[w, span[2]]
         d.flex.order[w, span[2]] = d.flex.order[w, last]
         d.flex.order[w, last] = swap
-        sift(d, w, 0, count - 1 - k, span[2], axis)
+        sift(m, d, w, 0, count - 1 - k, span[2], axis)
     return wp.vec2i(count, axis)
 
 
@@ -360,8 +372,8 @@ def corner_count(corners: wp.vec4i) -> int:
 
 
 @cache
-def detect_flexes(found: frozenset[tuple[int, int]], capacity: int, fresh: bool) -> wp.Function:
-    """The stage, for what was found to meet; `fresh`: nobody has looked for contacts of geoms before."""
+def items_of(found: frozenset[tuple[int, int]], capacity: int):
+    """``meet(m, d, w, p, i, touch, base)``: contacts of item i of a pair: a vertex, an element, or a sweep from one."""
     planes = any(kind == Geom.PLANE for kind, _ in found)
     elements = any(kind >= 0 and kind != Geom.PLANE for kind, _ in found)
     collide_geom_element = geom_element(found, capacity) if elements else None
@@ -369,7 +381,81 @@ def detect_flexes(found: frozenset[tuple[int, int]], capacity: int, fresh: bool)
     collide_elements = element_pair(among, capacity) if among else None
 
     @wp.func
-    def detect_flex_contacts(m: Model, d: Data, w: int):
+    def meet(m: Model, d: Data, w: int, p: int, i: int, axis: int, sorted: bool, touch: Touch, base: int) -> int:
+        pair = m.flex.pair[p]
+        g = pair[0]
+        span = m.flex.span[pair[2]]
+        reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
+        room = d.con.dist.shape[1]
+        stores = touch.dist.shape[1] > 0
+        n = int(0)
+        if g >= 0:
+            if wp.static(planes):
+                if m.geom.type[g] == Geom.PLANE:
+                    n = plane_vertex(m, d, w, p, i, touch, base)
+                    if stores and n > 0 and base < room:
+                        put_contact(m, d, w, base, p, wp.vec2i(-1, -1), wp.vec2i(-1, i))
+            if wp.static(elements):
+                e = span[2] + i
+                if m.geom.type[g] != Geom.PLANE and m.flex.elemactive[e] != 0:
+                    reach += ROUNDING * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
+                    if is_near(m, d, w, g, e, reach):
+                        if not has_vertex_on(m, m.flex.elemvert[e], m.geom.bodyid[g]):
+                            radius = m.flex.radius[w, pair[2]]
+                            n = collide_geom_element(m, d, w, g, e, radius, reach, touch, base)
+                            if stores:
+                                for k in range(base, wp.min(base + n, room)):
+                                    put_contact(m, d, w, k, p, wp.vec2i(-1, i), wp.vec2i(-1, -1))
+        if wp.static(bool(among)):
+            if g < 0:
+                other = m.flex.span[pair[1]]
+                itself = pair[1] == pair[2]
+                one = other[2] + i
+                end = float(1.0e30)
+                if sorted:
+                    one = d.flex.order[w, other[2] + i]
+                    end = low_end(m, d, w, one, axis) + 2.0 * d.flex.elem_aabb[w, one][axis + 3]
+                j = wp.where(itself, i + 1, 0)
+                while j < span[3] and m.flex.elemactive[one] != 0:
+                    two = span[2] + j
+                    if sorted:
+                        two = d.flex.order[w, span[2] + j]
+                        if two < 0:
+                            break
+                        if low_end(m, d, w, two, axis) > end:
+                            break
+                    if m.flex.elemactive[two] != 0 and boxes_meet(d, w, one, two, reach):
+                        first = one
+                        second = two
+                        if itself and not comes_before(m, d, w, one, two, axis):
+                            first = two
+                            second = one
+                        count = collide_elements(m, d, w, p, first, second, reach, touch, base + n)
+                        if stores:
+                            for k in range(base + n, wp.min(base + n + count, room)):
+                                ids = wp.vec2i(first - other[2], second - span[2])
+                                put_contact(m, d, w, k, p, ids, wp.vec2i(-1, -1))
+                        n += count
+                    j += 1
+        return n
+
+    return meet
+
+
+@cache
+def detect_flexes(found: frozenset[tuple[int, int]], capacity: int, fresh: bool, alone: bool) -> wp.Function:
+    """The stage, for what was found to meet.
+
+    Args:
+        fresh: Nobody has looked for contacts of geoms before.
+        alone: One thread takes the world, and sweeps. On CUDA a block does: every thread counts the contacts of its
+            item, and once all know how many come before their own, writes them.
+    """
+    meet = items_of(found, capacity)
+    sweeps = any(kind < 0 for kind, _ in found)
+
+    @wp.func
+    def detect_flex_contacts(m: Model, d: Data, w: int, lane: int):
         touch = Touch()
         touch.dist = d.con.dist
         touch.pos = d.con.pos
@@ -377,75 +463,58 @@ def detect_flexes(found: frozenset[tuple[int, int]], capacity: int, fresh: bool)
         before = int(0)
         if wp.static(not fresh):
             before = d.con.found[w]
+        for k in range(lane, wp.min(before, d.con.dist.shape[1]), team_count()):  # contacts of geoms
+            d.fcon.flex[w, k] = wp.vec2i(-1, -1)
+            d.fcon.elem[w, k] = wp.vec2i(-1, -1)
+            d.fcon.vert[w, k] = wp.vec2i(-1, -1)
         n = int(before)
-        for k in range(before):  # contacts of geoms
-            if k < d.con.dist.shape[1]:
-                d.fcon.flex[w, k] = wp.vec2i(-1, -1)
-                d.fcon.elem[w, k] = wp.vec2i(-1, -1)
-                d.fcon.vert[w, k] = wp.vec2i(-1, -1)
         for p in range(m.size.nflexpair):
             pair = m.flex.pair[p]
-            g = pair[0]
-            span = m.flex.span[pair[2]]
-            if g >= 0:
-                if wp.static(planes):
-                    if m.geom.type[g] == Geom.PLANE:
-                        n = plane_vertices(m, d, w, p, touch, n)
-                if wp.static(elements):
-                    if m.geom.type[g] != Geom.PLANE:
-                        radius = m.flex.radius[w, pair[2]]
-                        reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
-                        reach += ROUNDING * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
-                        body = m.geom.bodyid[g]
-                        for e in range(span[2], span[2] + span[3]):
-                            if m.flex.elemactive[e] != 0 and is_near(m, d, w, g, e, reach):
-                                count = int(0)
-                                if not has_vertex_on(m, m.flex.elemvert[e], body):
-                                    count = collide_geom_element(m, d, w, g, e, radius, reach, touch, n)
-                                for k in range(n, wp.min(n + count, d.con.dist.shape[1])):
-                                    put_contact(m, d, w, k, p, wp.vec2i(-1, e - span[2]), wp.vec2i(-1, -1))
-                                n += count
-            if wp.static(bool(among)):
-                if g < 0:
-                    reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
+            items = m.flex.span[pair[2]][3]
+            axis = int(0)
+            sorted = bool(False)
+            if pair[0] >= 0:
+                if m.geom.type[pair[0]] == Geom.PLANE:
+                    items = m.flex.span[pair[2]][1]
+            if wp.static(sweeps):
+                if pair[0] < 0:
+                    items = m.flex.span[pair[1]][3]
                     if pair[1] == pair[2]:
-                        swept = sort_elements(m, d, w, pair[2])
-                        for i in range(swept[0]):
-                            one = d.flex.order[w, span[2] + i]
-                            end = low_end(d, w, one, swept[1]) + 2.0 * d.flex.elem_aabb[w, one][swept[1] + 3]
-                            j = i + 1
-                            near = bool(True)
-                            while j < swept[0] and near:
-                                two = d.flex.order[w, span[2] + j]
-                                near = low_end(d, w, two, swept[1]) <= end
-                                if near:
-                                    if boxes_meet(d, w, one, two, 0.0):
-                                        count = collide_elements(m, d, w, p, one, two, reach, touch, n)
-                                        for k in range(n, wp.min(n + count, d.con.dist.shape[1])):
-                                            ids = wp.vec2i(one - span[2], two - span[2])
-                                            put_contact(m, d, w, k, p, ids, wp.vec2i(-1, -1))
-                                        n += count
-                                j += 1
-                    else:
-                        other = m.flex.span[pair[1]]
-                        for one in range(other[2], other[2] + other[3]):
-                            for two in range(span[2], span[2] + span[3]):
-                                if m.flex.elemactive[one] * m.flex.elemactive[two] != 0:
-                                    if boxes_meet(d, w, one, two, reach):
-                                        count = collide_elements(m, d, w, p, one, two, reach, touch, n)
-                                        for k in range(n, wp.min(n + count, d.con.dist.shape[1])):
-                                            ids = wp.vec2i(one - other[2], two - span[2])
-                                            put_contact(m, d, w, k, p, ids, wp.vec2i(-1, -1))
-                                        n += count
-        finish_world(d.con, w, n)
+                        if wp.static(alone):
+                            swept = sort_elements(m, d, w, pair[2])
+                            items = swept[0]
+                            axis = swept[1]
+                            sorted = True
+                        else:
+                            axis = longest_axis(m, d, w, pair[2])
+            if wp.static(alone):
+                for i in range(items):
+                    n += meet(m, d, w, p, i, axis, sorted, touch, n)
+            else:
+                for first in range(0, items, team_count()):
+                    i = first + lane
+                    own = wp.where(i < items, 1, 0)
+                    placed = wp.vec2i()
+                    into = Touch()  # without room, contacts are only counted
+                    both = int(2)
+                    for _turn in range(both):
+                        if own > 0:
+                            own = meet(m, d, w, p, i, axis, False, into, n + placed[0])
+                        if into.dist.shape[1] == 0:
+                            placed = team_scan(own)
+                        into = touch
+                    n += placed[1]
+        if lane == 0:
+            finish_world(d.con, w, n)
 
     return detect_flex_contacts
 
 
-def stages(m: Any, fresh: bool) -> list[Stage]:
+def stages(m: Any, fresh: bool, cuda: bool = False) -> list[Stage]:
     """Detection of the contacts of flexes."""
     found = kinds(m)
     if not found:
         return []
     rounded = 36 if m.opt.ccd_iterations <= 36 else max(64, 1 << (int(m.opt.ccd_iterations) - 1).bit_length())
-    return [Stage(detect_flexes(found, rounded, fresh), alone=True)]
+    function = detect_flexes(found, rounded, fresh, alone=not cuda)
+    return [Stage(function, lanes=True, alone=True, threads=TEAM if cuda else WARP_LANES)]

@@ -9,6 +9,18 @@
 // Dofs that hang on others come after them: elimination from the last dof leaves bodies that many vertices hang on to
 // the end.
 
+#undef KN_ALL_DOFS
+#undef KN_ALL_ROWS
+#undef KN_IN_ORDER
+#if KN_LANES == 1
+#define KN_ALL_DOFS(i) KN_DOFS(i)
+#define KN_ALL_ROWS(i) KN_ROWS(i)
+#define KN_IN_ORDER(i) KN_DOFS(i)
+#else
+#define KN_ALL_DOFS(i) for (int i = 0; i < nv; ++i)
+#define KN_ALL_ROWS(i) for (int i = 0; i < nefc; ++i)
+#define KN_IN_ORDER(i) for (int i = 0; i < nv; ++i)
+#endif
 float* H = KN_ROW(float, d.solver.H);
 int* run = KN_ROW(int, d.solver.runs);  // run[2 p], run[2 p + 1]: from and to
 int* run_adr = KN_ROW(int, d.solver.order);  // of row k: the runs [run_adr[2 k], run_adr[2 k + 1])
@@ -22,9 +34,10 @@ auto add_scaled = [](float* __restrict__ y, const float* __restrict__ p, float s
     for (int j = 0; j < n; ++j) y[j] += s * p[j];
 };
 
-{  // which columns each row has
-    KN_DOFS(k) { elder[k] = -1; row_head[k] = -1; }
-    KN_ROWS(q) {
+// one thread finds the columns
+if (lane == 0) {  // which columns each row has
+    KN_ALL_DOFS(k) { elder[k] = -1; row_head[k] = -1; }
+    KN_ALL_ROWS(q) {
         int last = -1;
         for (int p = 0; p < ncol[q]; ++p) last = wp::max(last, col[(size_t)q * width + p]);
         if (last < 0) continue;
@@ -36,7 +49,7 @@ auto add_scaled = [](float* __restrict__ y, const float* __restrict__ p, float s
     const int* num = m.dof.M_rownnz.data;
     const int* of = m.dof.M_colind.data;
     int* mark = (int*)Mv;  // columns below k that are in its row: a byte each would do, but this is at hand
-    KN_DOFS(k) mark[k] = -1;
+    KN_ALL_DOFS(k) mark[k] = -1;
     KN_DOFS_BACK(k) {
         for (int p = 0; p < num[k] - 1; ++p) mark[of[adr[k] + p]] = k;
         for (int q = row_head[k]; q >= 0; q = row_link[q])
@@ -63,6 +76,8 @@ auto add_scaled = [](float* __restrict__ y, const float* __restrict__ p, float s
     }
 }
 
+KN_SYNC();
+
 auto start_hessian = [&]() {  // H = M, with room for what rows and elimination add
     const int* adr = m.dof.M_rowadr.data;
     const int* num = m.dof.M_rownnz.data;
@@ -73,14 +88,16 @@ auto start_hessian = [&]() {  // H = M, with room for what rows and elimination 
             for (int j = run[2 * p]; j < run[2 * p + 1]; ++j) row[j] = 0.0f;
         for (int p = 0; p < num[k]; ++p) row[of[adr[k] + p]] = mass_at(adr[k] + p);
     }
+    KN_SYNC();
 };
+#if KN_LANES == 1
 auto add_product = [&](int i, int j, float s) {  // H += s J_i' J_j; rows of one contact have the same columns
     const float *left = J + (size_t)i * width, *right = J + (size_t)j * width;
     const int* at = col + (size_t)i * width;
     for (int p = 0; p < ncol[i]; ++p) {
-        const float f = s * left[p];
+        const float by = s * left[p];
         float* row = H + at[p] * pitch;
-        for (int q = 0; q < ncol[i]; ++q) if (at[q] <= at[p]) row[at[q]] += f * right[q];
+        for (int q = 0; q < ncol[i]; ++q) if (at[q] <= at[p]) row[at[q]] += by * right[q];
     }
 };
 auto add_curvature = [&]() {
@@ -93,66 +110,103 @@ auto add_curvature = [&]() {
         }
     }
 };
+#else
+auto add_curvature = [&]() {  // a thread owns rows of H, and gathers from the rows of J that have its dof
+    KN_EACH(i, nv) {
+        float* row = H + i * pitch;
+        for (int p = adr_of[i]; p < adr_of[i + 1]; ++p) {
+            const int k = entry_list[p] / width;
+            const int* at = col + (size_t)k * width;
+            if (state[k] == ConstraintState::QUADRATIC) {
+                const float by = D[k] * J[entry_list[p]];
+                for (int q = 0; q < ncol[k]; ++q) if (at[q] <= i) row[at[q]] += by * J[(size_t)k * width + q];
+            } else if (state[k] == ConstraintState::CONE) {
+                int head = k;
+                while (kind_of(head) != CONE_HEAD) --head;
+                const Cone e = contact_cone(head);
+                for (int z = 0; z < e.dim; ++z) {
+                    const float by = cone_entry(e, k - head, z) * J[entry_list[p]];
+                    for (int q = 0; q < ncol[k]; ++q) if (at[q] <= i) row[at[q]] += by * J[(size_t)(head + z) * width + q];
+                }
+            }
+        }
+    }
+    KN_SYNC();
+};
+#endif
 auto factor = [&]() {
     KN_DOFS_BACK(k) {
         float* row = H + k * pitch;
         const int first = run_adr[2 * k], end = run_adr[2 * k + 1];
         const float inv = 1.0f / wp::max(row[k], 1e-15f);
-        row[k] = inv;
-        for (int p = first; p < end; ++p)
-            for (int i = run[2 * p]; i < run[2 * p + 1]; ++i) {
-                const float f = row[i] * inv;
-                if (f == 0.0f) continue;
+        KN_SYNC();
+        for (int p = first; p < end; ++p)  // threads share out the rows above
+            for (int i = run[2 * p] + lane; i < run[2 * p + 1]; i += KN_LANES) {
+                const float by = row[i] * inv;
+                if (by == 0.0f) continue;
                 float* target = H + i * pitch;
                 for (int q = first; q < p; ++q)
-                    add_scaled(target + run[2 * q], row + run[2 * q], -f, run[2 * q + 1] - run[2 * q]);
-                add_scaled(target + run[2 * p], row + run[2 * p], -f, i + 1 - run[2 * p]);
+                    add_scaled(target + run[2 * q], row + run[2 * q], -by, run[2 * q + 1] - run[2 * q]);
+                add_scaled(target + run[2 * p], row + run[2 * p], -by, i + 1 - run[2 * p]);
             }
+        KN_SYNC();
+        if (lane == 0) row[k] = inv;
         for (int p = first; p < end; ++p)
-            for (int j = run[2 * p]; j < run[2 * p + 1]; ++j) row[j] *= inv;
+            for (int j = run[2 * p] + lane; j < run[2 * p + 1]; j += KN_LANES) row[j] *= inv;
     }
+    KN_SYNC();
 };
-auto solve = [&](float* y) {  // y = (L'DL)^-1 y
+auto solve = [&](double* y) {  // y = (L'DL)^-1 y
     KN_DOFS_BACK(k) {
         const float* row = H + k * pitch;
+        const double yk = y[k];
         for (int p = run_adr[2 * k]; p < run_adr[2 * k + 1]; ++p)
-            add_scaled(y + run[2 * p], row + run[2 * p], -y[k], run[2 * p + 1] - run[2 * p]);
+            for (int j = run[2 * p] + lane; j < run[2 * p + 1]; j += KN_LANES) y[j] -= row[j] * yk;
+        KN_SYNC();
     }
-    KN_DOFS(k) {
+    KN_IN_ORDER(k) {
         const float* row = H + k * pitch;
-        float s = y[k] * row[k];
+        double s = 0.0;
         for (int p = run_adr[2 * k]; p < run_adr[2 * k + 1]; ++p)
-            for (int j = run[2 * p]; j < run[2 * p + 1]; ++j) s -= row[j] * y[j];
-        y[k] = s;
+            for (int j = run[2 * p] + lane; j < run[2 * p + 1]; j += KN_LANES) s += row[j] * y[j];
+        KN_WIDE_SUM(s);
+        if (lane == 0) y[k] = y[k] * row[k] - s;
+        KN_SYNC();
     }
 };
 // iterative refinement where rows are stiff: refine.cpp says why
 const int TURNS = 6;
 auto is_stiff = [&]() -> bool {  // asked before H is factored
-    KN_DOFS(i) if (H[i * pitch + i] > 3e3f * diagonal(i)) return true;
-    return false;
+    double found = 0.0;
+    KN_DOFS(i) if (H[i * pitch + i] > 3e3f * diagonal(i)) found = 1.0;
+    KN_WIDE_SUM(found);
+    return found > 0.0;
 };
-auto refine = [&](float* x, float* dx) {
+auto refine = [&](double* x, double* dx) {
     for (int turn = 0; turn < TURNS; ++turn) {
         KN_ROWS(k) v[k] = row_times(k, x);
+        KN_SYNC();
         KN_ROWS(k) {  // v = s'(r + J x)
             if (state[k] == ConstraintState::QUADRATIC) v[k] = D[k] * (r[k] + v[k]);
-            else if (state[k] != ConstraintState::CONE) v[k] = -force[k];
+            else if (state[k] != ConstraintState::CONE) v[k] = -f[k];
             else if (kind_of(k) == CONE_HEAD) {
                 const Cone e = contact_cone(k);
-                float along[6];
+                double along[6];
                 for (int p = 0; p < e.dim; ++p) along[p] = v[k + p];
                 for (int p = 0; p < e.dim; ++p) {
-                    v[k + p] = -force[k + p];
+                    v[k + p] = -f[k + p];
                     for (int q = 0; q < e.dim; ++q) v[k + p] += cone_entry(e, p, q) * along[q];
                 }
             }
         }
         KN_DOFS(i) dx[i] = KN_AT(KN_SMOOTH, i) - Ma[i] - mass_times(i, x);
-        KN_ROWS(k) if (v[k] != 0.0f) add_row(dx, k, -v[k]);
+        KN_SYNC();
+        add_rows(dx, v, -1.0);
+        KN_SYNC();
         solve(dx);
-        float change = 0.0f, size = 0.0f;
+        double change = 0.0, size = 0.0;
         KN_DOFS(i) { x[i] += dx[i]; change += dx[i] * dx[i]; size += x[i] * x[i]; }
-        if (change <= 1e-10f * size) break;
+        KN_WIDE_SUM(change); KN_WIDE_SUM(size);
+        if (change <= 1e-14 * size) break;
     }
 };

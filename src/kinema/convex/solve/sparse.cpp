@@ -8,8 +8,13 @@
 //   M   sparse rows, as the model lists them; M x goes by the rows of the full matrix, M^-1 g by the factor of M
 //   H   in rows of runs: Newton's matrix has, in row k, the columns below k that rows, M, or elimination from the last
 //       dof to the first couple with k (factor_runs.cpp)
+//
+// and that vectors and sums are doubles. Hundreds of stiff rows pull at a vertex, and what is left of them is small:
+// gradients made of floats end a search before it has come as far as MuJoCo's. Matrices stay floats, which are what is
+// read most. On CUDA a block of KN_TEAM threads works on the world, and gathers J' f dof by dof (gather_rows.cpp).
 
 #include "lanes.cpp"
+#include "wide_lanes.cpp"
 
 if (nefc == 0 || nv == 0) {
     KN_EACH(i, nv) {
@@ -35,21 +40,18 @@ const int* tree_adr = m.tree.dofadr.data;
 const int* tree_num = m.tree.dofnum.data;
 float* force = KN_ROW(float, d.efc.force);
 int* state = KN_ROW(int, d.efc.state);
-float* a = KN_ROW(float, d.solver.acc);
-float* Ma = KN_ROW(float, d.solver.Ma);
-float* Mv = KN_ROW(float, d.solver.Mv);
-float* g = KN_ROW(float, d.solver.grad);
-float* x = KN_ROW(float, d.solver.search);
-float* r = KN_ROW(float, d.solver.Jaref);
-float* v = KN_ROW(float, d.solver.Jv);
+double* a = KN_ROW(double, d.solver.wide);  // the acceleration, M a, M x, the gradient, the search direction
+double *Ma = a + nv, *Mv = Ma + nv, *g = Mv + nv, *x = g + nv;
+double *r = x + nv, *v = r + nefc, *f = v + nefc;  // of rows: J a - aref, J x, and the force
+double *g_last = f + nefc, *z = g_last + nv, *z_last = z + nv;  // conjugate gradients only
 
 #include "cone.cpp"
 #include "sparse_islands.cpp"
 
-auto row_times = [&](int k, const float* p) -> float {  // (J p)_k
+auto row_times = [&](int k, const double* p) -> double {  // (J p)_k
     const float* row = J + (size_t)k * width;
     const int* at = col + (size_t)k * width;
-    float s = 0.0f;
+    double s = 0.0;
     for (int q = 0, n = ncol[k]; q < n; ++q) s += row[q] * p[at[q]];
     return s;
 };
@@ -58,52 +60,85 @@ const int* full_num = m.dof.D_rownnz.data;
 const int* full_col = m.dof.D_colind.data;
 const int* entry_of = m.dof.mapM2D.data;
 auto mass_at = [&](int entry) -> float { return entry < 0 ? 0.0f : KN_AT(KN_METRIC, entry); };
-auto mass_times = [&](int i, const float* p) -> float {  // (M p)_i
-    float s = 0.0f;
+auto mass_times = [&](int i, const double* p) -> double {  // (M p)_i
+    double s = 0.0;
     for (int k = full_adr[i], end = k + full_num[i]; k < end; ++k) s += mass_at(entry_of[k]) * p[full_col[k]];
     return s;
 };
 auto diagonal = [&](int i) -> float { return mass_at(m.dof.M_rowadr.data[i] + m.dof.M_rownnz.data[i] - 1); };
 
-auto update = [&](int i) -> float {  // force, state and cost of row i at residual r; elliptic contacts with their first
+// force, state and cost of row i at residual r; all rows of an elliptic contact are done with the first
+auto update = [&](int i) -> double {
     const int kind = kind_of(i);
-    int zone = ConstraintState::SATISFIED, dim = 1;
-    float cost = 0.0f;
-    if (kind < CONE_HEAD) {
-        cost = row_cost(kind, r[i], D[i], loss[i], R[i] * loss[i], force[i], zone);
-    } else if (kind == CONE_HEAD) {
-        const int c = id[i];
-        dim = dim_of(c);
-        cost = cone_cost(r + i, D + i, mu_of(c), friction_of(c), dim, force + i, zone);
-    } else {
-        return 0.0f;
+    if (kind == CONE_HEAD) {
+        const int c = id[i], dim = dim_of(c);
+        float at[6], out[6];
+        int zone;
+        for (int k = 0; k < dim; ++k) at[k] = (float)r[i + k];
+        const double cost = cone_cost(at, D + i, mu_of(c), friction_of(c), dim, out, zone);
+        for (int k = 0; k < dim; ++k) { f[i + k] = out[k]; state[i + k] = zone; }
+        return cost;
     }
-    for (int k = 0; k < dim; ++k) state[i + k] = zone;
-    return cost;
+    if (kind > CONE_HEAD) return 0.0;
+    const double bound = (double)R[i] * loss[i];
+    if (kind == FRICTION_ROW && fabs(r[i]) >= bound) {
+        f[i] = r[i] < 0.0 ? loss[i] : -loss[i];
+        state[i] = r[i] < 0.0 ? ConstraintState::LINEARNEG : ConstraintState::LINEARPOS;
+        return loss[i] * (fabs(r[i]) - 0.5 * bound);
+    }
+    const bool off = kind == ONE_SIDED_ROW && r[i] >= 0.0;
+    f[i] = off ? 0.0 : -D[i] * r[i];
+    state[i] = off ? ConstraintState::SATISFIED : ConstraintState::QUADRATIC;
+    return off ? 0.0 : 0.5 * D[i] * r[i] * r[i];
 };
-auto start_at = [&]() -> float {
+// change of the cost of row i from r to r + alpha v; its slope and curvature there are added to d1 and d2
+auto along = [&](int i, double alpha, double& d1, double& d2) -> double {
+    const int kind = kind_of(i);
+    if (kind == CONE_HEAD) {
+        const int c = id[i], dim = dim_of(c);
+        float at[6], by[6], s1 = 0.0f, s2 = 0.0f;
+        for (int k = 0; k < dim; ++k) { at[k] = (float)r[i + k]; by[k] = (float)v[i + k]; }
+        const double gain = cone_line(at, by, D + i, mu_of(c), friction_of(c), dim, (float)alpha, s1, s2);
+        d1 += s1; d2 += s2;
+        return gain;
+    }
+    if (kind > CONE_HEAD) return 0.0;
+    const double y = r[i] + alpha * v[i], bound = (double)R[i] * loss[i];
+    if (kind == FRICTION_ROW) {
+        if (fabs(y) >= bound) d1 += (y < 0.0 ? -loss[i] : loss[i]) * v[i];
+        else { d1 += D[i] * y * v[i]; d2 += D[i] * v[i] * v[i]; }
+        auto huber = [&](double p) -> double {
+            return fabs(p) >= bound ? loss[i] * (fabs(p) - 0.5 * bound) : 0.5 * D[i] * p * p;
+        };
+        return huber(y) - huber(r[i]);
+    }
+    const bool always = kind == EQUALITY_ROW;
+    if (always || y < 0.0) { d1 += D[i] * y * v[i]; d2 += D[i] * v[i] * v[i]; }
+    const double lo = always || r[i] < 0.0 ? r[i] : 0.0, hi = always || y < 0.0 ? y : 0.0;
+    return 0.5 * D[i] * (hi - lo) * (hi + lo);
+};
+auto start_at = [&]() -> double {
     KN_SYNC();
     KN_EACH(i, nefc) r[i] = row_times(i, a) - aref[i];
     KN_SYNC();
-    float cost = 0.0f;
+    double cost = 0.0;
     KN_EACH(i, nefc) cost += update(i);
-    KN_SUM(cost);
-    KN_SYNC();
+    KN_WIDE_SUM(cost);
     return cost;
 };
 
 {  // the better start: the unconstrained acceleration, or the last one; where that is worse, the former once more
-    float smooth = 0.0f;
+    double smooth = 0.0;
     for (int turn = (m.opt.disableflags & Disable::WARMSTART) == 0 ? 0 : 2; turn < 3; ++turn) {
         KN_EACH(i, nv) a[i] = turn == 1 ? KN_AT(d.state.qacc_warmstart, i) : KN_AT(d.frc.qacc_smooth, i);
         KN_SYNC();
-        float gauss = 0.0f;
+        double gauss = 0.0;
         KN_EACH(i, nv) {
-            Ma[i] = turn == 1 ? mass_times(i, a) : KN_AT(KN_SMOOTH, i);
-            gauss += 0.5f * (Ma[i] - KN_AT(KN_SMOOTH, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
+            Ma[i] = turn == 1 ? mass_times(i, a) : (double)KN_AT(KN_SMOOTH, i);
+            gauss += 0.5 * (Ma[i] - KN_AT(KN_SMOOTH, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
         }
-        KN_SUM(gauss);
-        const float cost = start_at();
+        KN_WIDE_SUM(gauss);
+        const double cost = start_at();
         if (turn == 0) smooth = cost;
         if (turn == 1 && cost + gauss < smooth) break;
     }
@@ -114,88 +149,97 @@ for (int i = 0; i < nv; ++i)
         KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i);
         KN_AT(d.frc.qfrc_constraint, i) = 0.0f;
     }
+#else
+#include "gather_rows.cpp"
 #endif
 
 const float tolerance = KN_ROW(float, m.opt.tolerance)[0];
 int iterations = 0;
-KN_EACH(i, nv) x[i] = 0.0f;
+KN_EACH(i, nv) x[i] = 0.0;
 KN_SYNC();
 
 KN_ISLANDS(root) {
 
-float scale = 0.0f;
-KN_DOFS(i) scale += diagonal(i);
-KN_SUM(scale);
-scale = 1.0f / scale;
+double inertia = 0.0;
+KN_DOFS(i) inertia += diagonal(i);
+KN_WIDE_SUM(inertia);
+const float scale = (float)(1.0 / inertia);
 
 auto contact_cone = [&](int k) -> Cone {  // of the elliptic contact whose rows begin at k
-    const int c = id[k];
-    return cone_at(r + k, D[k], mu_of(c), friction_of(c), dim_of(c));
+    const int c = id[k], dim = dim_of(c);
+    float at[6];
+    for (int q = 0; q < dim; ++q) at[q] = (float)r[k + q];
+    return cone_at(at, D[k], mu_of(c), friction_of(c), dim);
 };
-auto add_row = [&](float* out, int k, float f) {  // out += f J_k
-    const float* row = J + (size_t)k * width;
-    const int* at = col + (size_t)k * width;
-    for (int q = 0, n = ncol[k]; q < n; ++q) out[at[q]] += f * row[q];
-};
-auto add_forces = [&](float* out, float sign) {
-    KN_ROWS(k) if (force[k] != 0.0f) add_row(out, k, sign * force[k]);
-};
-auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve) -> float {
-    float dc = 0.0f, d1 = 0.0f, d2 = 0.0f;
-    KN_ROWS(i) {
-        const int kind = kind_of(i), c = id[i];
-        if (kind < CONE_HEAD) dc += row_line(kind, r[i], v[i], D[i], loss[i], R[i] * loss[i], alpha, d1, d2);
-        else if (kind == CONE_HEAD)
-            dc += cone_line(r + i, v + i, D + i, mu_of(c), friction_of(c), dim_of(c), alpha, d1, d2);
+#if KN_LANES == 1
+auto add_rows = [&](double* out, const double* by, double sign) {  // out += sign J' by
+    KN_ROWS(k) if (by[k] != 0.0) {
+        const float* row = J + (size_t)k * width;
+        const int* at = col + (size_t)k * width;
+        const double s = sign * by[k];
+        for (int q = 0, n = ncol[k]; q < n; ++q) out[at[q]] += s * row[q];
     }
-    KN_SUM3(dc, d1, d2);
-    slope = d1 + c1 + alpha * c2;
-    curve = wp::max(d2 + c2, 1e-15f);
-    return dc + alpha * (c1 + 0.5f * alpha * c2);
+};
+#endif
+double C1 = 0.0, C2 = 0.0;  // slope and curvature of the Gauss term along x
+auto evaluate = [&](float alpha, float, float, float& slope, float& curve) -> float {
+    double dc = 0.0, d1 = 0.0, d2 = 0.0;
+    KN_ROWS(i) dc += along(i, alpha, d1, d2);
+    KN_WIDE_SUM(dc); KN_WIDE_SUM(d1); KN_WIDE_SUM(d2);
+    slope = (float)(d1 + C1 + alpha * C2);
+    curve = wp::max((float)(d2 + C2), 1e-15f);
+    return (float)(dc + alpha * (C1 + 0.5 * alpha * C2));
 };
 
 #include "line_search.cpp"
 
+// where doubles end: floats of J and D leave noise in forces, a hundredth of what floats in vectors would
+auto smallest_of = [&](double size) -> float {
+    return wp::max(tolerance, wp::min(1e-8f, (float)(1e-8 * scale * size))) / scale;
+};
+
 #if KN_NEWTON
 #include "factor_runs.cpp"
 #else
-float* g_last = KN_ROW(float, d.solver.grad_last);
-float* z = KN_ROW(float, d.solver.Mgrad);
-float* z_last = KN_ROW(float, d.solver.Mgrad_last);
-auto solve = [&](float* y) {  // y = M^-1 y, by the factor of M (factor.py)
+auto solve = [&](double* y) {  // y = M^-1 y, by the factor of M (factor.py); trees are apart
     const int* adr = m.dof.M_rowadr.data;
     const int* num = m.dof.M_rownnz.data;
     const int* of = m.dof.M_colind.data;
-    KN_DOFS_BACK(i)
-        for (int q = 0; q < num[i] - 1; ++q) y[of[adr[i] + q]] -= KN_AT(KN_FACTOR, adr[i] + q) * y[i];
-    KN_DOFS(i) {
-        float s = y[i] * KN_AT(KN_INVERSE, i);
-        for (int q = 0; q < num[i] - 1; ++q) s -= KN_AT(KN_FACTOR, adr[i] + q) * y[of[adr[i] + q]];
-        y[i] = s;
+    KN_TREES(t) {
+        const int first = tree_adr[t], end = first + tree_num[t];
+        for (int i = end - 1; i >= first; --i)
+            for (int q = 0; q < num[i] - 1; ++q) y[of[adr[i] + q]] -= KN_AT(KN_FACTOR, adr[i] + q) * y[i];
+        for (int i = first; i < end; ++i) {
+            double s = y[i] * KN_AT(KN_INVERSE, i);
+            for (int q = 0; q < num[i] - 1; ++q) s -= KN_AT(KN_FACTOR, adr[i] + q) * y[of[adr[i] + q]];
+            y[i] = s;
+        }
     }
+    KN_SYNC();
 };
 #endif
 
 int iter = 0;
-bool done = false, ended = false;  // ended: at the minimum, as far as numbers tell
+bool done = false;
 const int maxiter = m.opt.iterations;
 for (;;) {
     // gradient; at the end, J' f
-    float* out = done ? x : g;
-    KN_DOFS(i) out[i] = done ? 0.0f : Ma[i] - KN_AT(KN_SMOOTH, i);
+    double* out = done ? x : g;
+    KN_DOFS(i) out[i] = done ? 0.0 : Ma[i] - KN_AT(KN_SMOOTH, i);
     KN_SYNC();
-    add_forces(out, done ? 1.0f : -1.0f);
+    add_rows(out, f, done ? 1.0 : -1.0);
+    KN_SYNC();
     if (done) break;
-    float gg = 0.0f, forces = 0.0f;
+    double gg = 0.0, forces = 0.0;
     KN_DOFS(i) {
-        const float smooth = KN_AT(KN_SMOOTH, i);
+        const double smooth = KN_AT(KN_SMOOTH, i);
         gg += g[i] * g[i];
         forces += Ma[i] * Ma[i] + smooth * smooth;
     }
-    KN_SUM(gg); KN_SUM(forces);
-    KN_SYNC();
-    const bool flat = is_flat(gg, forces);
-    if (iter >= maxiter || (iter > 0 ? flat : is_nothing(gg, forces))) { done = true; continue; }
+    KN_WIDE_SUM(gg); KN_WIDE_SUM(forces);
+    least = smallest_of(sqrt(forces));
+    const bool flat = sqrt(gg) < least;
+    if (iter >= maxiter || (iter > 0 ? flat : is_nothing((float)gg, (float)forces))) { done = true; continue; }
 
 #if KN_NEWTON
     KN_DOFS(i) x[i] = -g[i];
@@ -210,78 +254,59 @@ for (;;) {
     KN_DOFS(i) { z_last[i] = z[i]; z[i] = g[i]; }
     KN_SYNC();
     solve(z);
-    float beta = 0.0f;
+    double beta = 0.0;
     if (iter > 0) {
-        float xy = 0.0f, yMy = 0.0f, yz = 0.0f, xg = 0.0f, xx = 0.0f;
+        double xy = 0.0, yMy = 0.0, yz = 0.0, xg = 0.0, xx = 0.0;
         KN_DOFS(i) {
-            const float y = g[i] - g_last[i];
+            const double y = g[i] - g_last[i];
             xy += x[i] * y; yMy += y * (z[i] - z_last[i]); yz += y * z[i]; xg += x[i] * g[i]; xx += x[i] * x[i];
         }
-        KN_SUM(xy); KN_SUM(yMy); KN_SUM(yz); KN_SUM(xg); KN_SUM(xx);
-        if (xy >= 1e-15f)  // else conjugacy is lost: restart downhill
-            beta = wp::max((yz - 2.0f * yMy / xy * xg) / xy,
-                           -1.0f / wp::max(1e-15f, sqrtf(xx) * wp::min(0.01f, sqrtf(gg))));
+        KN_WIDE_SUM(xy); KN_WIDE_SUM(yMy); KN_WIDE_SUM(yz); KN_WIDE_SUM(xg); KN_WIDE_SUM(xx);
+        if (xy >= 1e-15) {  // else conjugacy is lost: restart downhill
+            const double bound = -1.0 / wp::max(1e-15, sqrt(xx) * wp::min(0.01, sqrt(gg)));
+            beta = wp::max((yz - 2.0 * yMy / xy * xg) / xy, bound);
+        }
     }
     KN_DOFS(i) { x[i] = -z[i] + beta * x[i]; g_last[i] = g[i]; }
     KN_SYNC();
 #endif
 
     // exact line search
-    float c1 = 0.0f, c2 = 0.0f, xx = 0.0f, gx = 0.0f;
+    double xx = 0.0, gx = 0.0;
+    C1 = C2 = 0.0;
     KN_ROWS(i) v[i] = row_times(i, x);
     KN_DOFS(i) {
         Mv[i] = mass_times(i, x);
-        c1 += x[i] * (Ma[i] - KN_AT(KN_SMOOTH, i)); c2 += x[i] * Mv[i]; xx += x[i] * x[i]; gx += g[i] * x[i];
+        C1 += x[i] * (Ma[i] - KN_AT(KN_SMOOTH, i)); C2 += x[i] * Mv[i]; xx += x[i] * x[i]; gx += g[i] * x[i];
     }
-    KN_SUM3(c1, c2, xx); KN_SUM(gx);
-    if ((iter > 0 ? KN_NEWTON : flat || !KN_NEWTON) && gains_little(gx)) { done = true; continue; }
+    KN_WIDE_SUM(C1); KN_WIDE_SUM(C2); KN_WIDE_SUM(xx); KN_WIDE_SUM(gx);
+    if ((iter > 0 ? KN_NEWTON : flat || !KN_NEWTON) && gains_little((float)gx)) { done = true; continue; }
     float gain;
-    const float alpha = line_search(c1, c2, xx, gx, gain);
+    const float alpha = line_search((float)C1, (float)C2, (float)xx, (float)gx, gain);
     if (!(alpha > 0.0f)) { done = true; continue; }
 
     // move
-    float cost = 0.0f;
+    double cost = 0.0;
     KN_DOFS(i) {
-        a[i] += alpha * x[i]; Ma[i] += alpha * Mv[i];
-        cost += 0.5f * (Ma[i] - KN_AT(KN_SMOOTH, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
+        a[i] += (double)alpha * x[i]; Ma[i] += (double)alpha * Mv[i];
+        cost += 0.5 * (Ma[i] - KN_AT(KN_SMOOTH, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
     }
-    KN_ROWS(i) { r[i] += alpha * v[i]; v[i] = (float)state[i]; }
+    KN_ROWS(i) { r[i] += (double)alpha * v[i]; v[i] = state[i]; }
     KN_SYNC();
     KN_ROWS(i) cost += update(i);
     KN_SYNC();
-    float moved = 0.0f;
-    KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == ConstraintState::CONE) ? 1.0f : 0.0f;
-    KN_SUM(moved); KN_SUM(cost);
-    done = ended = is_minimum(moved > 0.0f, alpha, gain, cost);
+    double moved = 0.0;
+    KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == ConstraintState::CONE) ? 1.0 : 0.0;
+    KN_WIDE_SUM(moved); KN_WIDE_SUM(cost);
+    done = (KN_NEWTON && !(moved > 0.0) && fabsf(alpha - 1.0f) < 1e-3f) || -gain < smallest_of(cost);
     ++iter;
 }
 iterations = wp::max(iterations, iter);
-
-// J' f, unless rounding of stiff rows has spoilt it (line_search.cpp)
-float rest = 0.0f, size = 0.0f;
 KN_DOFS(i) {
-    g[i] = Ma[i] - KN_AT(KN_SMOOTH, i);
-    rest += (g[i] - x[i]) * (g[i] - x[i]);
-    size += g[i] * g[i];
+    KN_AT(d.frc.qfrc_constraint, i) = (float)x[i];
+    KN_AT(d.frc.qacc, i) = (float)a[i];
 }
-KN_SUM(rest); KN_SUM(size);
-bool spoilt = KN_NEWTON && (ended || iter < maxiter) && differs(rest, size);
-if (spoilt) {
-    float noise = 0.0f;
-    KN_ROWS(k) if (state[k] == ConstraintState::QUADRATIC || state[k] == ConstraintState::CONE) {
-        const float* row = J + (size_t)k * width;
-        const int* at = col + (size_t)k * width;
-        float length = 0.0f, terms = fabsf(aref[k]);
-        for (int q = 0; q < ncol[k]; ++q) { length += row[q] * row[q]; terms += fabsf(row[q] * a[at[q]]); }
-        noise += row_noise(D[k], terms, length);
-    }
-    KN_SUM(noise);
-    spoilt = sqrtf(rest) < noise;
-}
-KN_DOFS(i) {
-    KN_AT(d.frc.qfrc_constraint, i) = spoilt ? g[i] : x[i];
-    KN_AT(d.frc.qacc, i) = a[i];
-}
+KN_ROWS(i) force[i] = (float)f[i];
 }
 
 if (lane == 0) KN_ROW(int, d.solver.niter)[0] = iterations;

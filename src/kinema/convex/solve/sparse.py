@@ -17,6 +17,7 @@ from kinema.convex.data import Data
 from kinema.convex.flex.tables import has_flexes
 from kinema.convex.model import Model
 from kinema.convex.solve.native import CONTINUOUS, RESULT, source
+from kinema.convex.stage import WARP_LANES, Stage
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Equality, Solver
 
@@ -30,18 +31,17 @@ READS = """
 """
 SCRATCH = """
     d.solver.root[w] d.solver.next_tree[w] d.solver.last_tree[w] d.solver.first_row[w] d.solver.next_row[w]
-    d.solver.acc[w] d.solver.Ma[w] d.solver.Mv[w] d.solver.grad[w] d.solver.search[w] d.solver.Jaref[w] d.solver.Jv[w]
+    d.solver.wide[w] d.solver.gather[w]
 """
 MATRIX = "d.solver.H[w] d.solver.runs[w] d.solver.order[w] d.solver.row_link[w]"
-CONJUGATE = "d.solver.grad_last[w] d.solver.Mgrad[w] d.solver.Mgrad_last[w]"
 FACTOR = "d.inertia.qLD[w] d.inertia.qLDiagInv[w]"
 
 
 @cache
-def sparse_newton() -> wp.Function:
-    """Newton's method."""
+def sparse_newton(team: int = 1) -> wp.Function:
+    """Newton's method; on CUDA by a block of so many threads."""
 
-    @wp.func_native(source("sparse.cpp", NEWTON=1, **CONTINUOUS.definitions))
+    @wp.func_native(source("sparse.cpp", NEWTON=1, TEAM=team, **CONTINUOUS.definitions))
     @touches(reads=f"{READS} {SCRATCH} {MATRIX}", writes=f"{RESULT} {SCRATCH} {MATRIX}")
     def sparse_newton(m: Model, d: Data, w: int, lane: int): ...
 
@@ -49,15 +49,27 @@ def sparse_newton() -> wp.Function:
 
 
 @cache
-def sparse_conjugate_gradient() -> wp.Function:
-    """Conjugate gradients, preconditioned by the mass matrix."""
+def sparse_conjugate_gradient(team: int = 1) -> wp.Function:
+    """Conjugate gradients, preconditioned by the mass matrix; on CUDA by a block of so many threads."""
     factor, inverse = CONTINUOUS.factor
 
-    @wp.func_native(source("sparse.cpp", NEWTON=0, FACTOR=factor, INVERSE=inverse, **CONTINUOUS.definitions))
-    @touches(reads=f"{READS} {SCRATCH} {CONJUGATE} {FACTOR}", writes=f"{RESULT} {SCRATCH} {CONJUGATE}")
+    @wp.func_native(source("sparse.cpp", NEWTON=0, TEAM=team, FACTOR=factor, INVERSE=inverse, **CONTINUOUS.definitions))
+    @touches(reads=f"{READS} {SCRATCH} {FACTOR}", writes=f"{RESULT} {SCRATCH}")
     def sparse_conjugate_gradient(m: Model, d: Data, w: int, lane: int): ...
 
     return sparse_conjugate_gradient
+
+
+def stage(m: Any, cuda: bool = False) -> Stage:
+    """The solver the model asks for."""
+    team = team_of(m) if cuda else 1
+    solve = sparse_newton if int(m.opt.solver) == Solver.NEWTON else sparse_conjugate_gradient
+    return Stage(solve(team), lanes=True, alone=True, threads=team if cuda else WARP_LANES)
+
+
+def team_of(m: Any) -> int:
+    """Threads that share a world on CUDA: about one for two dofs, in whole warps."""
+    return min(1024, max(64, 1 << (int(m.nv) // 2 - 1).bit_length()))
 
 
 def chain_lengths(m: Any) -> np.ndarray:
@@ -89,16 +101,19 @@ def widest_row(m: Any) -> int:
     return min(int(m.nv), max([*wide, sum(largest)]))
 
 
-def sizes(m: Any, rows: int) -> dict[str, int]:
+def sizes(m: Any, rows: int, cuda: bool = False) -> dict[str, int]:
     """Lengths of what dense and sparse solvers keep."""
     nv, vector = int(m.nv), -(-int(m.nv) // 8) * 8
     if not has_flexes(m):
         return {
             "ncolmax": nv, "nv_dense": nv, "nv_hessian": vector, "nv_vector": vector, "nrun": 0,
-            "norder": 0, "nefcmax_run": 0, "ntree_dense": int(m.ntree),
+            "norder": 0, "nefcmax_run": 0, "ntree_dense": int(m.ntree), "nwide": 0, "ngather": 0,
+            "nv_narrow": nv,
         }  # fmt: skip
     newton = int(m.opt.solver) == Solver.NEWTON
+    columns = widest_row(m)
     return {
-        "ncolmax": widest_row(m), "nv_dense": 0, "nv_hessian": newton * nv, "nv_vector": 0,
+        "ncolmax": columns, "nv_dense": 0, "nv_hessian": newton * nv, "nv_vector": 0,
         "nrun": newton * (nv * nv // 2 + 2), "norder": newton * 5 * nv, "nefcmax_run": newton * rows, "ntree_dense": 0,
+        "nwide": 8 * nv + 3 * rows, "ngather": cuda * (2 * nv + 1 + rows * columns), "nv_narrow": 0,
     }  # fmt: skip

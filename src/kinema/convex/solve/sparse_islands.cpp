@@ -5,10 +5,12 @@
 #undef KN_DOFS
 #undef KN_DOFS_BACK
 #undef KN_BUSY
+#undef KN_TREES
 #if KN_LANES == 1
 #define KN_BUSY(root) (first_row[root] >= 0)
 #define KN_ISLANDS(root) for (int root = 0; root < ntree; ++root) if (KN_BUSY(root))
 #define KN_ROWS(i) for (int i = first_row[root]; i >= 0; i = next_row[i])
+#define KN_TREES(t) for (int t = root; t >= 0; t = next_tree[t])
 #define KN_DOFS(i) for (int t_##i = root; t_##i >= 0; t_##i = next_tree[t_##i]) \
     for (int i = tree_adr[t_##i]; i < tree_adr[t_##i] + tree_num[t_##i]; ++i)
 #define KN_DOFS_BACK(i) for (int t_##i = last_tree[root]; t_##i >= 0; t_##i = t_##i == root ? -1 : last_tree[t_##i]) \
@@ -50,5 +52,7 @@ for (int t = 0; t < ntree; ++t) {  // last_tree: of a root the last tree of its 
 #else
 #define KN_ISLANDS(root)
 #define KN_ROWS(i) KN_EACH(i, nefc)
+#define KN_TREES(t) KN_EACH(t, ntree)
 #define KN_DOFS(i) KN_EACH(i, nv)
+#define KN_DOFS_BACK(i) for (int i = nv - 1; i >= 0; --i)
 #endif
