@@ -6,11 +6,11 @@ __version__ = "0.1.0"
 _PUBLIC = {
     **dict.fromkeys(
         (
-            "AttributeAssignment", "AttributeFrequency", "Axis", "BodyFlags", "Contacts", "Control", "CustomAttribute",
-            "CustomFrequency", "EqType", "GeoType", "Heightfield", "JointDofConfig", "JointTargetMode", "JointType",
-            "Mesh", "Model", "ModelAttributeAssignment", "ModelAttributeFrequency", "ModelBuilder", "ModelFlags",
-            "ParticleFlags", "ShapeConfig", "ShapeFlags", "State", "TetMesh", "eval_fk", "eval_ik", "eval_jacobian",
-            "eval_mass_matrix", "parse_custom_attributes",
+            "AttributeAssignment", "AttributeFrequency", "Axis", "BodyFlags", "CollisionPipeline", "Contacts",
+            "Control", "CustomAttribute", "CustomFrequency", "EqType", "GeoType", "Heightfield", "JointDofConfig",
+            "JointTargetMode", "JointType", "MAXVAL", "Mesh", "Model", "ModelAttributeAssignment",
+            "ModelAttributeFrequency", "ModelBuilder", "ModelFlags", "ParticleFlags", "ShapeConfig", "ShapeFlags",
+            "State", "TetMesh", "eval_fk", "eval_ik", "eval_jacobian", "eval_mass_matrix", "parse_custom_attributes",
         ),
         "kinema.model",
     ),
@@ -18,12 +18,15 @@ _PUBLIC = {
     "SolverConvex": "kinema.solvers",
     "SolverMuJoCo": "kinema.solvers",
 }  # fmt: skip
+_MODULES = ("sensors", "solvers")  # whose names a program may reach through this one: kinema.solvers.SolverConvex
 
 
 def __getattr__(name: str):
-    if name in _PUBLIC:
-        from importlib import import_module
+    from importlib import import_module
 
+    if name in _MODULES:
+        return import_module(f"kinema.{name}")
+    if name in _PUBLIC:
         from kinema.collector import paused
 
         with paused():

@@ -50,6 +50,7 @@ from kinema.convex.stage import (
 )
 from kinema.devices import device_named
 from kinema.engine import Capacity
+from kinema.errors import SimulationError
 
 GIVEN = INPUTS | {"status"}  # what nobody computes on request
 RANGES = 4  # ranges of worlds a thread, so that a thread that is held up does not hold up the others
@@ -468,6 +469,11 @@ class Engine(NamedArrays):
 
     def _launch_worlds(self, key: object, stages: tuple[Stage, ...], count: int, advancing: bool) -> None:
         """The stages of a world back to back (parts.py); threads take ranges of worlds as they become free."""
+        if self.device.is_capturing:
+            raise SimulationError(
+                "a step on the CPU cannot be recorded into a graph, which holds launches of Warp's only: step outside "
+                "of wp.ScopedCapture, or on a CUDA device"
+            )
         ranges = self._commands.get(key) or self._make_ranges(key, stages)
         for worlds in ranges:
             worlds.set(count, advancing)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .jacobian import eval_mass_matrix as eval_mass_matrix
     from .joints import JointDofConfig as JointDofConfig
     from .model import Model as Model
+    from .pipeline import CollisionPipeline as CollisionPipeline
     from .shapes import ShapeConfig as ShapeConfig
     from .sources import Heightfield as Heightfield
     from .sources import Mesh as Mesh
@@ -61,6 +62,7 @@ _NAMES = {
     "jacobian": ("eval_jacobian", "eval_mass_matrix"),
     "joints": ("JointDofConfig",),
     "model": ("Model",),
+    "pipeline": ("CollisionPipeline",),
     "shapes": ("ShapeConfig",),
     "sources": ("Heightfield", "Mesh", "TetMesh"),
     "state": ("State",),
