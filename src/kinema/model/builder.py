@@ -86,6 +86,24 @@ class ModelBuilder(DeformableMethods):
 
         return add_urdf(self, source, **options)
 
+    def approximate_meshes(
+        self, method: str = "convex_hull", shape_indices: Any = None, raise_on_failure: bool = False,
+        keep_visual_shapes: bool = False,
+    ) -> set[int]:  # fmt: skip
+        """Replace meshes that touch by something simpler; returns the shapes that were.
+
+        Args:
+            method: "convex_hull", "bounding_box" or "bounding_sphere".
+            shape_indices: Which shapes; all meshes that touch if None.
+            raise_on_failure: Raise where a mesh cannot be approximated; otherwise it stays, with a warning.
+            keep_visual_shapes: Add the meshes again as shapes that are only seen.
+        """
+        self.mutable("approximate_meshes()")
+        from .approximation import approximate_meshes
+
+        more = {"raise_on_failure": raise_on_failure, "keep_visual_shapes": keep_visual_shapes}
+        return approximate_meshes(self, method, shape_indices, **more)
+
     def finalize(
         self,
         device: Any = None,
