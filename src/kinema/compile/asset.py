@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -70,8 +71,13 @@ def _has_provider(name: str) -> bool:
 
 def read_asset(c: Compilation, e: Element, attribute: str = "file") -> resources.Resource:
     """The bytes of an asset's file, or an error at the element."""
+    return read_file(e, c.scratch.get("files"), attribute)
+
+
+def read_file(e: Element, files: Mapping[str, bytes] | None, attribute: str = "file") -> resources.Resource:
+    """The same, with the files that come before those on disk."""
     try:
-        return resources.read(asset_path(e, attribute), assets=c.scratch.get("files"))
+        return resources.read(asset_path(e, attribute), assets=files)
     except OSError as error:
         raise e.error(str(error), attribute) from error
 

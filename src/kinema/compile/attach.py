@@ -19,9 +19,12 @@ from kinema.compile.tree import HELD, AttachedKey, Body, Spec
 from kinema.errors import did_you_mean
 
 ASSET_LISTS = ("mesh", "skin", "hfield", "texture", "material", "numeric", "text")
-REFERRING_LISTS = ("pair", "exclude", "tendon", "equality", "actuator", "sensor", "tuple")
+REFERRING_LISTS = ("flex", "pair", "exclude", "tendon", "equality", "actuator", "sensor", "tuple")
 EITHER_OR = frozenset({"pair", "exclude", "sensor"})
 """Kinds of which one of two references may stay outside the copied subtree."""
+
+WORLD = "world"
+"""The body whose name no attachment changes."""
 
 Names = dict[str, set[str]]
 
@@ -42,13 +45,14 @@ _OBJECT_KINDS = {
     "tendon": "tendon", "actuator": "actuator", "mesh": "mesh", "material": "material", "texture": "texture",
     "light": "light", "hfield": "hfield", "skin": "skin", "sensor": "sensor", "equality": "equality", "pair": "pair",
     "exclude": "exclude", "numeric": "numeric", "text": "text", "tuple": "tuple", "key": "key", "plugin": "plugin",
+    "flex": "flex",
 }  # fmt: skip
 _PLAIN = {
     "pair": {"geom1": "geom", "geom2": "geom"},
     "exclude": {"body1": "body", "body2": "body"},
     "equality": {
         "body1": "body", "body2": "body", "site1": "site", "site2": "site", "joint1": "joint", "joint2": "joint",
-        "tendon1": "tendon", "tendon2": "tendon",
+        "tendon1": "tendon", "tendon2": "tendon", "flex": "flex",
     },
     "actuator": {
         "joint": "joint", "jointinparent": "joint", "tendon": "tendon", "site": "site", "refsite": "site",
@@ -78,6 +82,9 @@ def references(e: Element) -> Iterator[Reference]:
             yield Reference("", step.tag, step.reference(step.tag, step.tag))
             if step.text("sidesite", ""):
                 yield Reference("", "site", step.reference("sidesite", "site"))
+    elif e.kind == "flex":
+        for name in dict.fromkeys(f"{e.text('body', '')} {e.text('node', '')}".split()):
+            yield Reference("", "body", name if name == WORLD else e.scope.full_name("body", name))
     elif e.kind == "tuple":
         for entry in e.children("element"):
             kind = _OBJECT_KINDS.get(entry.text("objtype", ""), "")

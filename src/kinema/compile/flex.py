@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from kinema.compile import flex_cells, flex_elasticity, flex_rod, pose
+from kinema.compile.attach import WORLD
 from kinema.compile.context import Compilation
 from kinema.compile.element import FALSE_TRUE, Element
 from kinema.compile.flex_checks import check_attachment, check_elasticity, warn_where_loose
@@ -188,7 +189,7 @@ def _bodies(c: Compilation, e: Element, attribute: str) -> list[int]:
     table = c.ids("body")
     found = []
     for name in e.text(attribute, "").split():
-        full = name if name == "world" else e.scope.full_name("body", name)
+        full = name if name == WORLD else e.scope.full_name("body", name)
         if full not in table:
             raise e.error(f"unknown body {full!r} in flex{did_you_mean(full, table)}")
         found.append(table[full])

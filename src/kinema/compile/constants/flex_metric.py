@@ -220,12 +220,12 @@ def _order(m) -> Array:
 
 
 def _room(m) -> int:
-    """Vertices with dofs, of flexes that may be elastic; never more than triples of dofs."""
+    """Vertices of flexes that may be elastic; never more than triples of dofs."""
     number = 0
     for f in range(m.nflex):
         if m.flex_interp[f] or m.flex_rigid[f] or (m.flex_dim[f] == 1 and m.flex_bendingadr[f] < 0):
             continue
-        number += int((np.asarray(m.body_dofnum)[_bodies(m, f)] > 0).sum())
+        number += int(m.flex_vertnum[f])
     return min(number, m.nv // 3)
 
 
