@@ -25,6 +25,7 @@ def flexcomp(kind: str = "grid", dim: int = 2, inside: str = "", count: str = ""
     return f'<flexcomp name="soft" type="{kind}" dim="{dim}" {size} {more}>{inside}</flexcomp>'
 
 
+BOX = '<elasticity young="1" section="box" sectionsize=".01 .02"/>'
 SHAPES = [(kind, dim) for kind in ("grid", "box", "cylinder", "ellipsoid") for dim in (1, 2, 3)]
 SHAPES += [("square", 2), ("disc", 2), ("circle", 1)]
 
@@ -62,6 +63,60 @@ def test_elasticity(dim, material):
     inside = f'<elasticity {material}/><pin id="0 3"/>'
     agree(world(flexcomp("grid", dim, inside, euler="10 20 30"), 'euler="5 6 7"'))
     agree(world(flexcomp("ellipsoid", dim, f"<elasticity {material}/>")))
+
+
+@pytest.mark.parametrize("dof", ["trilinear", "quadratic"])
+@pytest.mark.parametrize(("kind", "cells"), [("grid", "1 1 1"), ("box", "2 1 3"), ("ellipsoid", "4 4 1")])
+@pytest.mark.parametrize("inside", ['<elasticity young="1e4" poisson=".3" yield=".1"/>', '<edge equality="strain"/>'])
+def test_interpolated_solids(dof, kind, cells, inside):
+    """Nodes, masses and stiffness of cells that the shape cuts, some of them empty."""
+    if dof == "quadratic" and "strain" in inside:
+        cells = "1 1 1"  # eigenvectors of many cells take long
+    if kind != "grid":
+        inside += '<pin id="0 1" grid="1 1 1" gridrange="0 0 1 1 0 1"/>'
+    soft = flexcomp(kind, 3, inside, count="4 4 4", dof=dof, cellcount=cells, euler="10 20 30")
+    agree(world(soft, 'pos="0 0 1"', '<size memory="50M"/>'))
+
+
+@pytest.mark.parametrize("dof", ["trilinear", "quadratic"])
+@pytest.mark.parametrize("how", ["bend", "stretch", "both"])
+def test_interpolated_shells(dof, how):
+    """Faces of the lattice that stretch and fold, or whose strain is held."""
+    material = f'poisson=".3" elastic2d="{how}" thickness=".01"'
+    for inside in (f'<elasticity young="1e4" {material}/>', f'<elasticity {material}/><edge equality="strain"/>'):
+        agree(world(flexcomp("ellipsoid", 2, inside, count="4 4 4", dof=dof, cellcount="2 1 3"), 'pos="0 0 1"'))
+
+
+def test_interpolated_open_surfaces():
+    """A surface with a hole fills what it winds around."""
+    elastic = '<elasticity young="1e4"/>'
+    agree(world(flexcomp("ellipsoid", 2, elastic, count="6 6 6", dof="trilinear", cellcount="3 3 3")))
+
+
+ARC = "0 0 0 .1 0 0 .2 0 0 .27 .07 0 .27 .17 .03 .3 .27 .06 .33 .37 .09 .4 .4 .1"
+
+
+@pytest.mark.parametrize("section", ["", 'section="box" sectionsize=".01 .02" shear="1e5"'])
+@pytest.mark.parametrize("pins", ["", '<pin id="0"/>', '<pin id="0 1"/>', '<pin id="0 1 6 7"/>'])
+def test_open_rods(section, pins):
+    """Straight and bent vertices, a joint for the twist of every segment that is not clamped."""
+    segments = "0 1 1 2 3 2 3 4 4 5 5 6 6 7"
+    rod = f'<flexcomp name="r" type="direct" dim="1" mass="2" point="{ARC}" element="{segments}">'
+    agree(world(f'{rod}<elasticity young="1e6" poisson=".3" {section}/>{pins}</flexcomp>', 'pos="0 0 1"'))
+
+
+@pytest.mark.parametrize(
+    ("segments", "dof"),
+    [
+        ("6 7 4 3 0 1 5 4 2 3 1 2 6 5", "2d"),
+        ("0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 0", "full"),
+        ("0 1 1 2 2 3 2 4 5 6 6 7", "full"),
+    ],
+)
+def test_rods_without_twist(segments, dof):
+    """Chains in pieces, loops and forks: neighbours that are bent hold the angle between their planes."""
+    rod = f'<flexcomp name="r" type="direct" dim="1" dof="{dof}" point="{ARC}" element="{segments}">'
+    agree(world(f'{rod}<elasticity young="1e6" poisson=".3"/></flexcomp>'))
 
 
 def test_edges_of_bending_sheets_may_be_held():
@@ -145,6 +200,16 @@ def test_flex_by_hand():
         ('<flexcomp name="f" type="direct"/>', "points and elements"),
         ('<flexcomp type="grid"/>', "name"),
         (f"<body>{flexcomp()}</body>", "must have a name"),
+        (flexcomp("grid", 1, '<elasticity young="1" yield="1"/>'), "no yield"),
+        (flexcomp("grid", 1, '<elasticity young="1" shear="-1"/>'), "shear"),
+        (flexcomp("grid", 1, '<elasticity young="1"/>', radius="0"), "positive radius"),
+        (flexcomp("grid", 1, '<elasticity young="1" section="box"/>'), "half sizes"),
+        (flexcomp("grid", 1, BOX, radius=".02"), "smaller half"),
+        (flexcomp("circle", 1, BOX), "open chain"),
+        (flexcomp("grid", 1, BOX, dof="2d"), "dof='full'"),
+        (flexcomp("grid", 2, dof="trilinear"), "right angles"),
+        (flexcomp("grid", 3, dof="trilinear", cellcount="0 1 1"), "cellcount"),
+        (flexcomp("grid", 3, '<pin id="8"/>', dof="trilinear"), "out of range"),
     ],
 )
 def test_refusals(inside, match):

@@ -83,7 +83,6 @@ DOCUMENTS = {
     "mass and inertia of moving bodies must be larger than mjMINVAL; give it a geom or <inertial>": model(
         "<worldbody><body><freejoint/></body></worldbody>"
     ),
-    "… is not supported yet": model('<worldbody><flexcomp name="a" count="2 2 1" dof="quadratic"/></worldbody>'),
     "plugin … not found…": model('<extension><plugin plugin="mujoco.pidd"/></extension>'),
     "cannot open …: the scheme … may reach the network and is not allowed; …": model(
         '<asset><mesh file="https://example.org/a.obj"/></asset>'

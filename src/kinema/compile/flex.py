@@ -310,6 +310,11 @@ def _orient(f: Flex) -> None:
     normal = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
     inward = (normal * (x[:, 3] - x[:, 0])).sum(axis=1) > 0
     f.element[inward] = f.element[inward][:, [0, 2, 1, 3]]
+    own = f.row["texture_elements"]
+    if own is not None and len(own) == f.element.size:
+        own = own.reshape(-1, 4)
+        own[inward] = own[inward][:, [0, 2, 1, 3]]
+        f.row["texture_elements"] = own.ravel()
 
 
 def _hierarchy(f: Flex, layer: np.ndarray) -> BoundingVolumes:

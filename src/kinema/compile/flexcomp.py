@@ -59,9 +59,9 @@ class Flexcomp:
     def child(self, tag: str) -> Element | None:
         return next(iter(self.e.children(tag)), None)
 
-    def elasticity(self, attribute: str, default: float) -> float:
-        child = self.child("elasticity")
-        return default if child is None else child.number(attribute, default)
+    def node(self, tag: str, attributes: dict[str, str]) -> Node:
+        """A generated element; errors point at the flexcomp."""
+        return Node(tag, attributes, file=self.e.node.file, line=self.e.node.line, parent=self.e.node)
 
     @property
     def shell(self) -> bool:
@@ -80,13 +80,11 @@ def expand_flexcomp(spec: Spec, e: Element, body: Body, frame: Frame | None, add
     flex = _flex_node(flexcomp)
     if flexcomp.order and not flexcomp.rigid:
         _place_nodes(flexcomp, flex, body, add_body)
+        soft = True
     else:
-        _place_points(flexcomp, flex, body, add_body)
-    if not flexcomp.rigid:
-        for node in flex_rod.twist_bodies(flexcomp):
-            add_body(node, spec.world)
+        soft = _place_points(flexcomp, flex, body, spec.world, add_body)
     spec.list("flex").append(Element(flex, "flex", spec.scope, (flex.attributes,), spec.defaults.main))
-    if flex.attributes["body"].count(" ") or flexcomp.order:  # rigid ones have nothing to constrain
+    if soft:
         spec.list("equality").extend(_equalities(spec, flexcomp))
 
 
@@ -157,7 +155,7 @@ def _flex_node(f: Flexcomp) -> Node:
     given = {name: f.e.text(name) for name in PASSED_ON if f.e.given(name)}
     if f.kind in ("box", "cylinder") or (f.kind == "grid" and f.points.dim == 3):
         given["flatskin"] = "true"
-    flex = _node(f, "flex", {"name": f.name, "dim": str(f.points.dim), **given})
+    flex = f.node("flex", {"name": f.name, "dim": str(f.points.dim), **given})
     for child in f.e.children("contact", "edge", "elasticity"):
         attributes = dict(child.node.attributes)
         for name in ("equality", "solref", "solimp") if child.tag == "edge" else ():
@@ -185,15 +183,15 @@ def _used(f: Flexcomp) -> np.ndarray:
     return used
 
 
-def _place_points(f: Flexcomp, flex: Node, body: Body, add_body: AddBody) -> None:
-    """Give every point a body of its own, or the parent where it is pinned."""
+def _place_points(f: Flexcomp, flex: Node, body: Body, world: Body, add_body: AddBody) -> bool:
+    """Give every point a body of its own, or the parent where it is pinned; False where all are: it is rigid."""
     used, parent = _used(f), body.element.text("name") or "world"
     pinned = np.ones(len(used), bool) if f.rigid else pinned_points(f)
     _set_mesh(flex, f.points, used)
     point, pinned = f.points.point[used], pinned[used]
     if pinned.all():
         flex.attributes |= {"body": parent, "vertex": _text(point)}
-        return
+        return False
     names = [parent if held else f"{f.name}_{i}" for i, held in enumerate(pinned)]
     flex.attributes["body"] = " ".join(names)
     if pinned.any():
@@ -201,6 +199,9 @@ def _place_points(f: Flexcomp, flex: Node, body: Body, add_body: AddBody) -> Non
     mass = f.mass / len(point)
     for i in np.flatnonzero(~pinned):
         add_body(point_body(f, names[i], point[i], mass, f.dof), body)
+    for node in flex_rod.twist_bodies(f, (np.cumsum(used) - 1)[f.points.element], pinned):
+        add_body(node, world)
+    return True
 
 
 def _place_nodes(f: Flexcomp, flex: Node, body: Body, add_body: AddBody) -> None:
@@ -227,15 +228,15 @@ def _place_nodes(f: Flexcomp, flex: Node, body: Body, add_body: AddBody) -> None
 
 def point_body(f: Flexcomp, name: str, at: np.ndarray, mass: float, dof: str) -> Node:
     """A body of a point mass with its sliders."""
-    node = _node(f, "body", {"name": name, "pos": _text(at)})
+    node = f.node("body", {"name": name, "pos": _text(at)})
     inertia = mass * (2.0 * f.inertiabox * f.inertiabox) / 3.0
-    node.add(_node(f, "inertial", {"pos": "0 0 0", "mass": repr(float(mass)), "diaginertia": _text([inertia] * 3)}))
+    node.add(f.node("inertial", {"pos": "0 0 0", "mass": repr(float(mass)), "diaginertia": _text([inertia] * 3)}))
     if dof == "radial":
         axes = [_text(pose.normalize(at.tolist())[0])]
     else:
         axes = list(AXES[:2] if dof == "2d" else AXES)
     for axis in axes:
-        node.add(_node(f, "joint", {"type": "slide", "pos": "0 0 0", "axis": axis}))
+        node.add(f.node("joint", {"type": "slide", "pos": "0 0 0", "axis": axis}))
     return node
 
 
@@ -252,14 +253,9 @@ def _equalities(spec: Spec, f: Flexcomp) -> list[Element]:
         rows = [{**attributes, "cell": _text(cell)} for cell in flex_cells.strained(f)]
     elements = []
     for row in rows:
-        node = _node(f, tag, dict(row))
+        node = f.node(tag, dict(row))
         elements.append(Element(node, "equality", spec.scope, (node.attributes,), spec.defaults.main))
     return elements
-
-
-def _node(f: Flexcomp, tag: str, attributes: dict[str, str]) -> Node:
-    """A generated element; errors point at the flexcomp."""
-    return Node(tag, attributes, file=f.e.node.file, line=f.e.node.line, parent=f.e.node)
 
 
 def _text(values) -> str:

@@ -12,11 +12,14 @@ import numpy as np
 
 from kinema.compile.asset import read_file
 from kinema.compile.element import Element
+from kinema.compile.mesh import load_mesh, posed_mesh
 from kinema.compile.tree import Spec
-from kinema.errors import ResourceError
+from kinema.errors import CompileError, ResourceError, did_you_mean
+from kinema.geometry.builtin_mesh import builtin_mesh
 from kinema.geometry.flex_points import FlexPoints, generate
-from kinema.geometry.gmsh import read_gmsh
-from kinema.geometry.mesh import MeshData
+from kinema.geometry.flex_shapes import FLEX_SHAPES, flex_shape_dim
+from kinema.geometry.gmsh import is_gmsh, read_gmsh
+from kinema.geometry.mesh import MeshData, remove_repeated_vertices
 from kinema.mujoco_enums import MINVAL
 from kinema.resources import decode
 
@@ -29,8 +32,6 @@ def flexcomp_points(
     """The points and elements, in the coordinates of their source."""
     if e.given("mesh") and kind not in ("mesh", "gmsh"):
         raise e.error("a mesh asset can only be used by a flexcomp of type mesh or gmsh", "mesh")
-    if kind == "mesh" and dim == 3 and not e.given("origin"):
-        raise e.error("origin must be given for a mesh flexcomp with dim=3", "dim")
     if kind == "direct":
         points = _written(e, dim)
     elif kind in ("mesh", "gmsh"):
@@ -57,46 +58,100 @@ def _written(e: Element, dim: int) -> FlexPoints:
 def _read(spec: Spec, e: Element, kind: str, dim: int) -> FlexPoints:
     """Triangles or tetrahedra of a file, or of a mesh asset."""
     if e.given("mesh"):
-        return _from_mesh(e, dim, _asset(spec, e))
+        if e.given("file"):
+            raise e.error("a flexcomp takes 'file' or 'mesh', not both", "mesh")
+        return _asset(spec, e, dim)
     if not e.text("file", ""):
         raise e.error(f"a flexcomp of type {kind} needs a file, or the name of a mesh asset")
     resource = read_file(e, spec.files)
     try:
-        if kind == "gmsh":
+        if is_gmsh(resource.data) and (kind == "gmsh" or resource.extension != ".msh"):
             mesh = read_gmsh(resource)
             return FlexPoints(mesh.dim, mesh.point, mesh.element)
         if resource.extension == ".msh":
             raise e.error("MuJoCo's own mesh files (.msh) are not for flexcomps: use OBJ or STL, or type gmsh", "file")
-        return _from_mesh(e, dim, decode("mesh", resource))
+        data: MeshData = decode("mesh", resource)
     except ResourceError as error:
         raise e.error(str(error), "file") from None
+    vert, number = remove_repeated_vertices(data.vert)
+    face = number[data.face] if len(data.face) else data.face
+    return _from_faces(e, dim, vert.astype(float), face, data.texcoord, data.facetexcoord)
 
 
-def _asset(spec: Spec, e: Element) -> MeshData:
-    """The triangles of a mesh asset where a geom that uses it would have them."""
-    raise e.error("mesh is not supported yet", "mesh")
+def _asset(spec: Spec, e: Element, dim: int) -> FlexPoints:
+    """A mesh asset where a geom that uses it would be; some hold tetrahedra."""
+    name = e.reference("mesh", "mesh")
+    known = {asset.name: asset for asset in spec.list("mesh")}
+    if name not in known:
+        raise e.error(f"unknown mesh {name!r}{did_you_mean(name, known)}", "mesh")
+    a = known[name]
+    placed = {
+        "scale": a.vector("scale", (1, 1, 1), length=3), "refpos": a.vector("refpos", (0, 0, 0), length=3),
+        "refquat": a.vector("refquat", (1, 0, 0, 0), length=4),
+    }  # fmt: skip
+    try:
+        solid = _tetrahedra(spec, a)
+        if solid is not None:
+            point, _, _ = posed_mesh(name, MeshData(solid.point, solid.element[:, :3]), **placed)  # type: ignore[arg-type]
+            return FlexPoints(3, point, solid.element)
+        builtin, params = a.text("builtin", None), a.vector("params", ()).tolist()
+        if builtin is not None:
+            data = builtin_mesh(builtin, params)
+        else:
+            written = {word: a.vector(word) for word in ("vertex", "normal", "texcoord")}
+            resource = read_file(a, spec.files) if a.text("file", "") else None
+            face = a.vector("face", dtype=int)
+            data = load_mesh(name, resource=resource, content_type=a.text("content_type", None), face=face, **written)
+        point, face, facetexcoord = posed_mesh(name, data, **placed)
+    except (CompileError, ResourceError) as error:
+        raise a.error(str(error)) from None
+    return _from_faces(e, dim, point, face, data.texcoord, facetexcoord)
 
 
-def _from_mesh(e: Element, dim: int, mesh: MeshData) -> FlexPoints:
+def _tetrahedra(spec: Spec, asset: Element) -> FlexPoints | None:
+    """The tetrahedra of a mesh asset that has some: a generated solid, or a GMSH file of them."""
+    builtin, params = asset.text("builtin", None), asset.vector("params", ()).tolist()
+    if builtin in FLEX_SHAPES and flex_shape_dim(builtin, params) == 3:
+        builtin_mesh(builtin, params)  # refuses parameters that are wrong
+        return generate(builtin, 3, [int(n) for n in params[:3]], params[3:6], False)
+    if asset.text("file", ""):
+        resource = read_file(asset, spec.files)
+        if is_gmsh(resource.data) and resource.extension != ".msh":
+            mesh = read_gmsh(resource)
+            return FlexPoints(3, mesh.point, mesh.element) if mesh.dim == 3 else None
+    return None
+
+
+def _from_faces(
+    e: Element, dim: int, point: np.ndarray, face: np.ndarray, texcoord: np.ndarray, facetexcoord: np.ndarray
+) -> FlexPoints:
     """A surface as it is, its triangles joined to the origin, or a side of each."""
-    if not len(mesh.vert) or not len(mesh.face):
+    if not len(point) or not len(face):
         raise e.error("the mesh has no vertices or no faces")
-    point, face = mesh.vert.astype(float), mesh.face
-    if dim == 1:
-        element = face[:, :2]
-    elif dim == 2:
-        element = face
-    else:
-        point, element = _joined_to_origin(point, face, e.vector("origin", (0, 0, 0), length=3))
-    shape = FlexPoints(dim, point, element.astype(np.int32))
-    if len(mesh.texcoord):
-        shape.texcoord, shape.elemtexcoord = mesh.texcoord, mesh.facetexcoord
+    if len(texcoord) and not len(facetexcoord):
+        facetexcoord = face
+    if dim < 3:
+        shape = FlexPoints(dim, point, face[:, : dim + 1].astype(np.int32))
+        if len(texcoord):
+            shape.texcoord, shape.elemtexcoord = texcoord, facetexcoord[:, : dim + 1]
+        return shape
+    if not e.given("origin"):
+        raise e.error("origin must be given for a mesh flexcomp with dim=3", "dim")
+    origin = e.vector("origin", (0, 0, 0), length=3)
+    outward = _looks_away(point, face, origin)
+    shape = FlexPoints(3, np.concatenate([origin[None], point]), _with_origin(face[outward]))
+    if len(texcoord):
+        shape.texcoord = np.concatenate([np.zeros((1, 2), np.float32), texcoord])
+        shape.elemtexcoord = _with_origin(facetexcoord[outward])
     return shape
 
 
-def _joined_to_origin(point: np.ndarray, face: np.ndarray, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Tetrahedra of the origin, which becomes point 0, and every triangle that looks away from it."""
+def _looks_away(point: np.ndarray, face: np.ndarray, origin: np.ndarray) -> np.ndarray:
+    """Which triangles look away from the origin."""
     a, b, c = (point[face[:, k]] - origin for k in range(3))
-    outward = (np.cross(a, b) * c).sum(axis=1) >= MINVAL
-    element = np.concatenate([np.zeros((int(outward.sum()), 1), np.int64), face[outward] + 1], axis=1)
-    return np.concatenate([origin[None], point]), element
+    return (np.cross(a, b) * c).sum(axis=1) >= MINVAL
+
+
+def _with_origin(face: np.ndarray) -> np.ndarray:
+    """Tetrahedra of triangles and the origin, which is number 0."""
+    return np.concatenate([np.zeros((len(face), 1), np.int32), face + 1], axis=1).astype(np.int32)

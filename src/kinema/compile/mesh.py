@@ -77,6 +77,7 @@ __all__ = [
     "mesh_asset",
     "mesh_rbound",
     "pack_meshes",
+    "posed_mesh",
 ]
 
 INERTIA_MODES = tuple(words(MeshInertia))
@@ -327,6 +328,29 @@ def compile_mesh(
         octree=octree.build(vert, face, aamm, bvh) if needsdf else octree.no_octree(),
         shell=inertia == "shell",
     )
+
+
+def posed_mesh(
+    name: str,
+    data: MeshData,
+    *,
+    scale: Sequence[float] | np.ndarray = (1.0, 1.0, 1.0),
+    refpos: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+    refquat: Sequence[float] | np.ndarray = (1.0, 0.0, 0.0, 0.0),
+) -> tuple[Float64, Int32, Int32]:
+    """Vertices (float64), faces and texture indices of an asset where a geom that uses it would have them."""
+    vert, face, facetexcoord = data.vert.astype(np.float64), data.face, data.facetexcoord
+    if len(face) == 0:
+        try:
+            face = graph_faces(hull_graph(hull_faces(vert, maxhullvert=-1)))
+        except DegenerateHull as error:
+            raise CompileError(f"mesh '{name}' {error}") from None
+    scale = np.asarray(scale, np.float64)
+    if scale.prod() <= 0:
+        face, facetexcoord = _mirrored(face), _mirrored(facetexcoord)
+    none = np.zeros((0, 3), np.float32)
+    vert, _ = _placed(vert, none, np.asarray(refpos, np.float64), np.asarray(refquat, np.float64), scale)
+    return vert, face, facetexcoord
 
 
 def _no_polygons(nvert: int) -> Polygons:

@@ -16,6 +16,9 @@ register_decoder("mesh", "OBJ", media_types=("model/obj",), extensions=(".obj",)
 register_decoder(
     "mesh", "MSH", media_types=("model/vnd.mujoco.msh",), extensions=(".msh",), decode="kinema.geometry.msh:decode"
 )
+register_decoder(
+    "mesh", "GMSH", media_types=("model/vnd.gmsh",), extensions=(".gmsh",), decode="kinema.geometry.gmsh:decode"
+)
 register_decoder("image", "PNG", media_types=("image/png",), extensions=(".png",), decode="kinema.geometry.png:decode")
 register_decoder(
     "skin",

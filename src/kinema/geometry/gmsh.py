@@ -18,12 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinema.errors import ResourceError
-from kinema.geometry.mesh import Float64, Int32
+from kinema.geometry.mesh import Float64, Int32, MeshData
 from kinema.resources import Resource
 
 DIMS = {1: 1, 2: 2, 4: 3}
 """Dimension of the types of elements that are read."""
 MOST = 2**31 // 4
+_SIDES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
+"""Sides of a tetrahedron of positive volume, looking outwards."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,25 @@ class _Broken(ValueError):
 
 def is_gmsh(data: bytes) -> bool:
     return data.startswith(b"$MeshFormat")
+
+
+def decode(resource: Resource) -> MeshData:
+    """The surface of a GMSH file, as a mesh."""
+    mesh = read_gmsh(resource)
+    if mesh.dim == 1:
+        raise ResourceError(f"GMSH file {resource.name!r}: it holds segments, which are not a surface")
+    face = mesh.element if mesh.dim == 2 else _surface(mesh)
+    return MeshData(mesh.point.astype(np.float32), face, media_type="model/vnd.gmsh")
+
+
+def _surface(mesh: GmshMesh) -> Int32:
+    """Sides that one tetrahedron alone has, looking outwards, in the order of the tetrahedra."""
+    x = mesh.point[mesh.element]
+    inward = (np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]) * (x[:, 3] - x[:, 0])).sum(axis=1) < 0
+    element = np.where(inward[:, None], mesh.element[:, [0, 2, 1, 3]], mesh.element)
+    side = element[:, _SIDES].reshape(-1, 3)
+    _, inverse, count = np.unique(np.sort(side, axis=1), axis=0, return_inverse=True, return_counts=True)
+    return side[count[inverse.reshape(-1)] == 1].astype(np.int32)
 
 
 def read_gmsh(resource: Resource) -> GmshMesh:

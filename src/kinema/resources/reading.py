@@ -26,6 +26,7 @@ MEDIA_TYPES = {
     ".obj": "model/obj",
     ".ply": "model/ply",
     ".msh": "model/vnd.mujoco.msh",
+    ".gmsh": "model/vnd.gmsh",
     ".png": "image/png",
     ".ktx": "image/ktx",
     ".skn": "application/vnd.mujoco.skin",

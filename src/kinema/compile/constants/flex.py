@@ -35,8 +35,10 @@ def flex_constants(m, pose: Pose, mass: MassMatrix) -> dict[str, Any]:
     for f in range(m.nflex):
         edges = np.arange(m.flex_edgeadr[f], m.flex_edgeadr[f] + m.flex_edgenum[f])
         ends = m.flex_vertadr[f] + np.asarray(m.flex_edge)[edges]
+        if m.flex_interp[f]:
+            continue
         length[edges] = np.sqrt(((x[ends[:, 1]] - x[ends[:, 0]]) ** 2).sum(axis=1))
-        if m.flex_interp[f] or m.flex_rigid[f]:
+        if m.flex_rigid[f]:
             continue
         pairs = bodies[ends]
         rows = [chains.of_pair(a, b) for a, b in pairs.tolist()]

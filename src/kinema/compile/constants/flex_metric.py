@@ -45,8 +45,8 @@ def _elastic(m, f: int) -> tuple[bool, bool]:
 
 
 def _held(m, f: int) -> bool:
-    """Whether the edges of a flex keep their lengths."""
-    return m.flex_edgeequality[f] == 1 and not m.flex_interp[f] and not m.flex_rigid[f]
+    """Whether the edges of a sheet or a solid keep their lengths."""
+    return m.flex_edgeequality[f] == 1 and m.flex_dim[f] > 1 and not m.flex_interp[f] and not m.flex_rigid[f]
 
 
 def _bodies(m, f: int) -> Array:

@@ -141,7 +141,7 @@ def _sleep_policy(m, tree: Tree, wrap_tree: Array, found: dict[str, Array]) -> A
 
     for f in range(m.nflex):
         adr = m.flex_stiffnessadr[f]
-        stretches = adr >= 0 and m.flex_stiffness[adr] != 0
+        stretches = adr >= 0 and (m.flex_interp[f] or m.flex_stiffness[adr] != 0)
         held = m.flex_edgeequality[f] or m.flex_passive[f] or stretches or m.flex_bendingadr[f] >= 0
         if not held:
             kind = "node" if m.flex_interp[f] else "vert"
