@@ -17,7 +17,7 @@ import warp as wp
 from kinema.collide.detect import CONVEX, HFIELD, PRIMITIVES, Build
 from kinema.convex.collision import detect
 from kinema.convex.constraint import contact, friction, limit
-from kinema.convex.counts import COUNTS
+from kinema.convex.counts import AWAKE_COUNTS, AWAKE_ITEMS, COUNTS
 from kinema.convex.data import Data
 from kinema.convex.engine import Engine
 from kinema.convex.idle import touched
@@ -27,7 +27,7 @@ from kinema.convex.schedule import Run, chains, phases, plan
 from kinema.convex.solve import dense
 from kinema.convex.solve.groups import LARGE
 from kinema.convex.solve.primal import newton
-from kinema.convex.stage import PARTS, Stage, due
+from kinema.convex.stage import PARTS, Stage, due, if_awake
 
 END = 1 << 30
 ONE_LANE = {
@@ -39,11 +39,17 @@ ONE_LANE = {
 
 
 @cache
-def stage_kernel(func: wp.Function, over: str | None, is_sweep: bool, lanes: bool) -> wp.Kernel:
+def stage_kernel(
+    func: wp.Function, over: str | None, is_sweep: bool, lanes: bool, awake: bool = False
+) -> wp.Kernel:
     """One thread a world runs a stage over the items from `begin` to `end`, every `step`-th, backwards if asked to.
 
-    Items of a sweep are bodies, level by level.
+    Items of a sweep are bodies, level by level. With `awake`, only those that do not sleep.
     """
+    listed = awake and not is_sweep
+    count_items = (AWAKE_COUNTS if listed else COUNTS)[over or "nbody"] if over or is_sweep else None
+    item = AWAKE_ITEMS[over] if listed else None
+    run_item = if_awake(func) if awake and is_sweep else func
 
     @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128})
     def run(
@@ -56,13 +62,15 @@ def stage_kernel(func: wp.Function, over: str | None, is_sweep: bool, lanes: boo
             elif wp.static(over is None and not is_sweep):
                 wp.static(func)(m, d, w)
             else:
-                count = wp.min(end, wp.static(COUNTS[over or "nbody"])(m, d, w))
+                count = wp.min(end, wp.static(count_items)(m, d, w))
                 number = (count - begin + step - 1) / step
                 for k in range(number):
                     i = begin + step * wp.where(backward != 0, number - 1 - k, k)
                     if wp.static(is_sweep):
                         i = m.tree.levelbody[i]
-                    wp.static(func)(m, d, w, i)
+                    if wp.static(listed):
+                        i = wp.static(item)(d, w, i)
+                    wp.static(run_item)(m, d, w, i)
 
     return run
 
@@ -92,7 +100,7 @@ class StagedEngine(Engine):
     def command(self, stage: Stage, advancing: bool, begin: int, end: int, step: int, backward: bool) -> wp.Launch:
         """The launch of a stage over some of its items."""
         common = self._common(stage)
-        kernel = stage_kernel(common.func, common.over, common.sweep is not None, common.lanes)
+        kernel = stage_kernel(common.func, common.over, common.sweep is not None, common.lanes, common.awake)
         chosen = map(int, (advancing, stage.advances, stage.once, begin, end, step, backward))
         return wp.launch(
             kernel, dim=self.nworld, inputs=[self.m, self.d, *chosen], device=self.device, record_cmd=True
@@ -111,7 +119,7 @@ class StagedEngine(Engine):
         if blocks:
             for make in (dense._smooth, dense._euler, dense._implicit, dense._discrete, dense._noslip):
                 if stage.func is make(blocks):
-                    return replace(stage, func=make(dense.Blocks(LARGE, 1)))
+                    return replace(stage, func=make(dense.Blocks(LARGE, 1, blocks.sleeps)))
         if stage in self.collider.stages:
             return replace(stage, func=detect(common_build(self.collider.detector.build)))
         return stage
@@ -182,6 +190,6 @@ class OrderedEngine(StagedEngine):
 def common_build(build: Build) -> Build:
     """Detection for all pair functions of a kind, with room for most meshes."""
     if not build.mask & ~PRIMITIVES:
-        return Build(PRIMITIVES, 0, 0, 0, build.sweep)
+        return Build(PRIMITIVES, 0, 0, 0, build.sweep, sleeps=build.sleeps)
     mask = build.mask | PRIMITIVES | CONVEX | (HFIELD if build.mask & HFIELD else 0)
     return build._replace(mask=mask, polygon=max(build.polygon, 128), degree=max(build.degree, 32))

@@ -192,4 +192,4 @@ def test_the_page_names_what_is_refused():
 
 def test_mujoco_may_be_asked_instead():
     """The bridge runs what is refused here."""
-    MuJoCoEngine(compile_model(MODEL.format(option="", flag='sleep="enable"', condim=3)), 1, device="cpu").step()
+    MuJoCoEngine(compile_model(MODEL.format(option="", flag='diagexact="enable"', condim=3)), 1, device="cpu").step()

@@ -16,6 +16,7 @@ from kinema.convex.constraint import place
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.reader import holds_arrays, is_array
+from kinema.convex.sleep import touch
 from kinema.convex.solve import dense, dual, islands, primal
 from kinema.convex.solve.groups import group
 from kinema.math import store
@@ -145,8 +146,14 @@ FUNCTIONS = {
     "noslip, discrete": dual.noslip(discrete=True),
     "mass solve": dense._solve(dense.Blocks(28, 1)),
     "mass solve, a team": dense._solve(dense.Blocks(40, 2)),
+    "mass solve, of what is awake": dense._solve(dense.Blocks(8, 2, True)),
     "factor": factor.factor_rows,
+    "factor of a tree": factor.factor_range,
     "solve": factor.solve_rows,
+    "solve of a tree": factor.solve_range,
+    "not 0": touch.any_bit,
+    "not 0, of spatial vectors": touch.any_bit6,
+    "differ": touch.differ,
     "project": mass.project,
     "place": place.place,
     "count": detect.count_contacts,

@@ -12,6 +12,7 @@ its place, then it writes them. No order depends on threads.
 
 import warp as wp
 
+from kinema.collide.asleep import LOOK
 from kinema.collide.bound import rounding, spheres_apart
 from kinema.collide.bundles import Geoms, Pairs, Sweep
 from kinema.collide.parameters import mixed_condim, mixed_parameters
@@ -235,6 +236,39 @@ def count_pairs(geoms: Geoms, s: Sweep, pairs: Pairs):
     """One thread a body of a world."""
     body, w = wp.tid()
     s.count[w, body] = gather_pairs(geoms, s, pairs, w, body, 0, False)
+
+
+@wp.kernel(enable_backward=False)
+def sort_awake(geoms: Geoms, s: Sweep):
+    """`sort_geoms` of the worlds that look for contacts (asleep.py)."""
+    w = wp.tid()
+    if geoms.look[w] == LOOK:
+        sort_world(geoms, s, w)
+
+
+@wp.kernel(enable_backward=False)
+def count_awake(geoms: Geoms, s: Sweep, pairs: Pairs):
+    """`count_pairs` of the same; of the others none are counted."""
+    body, w = wp.tid()
+    n = int(0)
+    if geoms.look[w] == LOOK:
+        n = gather_pairs(geoms, s, pairs, w, body, 0, False)
+    s.count[w, body] = n
+
+
+@wp.kernel(enable_backward=False)
+def write_awake(geoms: Geoms, s: Sweep, pairs: Pairs):
+    """`write_pairs` of the same."""
+    body, w = wp.tid()
+    if geoms.look[w] == LOOK:
+        base = s.count[w, body]
+        n = gather_pairs(geoms, s, pairs, w, body, base, True)
+        for p in range(base, wp.min(base + n, pairs.geom.shape[1])):
+            fill_pair(geoms, s, pairs, w, p)
+
+
+awake_sweep = (sort_awake, count_awake, write_awake)
+"""What takes the place of `sort_geoms`, `count_pairs`, `write_pairs` where bodies may sleep."""
 
 
 @wp.kernel(enable_backward=False)

@@ -25,6 +25,9 @@ class Geoms:
     field_parameters: wp.array3d(dtype=float)  # (nworld, ngeom, n) parameters of the field
     xpos: wp.array2d(dtype=wp.vec3)  # (nworld, ngeom) position of the geom frame [m]
     xmat: wp.array2d(dtype=wp.mat33)  # (nworld, ngeom) orientation of the geom frame
+    body: wp.array(dtype=int)  # (ngeom,) body of the geom
+    awake: wp.array2d(dtype=int)  # (nworld, nbody) 1 where a body is awake; empty where none ever sleeps
+    look: wp.array(dtype=int)  # (nworld,) what to do about a world: KEEP, NOTHING or LOOK (asleep.py); empty as well
 
 
 @wp.struct

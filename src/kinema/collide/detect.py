@@ -18,8 +18,9 @@ import numpy as np
 import warp as wp
 
 from kinema.collide import upload
+from kinema.collide.asleep import KEEP, LOOK, pair_is_awake
 from kinema.collide.bound import boxes_apart, rounding, spheres_apart
-from kinema.collide.broad import count_pairs, place_pairs, sort_geoms, sweep_world, write_pairs
+from kinema.collide.broad import awake_sweep, count_pairs, place_pairs, sort_geoms, sweep_world, write_pairs
 from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Options, Pairs, Settings, Touch
 from kinema.collide.convex import convex_pair
 from kinema.collide.emit import PER_PAIR
@@ -55,6 +56,7 @@ from kinema.math.touches import touches
 from kinema.mujoco_enums import Enable, Geom
 
 OVERFLOW_CONTACTS = 1  # bit of Contacts.status
+TURNS = 8  # pairs of a thread where bodies may sleep
 
 
 def family_mask(name: str) -> int:
@@ -80,6 +82,7 @@ class Build(NamedTuple):
     distance: "wp.Function | None" = None  # of the signed distance fields
     gradient: "wp.Function | None" = None  # of the same
     portal: bool = False  # whether convex shapes meet as without nativeccd
+    sleeps: bool = False  # whether bodies may sleep (asleep.py)
 
     @staticmethod
     def of(m, mask: int, sweep: bool = False, fields: Fields | None = None) -> "Build":
@@ -113,7 +116,9 @@ class Build(NamedTuple):
     def only(self, mask: int) -> "Build":
         """The same for some of the functions."""
         mask &= self.mask
-        return self._replace(mask=mask) if mask & ~PRIMITIVES else Build(mask, 0, 0, 0, self.sweep)
+        return self._replace(mask=mask) if mask & ~PRIMITIVES else Build(
+            mask, 0, 0, 0, self.sweep, sleeps=self.sleeps
+        )
 
 
 @wp.func
@@ -125,6 +130,14 @@ def is_near(w: int, pair: int, geoms: Geoms, pairs: Pairs) -> bool:
         return False
     convex = pairs.function[w, pair] == wp.static(int(PairFunction.CONVEX))
     return not (convex and boxes_apart(geoms, w, g[0], g[1], margin))
+
+
+@wp.func
+def is_near_and_awake(w: int, pair: int, geoms: Geoms, pairs: Pairs) -> bool:
+    """The same, of pairs of which one body is awake."""
+    if not pair_is_awake(geoms, pairs, w, pair):
+        return False
+    return is_near(w, pair, geoms, pairs)
 
 
 @cache
@@ -211,6 +224,14 @@ def finish_world(contacts: Contacts, w: int, found: int):
 def world_function(build: Build):
     """``detect_world(w, geoms, meshes, hfields, pairs, settings, contacts)``: all contacts of one world, in order."""
     collide_pair = pair_function(build)
+    near = is_near_and_awake if build.sleeps else is_near
+
+    @wp.func
+    def candidates(w: int, geoms: Geoms, pairs: Pairs, settings: Settings, contacts: Contacts) -> int:
+        """How many pairs there are to look at; many geoms are swept for them."""
+        if wp.static(build.sweep):
+            sweep_world(geoms, settings.sweep, pairs, contacts.status, w)
+        return pairs.count[w]
 
     @wp.func
     def detect_world(
@@ -226,11 +247,18 @@ def world_function(build: Build):
         touch.dist = contacts.dist
         touch.pos = contacts.pos
         touch.frame = contacts.frame
-        if wp.static(build.sweep):
-            sweep_world(geoms, settings.sweep, pairs, contacts.status, w)
+        count = int(0)
+        if wp.static(build.sleeps):
+            look = geoms.look[w]
+            if look == KEEP:
+                return
+            if look == LOOK:
+                count = candidates(w, geoms, pairs, settings, contacts)
+        else:
+            count = candidates(w, geoms, pairs, settings, contacts)
         found = int(0)
-        for pair in range(pairs.count[w]):
-            if is_near(w, pair, geoms, pairs):
+        for pair in range(count):
+            if near(w, pair, geoms, pairs):
                 options = settings.options
                 n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, found, Workspace())
                 for k in range(found, wp.min(found + n, contacts.dist.shape[1])):
@@ -261,6 +289,23 @@ def pair_kernel(build: Build):
     collide_pair = pair_function(build)
     mask = build.mask
 
+    near = is_near_and_awake if build.sleeps else is_near
+
+    @wp.func
+    def detect_pair(
+        k: int, w: int, pair: int, geoms: Geoms, meshes: Meshes, hfields: HeightFields, pairs: Pairs,
+        settings: Settings, touch: Touch, queue: Queue,
+    ):  # fmt: skip
+        if pair < pairs.count[w] and (mask >> pairs.function[w, pair]) & 1 != 0:
+            touch.last[w, pair] = 0
+            if near(w, pair, geoms, pairs):
+                options = settings.options
+                base = pair * PER_PAIR
+                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, base, Workspace())
+                if wp.static(build.epa == ASK):
+                    if n < 0:
+                        enqueue(touch.queued, queue, k * pairs.count.shape[0] + w, 0)
+
     @wp.kernel(module="unique", enable_backward=False)
     def detect_pairs(
         selected: wp.array(dtype=int),
@@ -273,18 +318,26 @@ def pair_kernel(build: Build):
         queue: Queue,
     ):
         k, w = wp.tid()
-        pair = selected[k]
-        if pair < pairs.count[w] and (mask >> pairs.function[w, pair]) & 1 != 0:
-            touch.last[w, pair] = 0
-            if is_near(w, pair, geoms, pairs):
-                options = settings.options
-                base = pair * PER_PAIR
-                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, base, Workspace())
-                if wp.static(build.epa == ASK):
-                    if n < 0:
-                        enqueue(touch.queued, queue, k * pairs.count.shape[0] + w, 0)
+        detect_pair(k, w, selected[k], geoms, meshes, hfields, pairs, settings, touch, queue)
 
-    return detect_pairs
+    @wp.kernel(module="unique", enable_backward=False)
+    def detect_pairs_awake(
+        selected: wp.array(dtype=int),
+        geoms: Geoms,
+        meshes: Meshes,
+        hfields: HeightFields,
+        pairs: Pairs,
+        settings: Settings,
+        touch: Touch,
+        queue: Queue,
+        rows: int,
+    ):
+        first, w = wp.tid()
+        if geoms.look[w] == LOOK:  # most worlds may sleep, so a thread takes every rows-th pair
+            for k in range(first, selected.shape[0], rows):
+                detect_pair(k, w, selected[k], geoms, meshes, hfields, pairs, settings, touch, queue)
+
+    return detect_pairs_awake if build.sleeps else detect_pairs
 
 
 @cache
@@ -393,19 +446,14 @@ def rank(touch: Touch, w: int, pair: int, link: int, order: few) -> int:
 GATHER = wp.constant(16)  # warps that share out the pairs of 32 worlds
 
 
-@wp.kernel(enable_backward=False, launch_bounds=(512, 2))  # 32 * GATHER threads
-def gather_contacts(nworld: int, touch: Touch, pairs: Pairs, contacts: Contacts):
-    """Move the contacts of each world from its slots to one list, in the order of pairs.
-
-    Warp `part` of a block takes one range of the pairs of 32 worlds: it learns how many contacts the ranges before its
-    own hold, and goes on from there.
-    """
-    block, part, lane = wp.tid()
-    w = 32 * block + lane
-    live = w < nworld
+@wp.func
+def gather_world(
+    w: int, part: int, lane: int, live: bool, none: bool, touch: Touch, pairs: Pairs, contacts: Contacts
+):
+    """One warp's share of the contacts of a world; `none`: it is known that there are none."""
     npair = int(0)
     used = int(0)
-    if live:
+    if live and not none:
         used = touch.used[w]
         if used <= touch.dist.shape[1]:
             npair = pairs.count[w]
@@ -435,9 +483,30 @@ def gather_contacts(nworld: int, touch: Touch, pairs: Pairs, contacts: Contacts)
             contacts.ncon[w] = 0
             report(contacts.status, w, OVERFLOW_CONTACTS)
         touch.used[w] = 0
-    if block == 0 and part == 0 and lane == 0:
+    if w == 0 and part == 0:
         for i in range(touch.queued.shape[0]):
             touch.queued[i] = 0
+
+
+@wp.kernel(enable_backward=False, launch_bounds=(512, 2))  # 32 * GATHER threads
+def gather_contacts(nworld: int, touch: Touch, pairs: Pairs, contacts: Contacts):
+    """Move the contacts of each world from its slots to one list, in the order of pairs.
+
+    Warp `part` of a block takes one range of the pairs of 32 worlds: it learns how many contacts the ranges before its
+    own hold, and goes on from there.
+    """
+    block, part, lane = wp.tid()
+    w = 32 * block + lane
+    gather_world(w, part, lane, w < nworld, False, touch, pairs, contacts)
+
+
+@wp.kernel(enable_backward=False, launch_bounds=(512, 2))
+def gather_awake(nworld: int, look: wp.array(dtype=int), touch: Touch, pairs: Pairs, contacts: Contacts):
+    """The same where bodies may sleep: of the worlds that ask for it."""
+    block, part, lane = wp.tid()
+    w = 32 * block + lane
+    wish = look[wp.min(w, nworld - 1)]
+    gather_world(w, part, lane, w < nworld and wish != KEEP, wish != LOOK, touch, pairs, contacts)
 
 
 def require_fields(m, mask: int, fields: Fields | None) -> None:
@@ -480,6 +549,7 @@ class Detector:
         sweep: bool | None = None,
         slots: int | None = None,
         fields: Fields | None = None,
+        sleep: tuple[wp.array, wp.array] | None = None,
         device: Any = None,
     ):
         self.device = device_named(device)
@@ -494,9 +564,9 @@ class Detector:
         self.host = plan.special if plan else geom_pairs(model)
         self.mask = plan.mask if plan else function_mask(self.host.function)
         require_fields(model, self.mask, fields)
-        self.build = Build.of(model, self.mask, sweep, fields)
+        self.build = Build.of(model, self.mask, sweep, fields)._replace(sleeps=sleep is not None)
         with wp.ScopedDevice(self.device):
-            self.geoms = upload.geoms(model, nworld, geom_xpos, geom_xmat, geom_size, fields)
+            self.geoms = upload.geoms(model, nworld, geom_xpos, geom_xmat, geom_size, fields, sleep)
             self.meshes = upload.meshes(model, solid=bool(self.mask & (FIELD | FIELD_MESH)))
             self.hfields = upload.height_fields(model)
             self.settings = upload.settings(model)
@@ -562,23 +632,27 @@ class Detector:
         if self.build.sweep:
             sweep = self.settings.sweep
             nbody = sweep.weld.shape[0]
+            sort, count, write = awake_sweep if self.build.sleeps else (sort_geoms, count_pairs, write_pairs)
             launches += [
-                (sort_geoms, n, [self.geoms, sweep], 32),
-                (count_pairs, (nbody, n), [self.geoms, sweep, self.pairs], 128),
+                (sort, n, [self.geoms, sweep], 32),
+                (count, (nbody, n), [self.geoms, sweep, self.pairs], 128),
                 (place_pairs, n, [sweep, self.pairs, self.contacts.status], 32),
-                (write_pairs, (nbody, n), [self.geoms, sweep, self.pairs], 128),
+                (write, (nbody, n), [self.geoms, sweep, self.pairs], 128),
             ]
         for build, chosen, queues in self.launches:
             given = [chosen, *inputs, self.touch, *queues]
             if build.scratch and build.mask & HFIELD:
-                launches += prism_launches(chosen, n, given, self.work)
+                launches += prism_launches(chosen, n, given, self.work, sleeps=build.sleeps)
                 continue
-            launches.append((pair_kernel(build.asking()), (len(chosen), n), given, 128))
+            rows = -(-len(chosen) // TURNS) if build.sleeps else len(chosen)
+            more = [rows] if build.sleeps else []
+            launches.append((pair_kernel(build.asking()), (rows, n), [*given, *more], 128))
             if build.scratch:  # as many as there are rows of scratch, which is what they step by
                 threads = self.work.p1.shape[0]
                 launches.append((crew_kernel(build.lending()), threads, [*given, self.work], CREW_BLOCK))
-        gather = [n, self.touch, self.pairs, self.contacts]
-        launches.append((gather_contacts, (-(-n // 32), GATHER, 32), gather, 32 * GATHER))
+        gather, looks = (gather_awake, [self.geoms.look]) if self.build.sleeps else (gather_contacts, [])
+        moved = [n, *looks, self.touch, self.pairs, self.contacts]
+        launches.append((gather, (-(-n // 32), GATHER, 32), moved, 32 * GATHER))
         return launches
 
     def detect(self) -> None:

@@ -13,6 +13,7 @@ from functools import cache
 
 import warp as wp
 
+from kinema.collide.asleep import LOOK, pair_is_awake
 from kinema.collide.bundles import Geoms, HeightFields, Meshes, Pairs, Settings, Touch
 from kinema.collide.convex import convex_distance
 from kinema.collide.emit import PER_PAIR, emit_ordered
@@ -32,21 +33,12 @@ def prism_queues(items: int, first: int) -> list[Queue]:
     return [queue(first, ROOM * items), queue(first + 1, (ROOM + 1) * items)]
 
 
-@wp.kernel(enable_backward=False)
-def find_prisms(
-    selected: wp.array(dtype=int),
-    geoms: Geoms,
-    meshes: Meshes,
-    hfields: HeightFields,
-    pairs: Pairs,
-    _settings: Settings,
-    touch: Touch,
-    near: Queue,
-    deep: Queue,
-):
+@wp.func
+def find_prisms_of(
+    i: int, w: int, pair: int, geoms: Geoms, meshes: Meshes, hfields: HeightFields, pairs: Pairs, touch: Touch,
+    near: Queue, deep: Queue,
+):  # fmt: skip
     """Which prisms of a pair may touch."""
-    i, w = wp.tid()
-    pair = selected[i]
     if pair < pairs.count[w] and geoms.type[pairs.geom[w, pair][0]] == Geom.HFIELD:
         touch.last[w, pair] = 0
         g1 = pairs.geom[w, pair][0]
@@ -67,6 +59,45 @@ def find_prisms(
                     if not left:
                         enqueue(touch.queued, deep, item, -1 - number)
                         return
+
+
+@wp.kernel(enable_backward=False)
+def find_prisms(
+    selected: wp.array(dtype=int),
+    geoms: Geoms,
+    meshes: Meshes,
+    hfields: HeightFields,
+    pairs: Pairs,
+    _settings: Settings,
+    touch: Touch,
+    near: Queue,
+    deep: Queue,
+):
+    """Which prisms of all pairs may touch."""
+    i, w = wp.tid()
+    find_prisms_of(i, w, selected[i], geoms, meshes, hfields, pairs, touch, near, deep)
+
+
+@wp.kernel(enable_backward=False)
+def find_prisms_awake(
+    selected: wp.array(dtype=int),
+    geoms: Geoms,
+    meshes: Meshes,
+    hfields: HeightFields,
+    pairs: Pairs,
+    _settings: Settings,
+    touch: Touch,
+    near: Queue,
+    deep: Queue,
+):
+    """The same of pairs of which one body is awake, in worlds that look for contacts (asleep.py)."""
+    i, w = wp.tid()
+    pair = selected[i]
+    if geoms.look[w] == LOOK and pair < pairs.count[w]:
+        if geoms.type[pairs.geom[w, pair][0]] == Geom.HFIELD and not pair_is_awake(geoms, pairs, w, pair):
+            touch.last[w, pair] = 0
+        else:
+            find_prisms_of(i, w, pair, geoms, meshes, hfields, pairs, touch, near, deep)
 
 
 @cache
@@ -154,11 +185,13 @@ def finish_kernel():
     return finish_prisms
 
 
-def prism_launches(chosen: wp.array, nworld: int, inputs: list, work: Workspace) -> list[tuple]:
+def prism_launches(
+    chosen: wp.array, nworld: int, inputs: list, work: Workspace, *, sleeps: bool = False
+) -> list[tuple]:
     """The three kernels: (kernel, dim, inputs, block size)."""
     crew = work.p1.shape[0]
     return [
-        (find_prisms, (len(chosen), nworld), inputs, 128),
+        (find_prisms_awake if sleeps else find_prisms, (len(chosen), nworld), inputs, 128),
         (meet_kernel(), TURNS * crew, [*inputs, TURNS * crew], CREW_BLOCK),
         (finish_kernel(), crew, [*inputs, work], CREW_BLOCK),
     ]

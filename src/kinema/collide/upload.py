@@ -41,8 +41,12 @@ def geoms(
     xmat: wp.array | None = None,
     size: wp.array | None = None,
     fields: Fields | None = None,
+    sleep: tuple[wp.array, wp.array] | None = None,
 ) -> Geoms:
-    """Shapes of the model, their signed distance fields, and their poses and sizes (allocated when not given)."""
+    """Shapes of the model, their signed distance fields, and their poses and sizes (allocated when not given).
+
+    `sleep` holds who is awake and what to do about each world, where bodies may sleep (asleep.py).
+    """
     g = Geoms()
     g.field_kind = flat(np.full(m.ngeom, -1, np.int32) if fields is None else fields.kind)
     g.field_parameters = field_parameters(fields, m.ngeom, nworld)
@@ -60,6 +64,9 @@ def geoms(
         g.aabb_center = per_world(np.where(known, np.asarray(m.geom_aabb)[:, :3], 0.0), wp.vec3)
     g.xpos = empty_worlds((nworld, m.ngeom), wp.vec3) if xpos is None else xpos
     g.xmat = empty_worlds((nworld, m.ngeom), wp.mat33) if xmat is None else xmat
+    if sleep is not None:
+        g.body = flat(m.geom_bodyid)
+        g.awake, g.look = sleep
     return g
 
 

@@ -257,6 +257,7 @@ class Guard:
         for name, kept in self._saved.items():
             if kept.size:
                 wp.copy(self.engine.array(name), kept)
+        self.engine.layout.arrays["sleep_settled"].zero_()  # what sleeping trees keep is of another state
 
     def _make_room(self, bits: int) -> None:
         """Lengthen the lists that were too short, by what was wanted of them."""

@@ -10,6 +10,7 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.status import freeze
 from kinema.math.vector import MAXVAL
+from kinema.mujoco_enums import Joint
 
 
 @wp.func
@@ -29,6 +30,21 @@ def check_position(m: Model, d: Data, w: int, i: int):
 def check_velocity(m: Model, d: Data, w: int, i: int):
     """Flag a world with a bad velocity."""
     if bad(d.state.qvel[w, i]):
+        freeze(d.state.status, w)
+
+
+@wp.func
+def check_joint(m: Model, d: Data, w: int, j: int):
+    """Flag a world in which a joint has a bad position or velocity."""
+    kind = m.jnt.type[j]
+    a = m.jnt.qposadr[j]
+    i = m.jnt.dofadr[j]
+    found = bool(False)
+    for k in range(a, a + wp.where(kind == Joint.FREE, 7, wp.where(kind == Joint.BALL, 4, 1))):
+        found = found or bad(d.state.qpos[w, k])
+    for k in range(i, i + wp.where(kind == Joint.FREE, 6, wp.where(kind == Joint.BALL, 3, 1))):
+        found = found or bad(d.state.qvel[w, k])
+    if found:
         freeze(d.state.status, w)
 
 

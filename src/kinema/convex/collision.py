@@ -15,12 +15,13 @@ from kinema.collide.ray import RayScene
 from kinema.collide.sdf import Fields
 from kinema.collide.upload import estimate_capacity
 from kinema.convex import contact_parameters, geom_sizes
-from kinema.convex.data import Contacts, Data, Poses, State
+from kinema.convex.data import Contacts, Data, Poses, Sleep, State
 from kinema.convex.flex.pairs import most_contacts
 from kinema.convex.flex.tables import equality_rows, has_flexes
 from kinema.convex.model import Collision, Model
 from kinema.convex.present import Present
 from kinema.convex.sensors import distance, sensor_types
+from kinema.convex.sleep.sleepers import sleeps
 from kinema.convex.stage import Stage
 from kinema.mujoco_enums import Disable, Sensor
 
@@ -117,17 +118,19 @@ class Collider:
         self, layout, present: Present, fields: Fields | None = None, *, cuda: bool = False, sparing: bool = False
     ):
         layout.fill(Poses), layout.fill(State)
+        m = present.to("collision")
+        rest = layout.fill(Sleep) if sleeps(m) else None
         contact_parameters.declare(layout)
         geom_sizes.declare(layout)
         self.contacts = layout.fill(Contacts)
         self.sparing = sparing
-        m = present.to("collision")
         self.detector = Detector(
             m, layout.nworld, capacity=max(1, layout.capacity["nconmax"]),
             pairs=layout.capacity.get("npairmax", 0), device=layout.device,
             geom_xpos=layout.arrays["geom_xpos"], geom_xmat=layout.arrays["geom_xmat"],
             geom_size=layout.arrays["geom_size"], contacts=self.contacts, fields=fields,
-            thread_per_pair=cuda, slots=max(1, layout.capacity["nconmax"]) if sparing else None,
+            sleep=(rest.body_awake, rest.look) if rest else None, thread_per_pair=cuda,
+            slots=max(1, layout.capacity["nconmax"]) if sparing else None,
         )  # fmt: skip
         self.active = detects(m) and self.detector.mask != 0
         self.source, self.nworld, self.device = m, layout.nworld, layout.device

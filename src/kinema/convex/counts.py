@@ -110,6 +110,16 @@ def _ncon(m: Model, d: Data, w: int) -> int:
 
 
 @wp.func
+def _ntree(m: Model, d: Data, w: int) -> int:
+    return m.size.ntree
+
+
+@wp.func
+def _nlist(m: Model, d: Data, w: int) -> int:
+    return 6
+
+
+@wp.func
 def _one(m: Model, d: Data, w: int) -> int:
     return 1
 
@@ -135,6 +145,81 @@ COUNTS = {
     "nsensor": _nsensor,
     "nplugin": _nplugin,
     "ncon": _ncon,
+    "ntree": _ntree,
+    "nlist": _nlist,
     None: _one,
 }
 """What item stages may run over: size symbol -> its value in a kernel; None: the world itself."""
+
+
+@wp.func
+def is_quiet(m: Model, d: Data, w: int) -> bool:
+    """Does nothing move in a world? Then what is static need not be looked at either."""
+    return d.sleep.ntree_awake[w] == 0 and d.sleep.settled[w] != 0 and m.size.nmocap == 0
+
+
+@wp.func
+def _bodies_awake(m: Model, d: Data, w: int) -> int:
+    return wp.where(is_quiet(m, d, w), 0, d.sleep.nbody_awake[w])
+
+
+@wp.func
+def _dofs_awake(m: Model, d: Data, w: int) -> int:
+    return d.sleep.nv_awake[w]
+
+
+@wp.func
+def _joints_awake(m: Model, d: Data, w: int) -> int:
+    return d.sleep.joint_count[w]
+
+
+@wp.func
+def _geoms_awake(m: Model, d: Data, w: int) -> int:
+    return wp.where(is_quiet(m, d, w), 0, d.sleep.geom_count[w])
+
+
+@wp.func
+def _sites_awake(m: Model, d: Data, w: int) -> int:
+    return wp.where(is_quiet(m, d, w), 0, d.sleep.site_count[w])
+
+
+@wp.func
+def _body_awake(d: Data, w: int, k: int) -> int:
+    return d.sleep.body_awake_ind[w, k]
+
+
+@wp.func
+def _dof_awake(d: Data, w: int, k: int) -> int:
+    return d.sleep.dof_awake_ind[w, k]
+
+
+@wp.func
+def _joint_awake(d: Data, w: int, k: int) -> int:
+    return d.sleep.joints[w, k]
+
+
+@wp.func
+def _geom_awake(d: Data, w: int, k: int) -> int:
+    return d.sleep.geoms[w, k]
+
+
+@wp.func
+def _site_awake(d: Data, w: int, k: int) -> int:
+    return d.sleep.sites[w, k]
+
+
+AWAKE_COUNTS = {
+    "nbody": _bodies_awake, "nv": _dofs_awake, "njnt": _joints_awake, "ngeom": _geoms_awake, "nsite": _sites_awake,
+}  # fmt: skip
+"""Of what a list says who is awake (sleep/): how many they are."""
+
+AWAKE_ITEMS = {
+    "nbody": _body_awake, "nv": _dof_awake, "njnt": _joint_awake, "ngeom": _geom_awake, "nsite": _site_awake,
+}  # fmt: skip
+"""And which is the k-th of them."""
+
+AWAKE_READS = frozenset({
+    "ntree_awake", "nbody_awake", "nv_awake", "sleep_joint_count", "sleep_geom_count", "sleep_site_count", "body_awake",
+    "body_awake_ind", "dof_awake_ind", "sleep_joints", "sleep_geoms", "sleep_sites", "sleep_settled",
+})  # fmt: skip
+"""The arrays that whoever runs over what is awake reads."""

@@ -23,6 +23,8 @@ class State:
     history: data(dtype=wp.float64)  # times decide which sample is read: history.py
     plastic: data()
     qacc_warmstart: data()
+    tree_asleep: data(dtype=int)  # below 0: awake; else the next of those asleep with it: sleep/
+    asleep_qpos: data("nq_sleep")  # qpos at which sleeping trees lie: a write wakes them
     plugin_state: data()
     ctrl: data()
     qfrc_applied: data()
@@ -262,6 +264,37 @@ class Islands:
     warm: data("none_island", dtype=int, rows=True)  # begin at the last acceleration?
 
 
+@bundle("sleep_")
+class Sleep:
+    """Who is awake, as MuJoCo lists it, and what the stages of sleep/ tell each other."""
+
+    tree_awake: data(dtype=int)
+    body_awake: data(dtype=int)
+    body_awake_ind: data(dtype=int)
+    parent_awake_ind: data(dtype=int)
+    dof_awake_ind: data(dtype=int)
+    ntree_awake: per_world(int)
+    nbody_awake: per_world(int)
+    nparent_awake: per_world(int)
+    nv_awake: per_world(int)
+    joints: data("njnt_sleep", dtype=int)  # lists of the same kind that MuJoCo does not have
+    geoms: data("ngeom_sleep", dtype=int)
+    sites: data("nsite_sleep", dtype=int)
+    joint_count: per_world(int)
+    geom_count: per_world(int)
+    site_count: per_world(int)
+    stirred: data("ntree_sleep", dtype=int)  # somebody has touched the tree
+    root: data("ntree_sleep", dtype=int)  # trees that rows couple: the first of each island
+    last: data("ntree_sleep", dtype=int)  # of a root: the last tree of the island so far; -1: one of it cannot sleep
+    mocap_pos: data("nmocap_sleep", dtype=wp.vec3)  # where mocap bodies that trees hang on were
+    mocap_quat: data("nmocap_sleep", dtype=wp.vec4)
+    settled: per_world(int)  # 0: what sleeping trees keep is not of this state, and is computed once
+    restless: per_world(int)  # 1: some tree was touched, or is ready to sleep
+    fell: per_world(int)  # 1: some tree has fallen asleep in this step
+    changed: per_world(int)  # 1: lists must be made anew
+    look: per_world(int)  # what detection is to do: collide/asleep.py
+
+
 @bundle("dual_")
 class Dual:
     """Scratch of solvers that work on forces; empty unless the model asks for one."""
@@ -313,7 +346,7 @@ class Readings:
 
 
 adopt(Contacts, "contact_", "nconmax", shared=("status",))
-same(Geoms, xpos="geom_xpos", xmat="geom_xmat")
+same(Geoms, xpos="geom_xpos", xmat="geom_xmat", awake="body_awake", look="sleep_look")
 
 
 @wp.struct
@@ -335,6 +368,7 @@ class Data:
     efc: Rows
     solver: Search
     island: Islands
+    sleep: Sleep
     dual: Dual
     sensor: Readings
     scratch: Scratch

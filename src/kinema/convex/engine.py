@@ -47,12 +47,15 @@ from kinema.convex.stage import (
     lane_kernel,
     parts_for,
     plan,
+    turns_kernel,
 )
 from kinema.devices import device_named
 from kinema.engine import Capacity
 from kinema.errors import SimulationError
 
+ASLEEP = {"tree_asleep", "asleep_qpos"}  # who sleeps, and where
 GIVEN = INPUTS | {"status"}  # what nobody computes on request
+BLOCKS = 8192  # blocks on CUDA that are enough, where most would have nothing to do
 RANGES = 4  # ranges of worlds a thread, so that a thread that is held up does not hold up the others
 
 
@@ -326,6 +329,12 @@ class Engine(NamedArrays):
         self._initial = None
         self._putters.pop("initial", None)
 
+    def write(self, name: str, value: Any, worlds: Any = None) -> None:
+        """Write a field; who sleeps then has nothing computed that is of this state."""
+        super().write(name, value, worlds)
+        if name in ASLEEP:
+            super().write("sleep_settled", 0, worlds)
+
     def put(
         self, values: Mapping[str, np.ndarray], worlds=None, *, keep: str | None = None, per_world: bool = False
     ) -> None:
@@ -334,6 +343,8 @@ class Engine(NamedArrays):
         With `keep`, a name for them, the values are kept on the device for the next time. With `per_world` values are
         given for every world, of which those of the given worlds are written.
         """
+        if not values.keys().isdisjoint(ASLEEP):
+            values = {"sleep_settled": np.zeros(self.nworld if per_world else ()), **values}
         if not self.device.is_cuda and not (keep and isinstance(worlds, wp.array)):
             chosen = worlds.numpy().astype(bool) if isinstance(worlds, wp.array) else worlds
             for name, value in values.items():
@@ -513,6 +524,12 @@ class Engine(NamedArrays):
             elif stage in self.collider.stages:
                 found = self.collider.launches()
                 launches += [Launch(kernel, dim, inputs, block, *when) for kernel, dim, inputs, block in found]
+            elif stage.lanes and all(each.rows for each in run.stages):
+                block = lane_block(run.stages)
+                turns = max(1, self.nworld * stage.threads * stage.groups // block // BLOCKS)
+                dim, inputs = (-(-self.nworld // turns), stage.threads * stage.groups), [self.m, self.d]
+                inputs += [self.nworld, turns]
+                launches.append(Launch(turns_kernel(run.stages), dim, inputs, block, *when))
             elif stage.lanes:
                 dim, inputs = (self.nworld, stage.threads * stage.groups), [self.m, self.d]
                 launches.append(Launch(lane_kernel(run.stages), dim, inputs, lane_block(run.stages), *when))

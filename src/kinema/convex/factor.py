@@ -14,7 +14,7 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.math.touches import touches
 
-FACTOR_ROWS = """
+FACTOR = """
     const float* S = (const float*)((const char*)source.data + w * (size_t)source.strides[0]);
     // rows of a world are contiguous on the CPU, interleaved with those of other worlds on CUDA
 #if defined(__CUDA_ARCH__)
@@ -27,10 +27,10 @@ FACTOR_ROWS = """
     const int* adr = rowadr.data;
     const int* col = colind.data;
     if (S != L) {
-        const int size = nv > 0 ? adr[nv - 1] + nnz[nv - 1] : 0;
-        for (int a = 0; a < size; a++) L[a * step] = S[a * step];
+        const int size = END > 0 ? adr[END - 1] + nnz[END - 1] : 0;
+        for (int a = START; a < size; a++) L[a * step] = S[a * step];
     }
-    for (int k = nv - 1; k >= 0; k--) {
+    for (int k = END - 1; k >= FIRST; k--) {
         float* row = L + adr[k] * step;
         const int* ancestor = col + adr[k];
         const int diag = nnz[k] - 1;
@@ -56,7 +56,12 @@ FACTOR_ROWS = """
 """
 
 
-@wp.func_native(FACTOR_ROWS)
+def over(text: str, first: str, end: str, start: str) -> str:
+    """The code for rows first to end - 1, whose entries begin at `start`: of all dofs, or of one tree."""
+    return text.replace("FIRST", first).replace("END", end).replace("START", start)
+
+
+@wp.func_native(over(FACTOR, "0", "nv", "0"))
 @touches(reads="source[w] shift[w] mat[w] rownnz rowadr colind", writes="mat[w] diaginv[w]")
 def factor_rows(
     source: wp.array2d(dtype=float),
@@ -76,7 +81,7 @@ def factor_rows(
     """
 
 
-SOLVE_ROWS = """
+SOLVE = """
 #if defined(__CUDA_ARCH__)
     const int step = mat.strides[1] / sizeof(float);
     const int xstep = x.strides[1] / sizeof(float);
@@ -89,13 +94,13 @@ SOLVE_ROWS = """
     const int* nnz = rownnz.data;
     const int* adr = rowadr.data;
     const int* col = colind.data;
-    for (int i = nv - 1; i >= 0; i--) {
+    for (int i = END - 1; i >= FIRST; i--) {
         const float* row = L + adr[i] * step;
         const int* ancestor = col + adr[i];
         const float value = y[i * xstep];
         for (int a = 0; a < nnz[i] - 1; a++) y[ancestor[a] * xstep] -= row[a * step] * value;
     }
-    for (int i = 0; i < nv; i++) {
+    for (int i = FIRST; i < END; i++) {
         const float* row = L + adr[i] * step;
         const int* ancestor = col + adr[i];
         float value = y[i * xstep] * wp::index(diaginv, w, i);
@@ -105,7 +110,7 @@ SOLVE_ROWS = """
 """
 
 
-@wp.func_native(SOLVE_ROWS)
+@wp.func_native(over(SOLVE, "0", "nv", "0"))
 @touches(reads="x[w] mat[w] diaginv[w] rownnz rowadr colind", writes="x[w]")
 def solve_rows(
     x: wp.array2d(dtype=float),
@@ -118,6 +123,40 @@ def solve_rows(
     w: int,
 ):
     """Replace x by the solution of L^T D L y = x (mj_solveLD)."""
+
+
+@wp.func_native(over(FACTOR, "first", "end", "adr[first]"))
+@touches(reads="source[w] shift[w] mat[w] rownnz rowadr colind", writes="mat[w] diaginv[w]")
+def factor_range(
+    source: wp.array2d(dtype=float),
+    shift: wp.array2d(dtype=float),
+    shifted: bool,
+    mat: wp.array2d(dtype=float),
+    diaginv: wp.array2d(dtype=float),
+    rownnz: wp.array(dtype=int),
+    rowadr: wp.array(dtype=int),
+    colind: wp.array(dtype=int),
+    first: int,
+    end: int,
+    w: int,
+):
+    """`factor_rows` of the dofs of one tree, first to end - 1."""
+
+
+@wp.func_native(over(SOLVE, "first", "end", ""))
+@touches(reads="x[w] mat[w] diaginv[w] rownnz rowadr colind", writes="x[w]")
+def solve_range(
+    x: wp.array2d(dtype=float),
+    mat: wp.array2d(dtype=float),
+    diaginv: wp.array2d(dtype=float),
+    rownnz: wp.array(dtype=int),
+    rowadr: wp.array(dtype=int),
+    colind: wp.array(dtype=int),
+    first: int,
+    end: int,
+    w: int,
+):
+    """`solve_rows` of the dofs of one tree."""
 
 
 @wp.func

@@ -66,7 +66,8 @@ def _describe(thing: Any, seen: dict[int, str]) -> Any:
     if isinstance(thing, enum.Enum) or type(thing) in NUMBERS or isinstance(thing, np.number):
         return repr(thing)
     if isinstance(thing, Stage):
-        return [_describe(thing.func, seen), thing.over, thing.sweep, thing.lanes, thing.advances, thing.once]
+        return [_describe(thing.func, seen), thing.over, thing.sweep, thing.lanes, thing.advances, thing.once,
+                thing.awake]  # fmt: skip
     if isinstance(thing, context.Function):
         return _function(thing, seen)
     if isinstance(thing, FunctionType) and _is_ours(thing):  # it decides something while kernels are generated

@@ -18,6 +18,7 @@ from kinema.convex.bundle import Field, fields_of
 from kinema.convex.flex.lists import LISTS as FLEX_LISTS
 from kinema.convex.flex.lists import flex_list
 from kinema.convex.metric_pattern import METRIC, metric_list
+from kinema.convex.sleep import sleepers
 from kinema.convex.transmission import (
     dof_moment_actuator,
     dof_moment_adr,
@@ -88,6 +89,11 @@ DERIVED: dict[str, Callable[[Any], np.ndarray]] = {
     "tree_leveladr": _level_starts,
     "tree_levelbody": lambda source: np.argsort(body_levels(source), kind="stable"),
     "body_alone": lone_bodies,
+    "tree_qposadr": sleepers.tree_qposadr,
+    "tree_qposnum": sleepers.tree_qposnum,
+    "tree_mocapid": sleepers.tree_mocapid,
+    "sensor_sleeper": sleepers.of_sensors,
+    "actuator_sleeper": sleepers.of_actuators,
     "dof_bodyend": _body_ends,
     "dof_momentadr": dof_moment_adr,
     "dof_momentnum": dof_moment_num,

@@ -70,6 +70,7 @@ class Options:
     sdf_initpoints: int
     sdf_iterations: int
     timestep: per_world(kind="param")
+    sleep_tolerance: per_world(kind="param")
     timestep64: per_world(wp.float64, kind="param")  # the same, for adding up time
     impratio: per_world(kind="param")
     tolerance: per_world(kind="param")
@@ -156,6 +157,7 @@ class Dofs:
     armature: param()
     damping: param()
     dampingpoly: param(dtype=wp.vec2)
+    length: param()
     invweight0: param()
     M0: param()
     M_rownnz: index()
@@ -178,6 +180,12 @@ class Trees:
 
     dofadr: index()
     dofnum: index()
+    bodyadr: index()
+    bodynum: index()
+    sleep_policy: index()
+    qposadr: index("ntree")  # its positions are a range as well
+    qposnum: index("ntree")
+    mocapid: index("ntree")  # the mocap body it hangs on, or -1
     leveladr: index("nlevelend")  # first body of each level in `levelbody`, and the end
     levelbody: index("nbody")
 
@@ -314,6 +322,7 @@ class Actuators:
     momentadr: index("nactuator")
     family: index("nactuator")  # which stage computes the force, and what angle the setpoint is: activation.py
     periodic: index("nactuator")
+    sleeper: index("nactuator", dtype=wp.vec2i)  # as of sensors
 
 
 @bundle("eq_")
@@ -382,6 +391,7 @@ class Sensors:
     delay: param(dtype=wp.float64)
     interval: param(dtype=wp.vec2d)
     plugin: index()
+    sleeper: index("nsensor", dtype=wp.vec2i)  # asleep when none of these bodies is awake; -1: always awake
 
 
 @bundle("plugin_")

@@ -18,15 +18,21 @@ import numpy as np
 
 from kinema.convex import coupling
 from kinema.convex.layout import ALIASES, Layout
+from kinema.convex.sleep.rings import AWAKE
 from kinema.convex.stage import Stage
 from kinema.convex.step import substeps
 from kinema.errors import KernelsRebuilt, UnknownKey, did_you_mean, warn_caller
+from kinema.mujoco_enums import Enable
 
 if TYPE_CHECKING:
     from kinema.convex.engine import Engine
 
 FIXED = {"geom_rbound": "it follows from geom_size"}
 """Parameters that may not be changed, and why."""
+
+
+CARRIES = {"body_pos", "body_quat", "jnt_pos", "jnt_axis", "qpos0"}
+"""Parameters that move bodies: a write wakes what sleeps (sleep/)."""
 
 
 def is_parameter(layout: Layout, name: str) -> bool:
@@ -60,6 +66,8 @@ class Follower:
         """Change a switch of mjOption, for all worlds."""
         self.engine.present.switches[name] = self.engine.layout.switches[name] = int(value)
         self.engine.remake()  # recorded launches and graphs hold the old value
+        if name == "enableflags" and not int(value) & Enable.SLEEP:
+            self.engine.write("tree_asleep", AWAKE)
         self.follow(name, exactly=True)
 
     def follow(self, name: str, *, exactly: bool = False) -> None:
@@ -76,6 +84,10 @@ class Follower:
             self._collision(name)
         if "recipe" in readers:
             self._recipe(name, exactly)
+        if name in CARRIES:
+            engine.write("tree_asleep", AWAKE)
+        if not exactly:
+            engine.layout.arrays["sleep_settled"].zero_()  # what sleeping trees have computed is of the old value
 
     def _collision(self, name: str) -> None:
         """Let collision detection follow a parameter of geoms."""

@@ -3,6 +3,7 @@
     loads       cacc, cfrc_ext, cfrc_int, contact_load        mj_rnePostConstraint
     momentum    subtree_linvel, subtree_angmom                mj_subtreeVel
     energy      energy                                        mj_energyPos, mj_energyVel
+    sleep       tree_awake, body_awake and lists of it         mj_updateSleep
 
 Reading one of these runs its recipe, once after every run of the engine, over what that run left: as in MuJoCo, state
 that was written since is not followed until the next run. Whoever takes the array itself has it kept up to date by
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from kinema.convex import energy, loads, velocity
 from kinema.convex.access import access, written
 from kinema.convex.sensors import load_stages
+from kinema.convex.sleep import rings
 from kinema.convex.stage import Stage
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ def recipes(m: Any) -> dict[str, list[Stage]]:
         "loads": [Stage(loads.body_acceleration, sweep="down"), *load_stages(m)],
         "momentum": velocity.subtree_stages(),
         "energy": [Stage(energy.energy)],
+        "sleep": [Stage(rings.take_stock)],
     }
     return {name: [Stage(s.func, over=s.over, sweep=s.sweep) for s in stages] for name, stages in found.items()}
 
@@ -41,6 +44,7 @@ def requested() -> Mapping[str, str]:
         "loads": (loads.body_acceleration, loads.applied_loads, loads.contact_wrench, loads.joint_loads),
         "momentum": (velocity.subtree_linear, velocity.subtree_angular),
         "energy": (energy.energy,),
+        "sleep": (rings.take_stock,),
     }
     return {name: recipe for recipe, funcs in functions.items() for func in funcs for name in access(func).writes}
 

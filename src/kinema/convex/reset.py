@@ -10,7 +10,9 @@ import warp as wp
 from kinema.convex import plastic
 from kinema.convex.actuation import initial_control
 from kinema.convex.history import initial as initial_history
+from kinema.convex.sleep.rings import MINAWAKE
 from kinema.devices import device_named
+from kinema.mujoco_enums import Enable, SleepPolicy
 
 
 def initial_state(m, plugin_state) -> dict[str, np.ndarray]:
@@ -26,11 +28,24 @@ def initial_state(m, plugin_state) -> dict[str, np.ndarray]:
         "qpos": np.asarray(m.qpos0),
         "plugin_state": np.asarray(plugin_state),
         "plastic": plastic.initial(m),
+        **_asleep(m),
         "ctrl": initial_control(m),
         "history": initial_history(m),
         "eq_active": np.asarray(m.eq_active0),
         "mocap_pos": np.asarray(m.body_pos)[order] if len(order) else np.zeros((0, 3)),
         "mocap_quat": np.asarray(m.body_quat)[order] if len(order) else np.zeros((0, 4)),
+    }
+
+
+def _asleep(m) -> dict[str, np.ndarray]:
+    """All trees awake, but for those that are to begin asleep: these are ready for it (sleep/)."""
+    policy = np.asarray(m.tree_sleep_policy)
+    begins, on = policy == SleepPolicy.INIT, bool(int(m.opt.enableflags) & Enable.SLEEP)
+    slow = ~np.isin(policy, (SleepPolicy.NEVER, SleepPolicy.AUTO_NEVER)) & begins.any()  # one that lays some down looks
+    return {
+        "tree_asleep": np.where(begins & on, -1, -(1 + MINAWAKE) + (slow & on)),
+        "asleep_qpos": np.asarray(m.qpos0) if on and m.ntree else np.zeros(0),
+        "sleep_settled": np.zeros(()),
     }
 
 

@@ -63,7 +63,7 @@ def _clashes(first: Stage, second: Stage) -> frozenset[str]:
 
 def may_follow(first: Stage, second: Stage) -> bool:
     """May a thread do both for an item, one after the other, whatever other threads do for other items?"""
-    if (first.over, first.sweep) != (second.over, second.sweep):
+    if (first.over, first.sweep, first.awake) != (second.over, second.sweep, second.awake):
         return False
     names = clashes(first, second)
     if first.over is None and first.sweep is None:  # the world is the item

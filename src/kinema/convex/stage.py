@@ -24,7 +24,7 @@ from typing import Any
 import warp as wp
 
 from kinema.convex.access import ANYTHING, Access, access
-from kinema.convex.counts import COUNTS
+from kinema.convex.counts import AWAKE_COUNTS, AWAKE_ITEMS, AWAKE_READS, COUNTS, is_quiet
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.references import pass_by_reference
@@ -40,7 +40,7 @@ COHORT_WARPS = 24  # warps that a multiprocessor is to hold: leaves registers fo
 pass_by_reference(Model, Data)
 __all__ = [
     "Stage", "between_hosts", "cohort_kernel", "due", "lane_block", "lane_kernel", "over_world", "phases", "plan",
-    "runs", "world_kernel",
+    "runs", "turns_kernel", "world_kernel",
 ]  # fmt: skip
 
 
@@ -63,10 +63,12 @@ class Stage:
         advances: Part of a step, not of forward dynamics: it checks or moves the state.
         alone: On CUDA not run in one kernel with its neighbours: it brings launches of its own, or needs so many
             registers that they would suffer.
+        rows: It does nothing in a world without rows, and there are many: on CUDA a group takes several worlds in turn.
         blocks: Blocks of lane groups a CUDA multiprocessor is to hold at least: bounds the registers. 0: no bound.
         once: Not repeated by the intermediate evaluations of a Runge-Kutta step: sensors, energy.
         launch: Instead of a function, something on the host that launches kernels of its own: launch(m, d).
         touches: What `launch` reads and writes; None: it may be anything.
+        awake: Over those of its items, or bodies, that are not asleep (sleep/awake.py).
     """
 
     func: Any  # a wp.Function; None where the stage is of the host
@@ -86,13 +88,15 @@ class Stage:
     blocks: int = 0
     launch: Callable[[Model, Data], None] | None = None
     touches: Access | None = None
+    awake: bool = False
+    rows: bool = False
 
     @property
     def access(self) -> Access:
         """What it reads and writes."""
         if self.func is None:
             return self.touches or ANYTHING
-        return access(self.func)
+        return access(self.func) | Access(AWAKE_READS) if self.awake else access(self.func)
 
     @property
     def is_cohort(self) -> bool:
@@ -128,10 +132,28 @@ def _each(func: wp.Function, over: str, backward: bool) -> wp.Function:
     return named(each, f"{'backward' if backward else 'each'}_{func.key}_over_{over}")
 
 
+@cache
+def _each_awake(func: wp.Function, over: str, backward: bool) -> wp.Function:
+    """The same over those that are awake."""
+    item = AWAKE_ITEMS[over]
+
+    def each(m: Model, d: Data, w: int):
+        count = wp.static(AWAKE_COUNTS[over])(m, d, w)
+        for i in range(count):
+            if wp.static(backward):
+                wp.static(func)(m, d, w, item(d, w, count - 1 - i))
+            else:
+                wp.static(func)(m, d, w, item(d, w, i))
+
+    return named(each, f"{'backward' if backward else 'each'}_{func.key}_over_awake_{over}")
+
+
 def over_world(stage: Stage) -> wp.Function:
     """A stage over one world, run by one thread."""
     if stage.lanes or (stage.over is None and stage.sweep is None):
         return stage.func
+    if stage.awake:
+        return _each_awake(stage.func, stage.over or "nbody", stage.sweep == "up")
     return _each(stage.func, stage.over or "nbody", stage.sweep == "up")
 
 
@@ -179,6 +201,29 @@ def _items(func: wp.Function, over: str | None, parts: int) -> wp.Function:
 
 
 @cache
+def _items_awake(func: wp.Function, over: str, parts: int) -> wp.Function:
+    """The same of those that are awake."""
+    item = AWAKE_ITEMS[over]
+
+    def items(m: Model, d: Data, w: int, part: int, count: int):
+        for i in range(part, count, wp.static(parts)):
+            wp.static(func)(m, d, w, item(d, w, i))
+
+    return named(items, f"items_{func.key}_over_awake_{over}_by_{parts}")
+
+
+def count_of(stage: Stage) -> wp.Function:
+    """How many items a stage has in a world."""
+    over = stage.over or ("nbody" if stage.sweep else None)
+    return AWAKE_COUNTS[over] if stage.awake and over else COUNTS[over]
+
+
+def _shared_out(stage: Stage, parts: int) -> wp.Function:
+    share = _items_awake if stage.awake and stage.over else _items
+    return share(stage.func, stage.over, parts)
+
+
+@cache
 def _phase(stages: tuple[Stage, ...], parts: int) -> wp.Function:
     """Stages that run at the same time: their items are shared out as if they stood in one row."""
 
@@ -191,13 +236,29 @@ def _phase(stages: tuple[Stage, ...], parts: int) -> wp.Function:
         first = part
         for s in range(wp.static(len(stages))):
             if live and due(status, substep, 1, wp.static(stages[s].advances), wp.static(stages[s].once)):
-                count = wp.static(COUNTS[stages[s].over])(m, d, w)
+                count = wp.static(count_of(stages[s]))(m, d, w)
                 if wp.static(not stages[s].follows):
                     first = (part + wp.static(parts) - before) % wp.static(parts)
                     before = (before + count) % wp.static(parts)
-                wp.static(_items(stages[s].func, stages[s].over, parts))(m, d, w, first, count)
+                wp.static(_shared_out(stages[s], parts))(m, d, w, first, count)
 
     return named(phase, f"phase_by_{parts}_" + "_and_".join(stage.func.key for stage in stages))
+
+
+@cache
+def if_awake(func: wp.Function) -> wp.Function:
+    """A stage over bodies that passes over those that sleep."""
+
+    def body(m: Model, d: Data, w: int, b: int):
+        if not is_quiet(m, d, w):
+            if d.sleep.body_awake[w, b] != 0 or d.sleep.settled[w] == 0:
+                wp.static(func)(m, d, w, b)
+
+    return named(body, f"{func.key}_if_awake")
+
+
+def _body_of(stage: Stage) -> wp.Function:
+    return if_awake(stage.func) if stage.awake else stage.func
 
 
 @cache
@@ -222,7 +283,7 @@ def _sweep(stages: tuple[Stage, ...], parts: int) -> wp.Function:
                     before = (before + end - start) % wp.static(parts)
                 if live and due(status, substep, 1, wp.static(stages[s].advances), wp.static(stages[s].once)):
                     for e in range(start + first, end, wp.static(parts)):
-                        wp.static(stages[s].func)(m, d, w, m.tree.levelbody[e])
+                        wp.static(_body_of(stages[s]))(m, d, w, m.tree.levelbody[e])
 
     return named(sweep, f"sweep_by_{parts}_" + "_and_".join(stage.func.key for stage in stages))
 
@@ -241,6 +302,35 @@ def cohort_kernel(stages: tuple[Stage, ...], parts: int = PARTS[0]) -> wp.Kernel
             if wp.static(s > 0):
                 block_sync()
             wp.static(functions[s])(m, d, wp.min(w, nworld - 1), part, w < nworld)
+
+    return run
+
+
+@cache
+def turns_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
+    """A group of lanes takes `turns` worlds one after the other, and runs every stage in those that have rows.
+
+    Where most worlds have none, starting a group for each would be most of the work.
+    """
+    blocks = max(stage.blocks for stage in stages)
+    bounds = (lane_block(stages), blocks) if blocks else None
+
+    @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128}, launch_bounds=bounds)
+    def run(m: Model, d: Data, nworld: int, turns: int):
+        first, lane = wp.tid()
+        for k in range(turns):
+            w = wp.min(first * turns + k, nworld - 1)
+            live = first * turns + k < nworld and d.efc.nefc[w] > 0
+            for s in range(wp.static(len(stages))):
+                if live and due(
+                    d.state.status[w], d.scratch.substep[w], 1, wp.static(stages[s].advances),
+                    wp.static(stages[s].once),
+                ):  # fmt: skip
+                    wp.static(stages[s].func)(m, d, w, lane)
+                if wp.static(stages[s].threads <= WARP_LANES):
+                    sync()
+                else:
+                    block_sync()
 
     return run
 

@@ -39,6 +39,7 @@ from kinema.convex.integrate import actuator_slope, advance, discrete, euler, im
 from kinema.convex.integrate import derivatives as derivatives_of
 from kinema.convex.layout import body_levels, lone_bodies
 from kinema.convex.metric_pattern import is_discrete
+from kinema.convex.sleep import awake
 from kinema.convex.solve import dual, sparse
 from kinema.convex.solve.dense import (
     Blocks,
@@ -60,6 +61,23 @@ from kinema.mujoco_enums import Disable, Enable, Integrator, Sensor, Solver
 def position(m, collision: list[Stage], *, cuda: bool = False) -> list[Stage]:
     """All that depends on position, but for the mass matrix; and the controls, which depend on nothing."""
     controls = actuation.control_stages(m)
+    if awake.sleeps(m):
+        again = [*awake.contact_stages(), *collision] if collision else []
+        return [
+            *awake.begin_stages(),
+            Stage(check.check_joint, over="njnt", advances=True),
+            *kinematics.stages(),
+            *controls,
+            *com.stages(),
+            Stage(camera.camera_pose, over="ncam"),
+            Stage(camera.light_pose, over="nlight"),
+            *tendon.stages(m),
+            *awake.tendon_stages(m),
+            *collision,
+            *again,
+            *awake.equality_stages(m),
+            *transmission.stages(m),
+        ]
     return [
         *kinematics.stages(),
         *flex_positions(m),
@@ -129,7 +147,8 @@ def acceleration(
     m, dense: Blocks | None = None, extension: Extension = NONE, rows: int = 0, *, cuda: bool = False
 ) -> list[Stage]:
     """Unconstrained and constrained acceleration."""
-    forces = [*actuation.stages(m, extension.at("actuation", m)), Stage(smooth.smooth_force, over="nv")]
+    forces = [*actuation.stages(m, extension.at("actuation", m)), *awake.actuator_stages(m)]
+    forces.append(Stage(smooth.smooth_force, over="nv"))
     keep = Stage(smooth.keep_acceleration, over="nv")
     unconstrained = smooth_stages(dense) if dense else [Stage(smooth.smooth_acceleration)]
     regularize, alone = [], []
@@ -140,6 +159,7 @@ def acceleration(
     if m.opt.disableflags & Disable.CONSTRAINT:
         return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv"), *alone, keep]
     addresses, assembled = assemble.stages(m, in_lanes=dense is not None and m.nv <= WARP)
+    addresses = [] if awake.sleeps(m) else addresses  # there they come before velocities
     early = next((k for k, stage in enumerate(addresses) if stage.over == "ncon"), 0)  # contacts come later
     noslip = []
     if m.opt.noslip_iterations > 0:
@@ -214,6 +234,8 @@ def movement(m, extension: Extension = NONE) -> list[Stage]:
 def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool = False, rows: int = 0) -> list[Stage]:
     """mj_step; without the stages that advance, mj_forward. `rows`: room there is for them."""
     dense = blocks_of(m) if cuda and not has_flexes(m) else None
+    if awake.sleeps(m):
+        return sleeping_step(m, collision, extension, dense, rows)
     choose, read = integrator(m, dense), sensors.stages(m, extension)
     return [
         Stage(check.check_position, over="nq", advances=True),
@@ -226,6 +248,24 @@ def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool =
         *(read + choose if m.opt.integrator == Integrator.RK4 else choose + read),
         *movement(m, extension),
     ]
+
+
+def sleeping_step(m, collision: list[Stage], extension: Extension, dense: Blocks | None, rows: int) -> list[Stage]:
+    """mj_step where trees may sleep: who does is decided as soon as it is known who has rows."""
+    choose, read = integrator(m, dense), sensors.stages(m, extension)
+    addresses = [] if m.opt.disableflags & Disable.CONSTRAINT else assemble.stages(m)[0]
+    return awake.awake_only([
+        *position(m, collision),
+        *addresses,
+        *([] if m.opt.integrator == Integrator.RK4 else awake.fall_stages()),
+        *velocities(m, dense, extension),
+        *energies(m),
+        *acceleration(m, dense, extension, rows),
+        *(read + choose if m.opt.integrator == Integrator.RK4 else choose + read),
+        *(awake.fall_at_the_end(movement(m, extension)) if m.opt.integrator == Integrator.RK4
+          else movement(m, extension)),
+        *awake.end_stages(),
+    ], sensors.has_history(m))  # fmt: skip
 
 
 def energies(m) -> list[Stage]:
@@ -297,6 +337,7 @@ def scratch_sizes(m, rows: int = 0, *, cuda: bool = False) -> dict[str, int]:
         **flex_sizes(m),
         **sparse.sizes(m, rows, cuda),
         **assemble.sizes(m),
+        **awake.sizes(m),
         **(island_sizes(m, rows) if cuda and not has_flexes(m) and blocks_of(m) else NO_ISLANDS),
         **dual.sizes(m),
     }

@@ -16,7 +16,7 @@ import numpy as np
 from kinema.compile.option import DISABLE, ENABLE, KEYWORDS
 from kinema.convex.flex.pairs import flex_pairs
 from kinema.errors import BuildError
-from kinema.mujoco_enums import Equality, Geom, Integrator, Solver
+from kinema.mujoco_enums import Enable, Equality, Geom, Integrator, Solver
 
 HERE = "tests/convex/test_options.py"
 
@@ -26,7 +26,7 @@ HONOURED: dict[str, str] = {
          "o_solimp", "o_friction", "iterations", "tolerance", "noslip_iterations", "noslip_tolerance", "ls_iterations",
          "ls_tolerance", "actuatorgroupdisable"), HERE,
     ),
-    "sleep_tolerance": "nothing reads it unless trees sleep, which is refused",
+    "sleep_tolerance": "tests/convex/test_sleep.py", "flag sleep": "tests/convex/test_sleep.py",
     "ccd_tolerance": "tests/collide/test_convex.py", "ccd_iterations": "tests/collide/test_convex.py",
     "sdf_iterations": "tests/collide/test_sdf.py", "sdf_initpoints": "tests/collide/test_sdf.py",
     "integrator=Euler": HERE, "integrator=RK4": HERE, "integrator=implicit": HERE, "integrator=implicitfast": HERE,
@@ -45,7 +45,6 @@ HONOURED: dict[str, str] = {
 """Options the engine obeys, and the tests that show it; or why nothing is there to obey."""
 
 REFUSED: dict[str, str] = {
-    "flag sleep": "trees never fall asleep here: remove the flag, which simulates them awake",
     "flag speculative": "fast bodies get no contacts ahead of impact: remove the flag and take smaller time steps",
     "flag diagexact": "impedances follow from MuJoCo's approximate diagonal: remove the flag",
     "flag ipc": "it is a mode of contacts of flexes: remove the flag",
@@ -69,6 +68,8 @@ def check_flexes(source: Any) -> None:
         for why, is_so in FLEX_REFUSED.items():
             if is_so(source, f):
                 raise BuildError(f"flex {_flex_name(source, f)!r}: {why}")
+    if int(source.opt.enableflags) & Enable.SLEEP:
+        raise BuildError('the model has flexes, which do not sleep here: remove <flag sleep="enable"/>')
     if int(source.opt.integrator) == Integrator.DISCRETE:
         raise BuildError('the model has flexes: option integrator="discrete" is not simulated with them; use "Euler"')
     if int(source.opt.solver) == Solver.PGS or int(source.opt.noslip_iterations) > 0:

@@ -19,6 +19,7 @@ from kinema.convex.integrate.euler import has_damping
 from kinema.convex.metric_pattern import tree_sizes
 from kinema.convex.model import Model
 from kinema.convex.passive import damping_slope, joint_damping
+from kinema.convex.sleep.sleepers import sleeps
 from kinema.convex.solve.groups import LARGE, columns, teams_at_once, threads
 from kinema.convex.solve.native import WARP, source
 from kinema.convex.stage import LANE_BLOCK, Stage
@@ -33,10 +34,12 @@ class Blocks:
     Attributes:
         columns: Dofs of the largest, rounded up.
         count: How many there are: trees, as solvers take them (metric_pattern.py).
+        sleeps: Trees may sleep, and those that do are passed over.
     """
 
     columns: int
     count: int
+    sleeps: bool = False
 
     @property
     def threads(self) -> int:
@@ -51,20 +54,21 @@ class Blocks:
 def blocks_of(m) -> Blocks | None:
     """The blocks of a model's mass matrix; None: some are too large for a group."""
     largest = int(np.max(tree_sizes(m), initial=0))
-    return Blocks(columns(largest), m.ntree) if 0 < largest <= LARGE else None
+    return Blocks(columns(largest), m.ntree, sleeps(m)) if 0 < largest <= LARGE else None
 
 
 @cache
 def _solve(blocks: Blocks) -> wp.Function:
-    sizes = {"COLUMNS": blocks.columns, "TEAM": blocks.threads, "GROUPS": blocks.groups}
+    sizes = {"COLUMNS": blocks.columns, "TEAM": blocks.threads, "GROUPS": blocks.groups, "SLEEPS": int(blocks.sleeps)}
+    who = "awake[w]" if blocks.sleeps else ""
 
     @wp.func_native(source("mass_solve.cpp", **sizes))
-    @touches(reads="mat[w] shift[w] b[w] rownnz rowadr colind tree_adr tree_num", writes="x[w]")
+    @touches(reads=f"mat[w] shift[w] b[w] rownnz rowadr colind tree_adr tree_num {who}", writes="x[w]")
     def mass_solve(
         mat: wp.array2d(dtype=float), shift: wp.array2d(dtype=float), shifted: bool, b: wp.array2d(dtype=float),
         x: wp.array2d(dtype=float), rownnz: wp.array(dtype=int), rowadr: wp.array(dtype=int),
-        colind: wp.array(dtype=int), tree_adr: wp.array(dtype=int), tree_num: wp.array(dtype=int), ntree: int,
-        w: int, lane: int,
+        colind: wp.array(dtype=int), tree_adr: wp.array(dtype=int), tree_num: wp.array(dtype=int),
+        awake: wp.array2d(dtype=int), ntree: int, w: int, lane: int,
     ): ...  # fmt: skip
 
     return mass_solve
@@ -78,11 +82,11 @@ def _solve_like_mass(blocks: Blocks) -> wp.Function:
     @wp.func
     def solve(
         m: Model, mat: wp.array2d(dtype=float), shift: wp.array2d(dtype=float), shifted: bool,
-        b: wp.array2d(dtype=float), x: wp.array2d(dtype=float), w: int, lane: int,
+        b: wp.array2d(dtype=float), x: wp.array2d(dtype=float), awake: wp.array2d(dtype=int), w: int, lane: int,
     ):  # fmt: skip
         mass_solve(
             mat, shift, shifted, b, x, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, m.tree.dofadr, m.tree.dofnum,
-            m.size.ntree, w, lane,
+            awake, m.size.ntree, w, lane,
         )  # fmt: skip
 
     return solve
@@ -94,7 +98,8 @@ def _smooth(blocks: Blocks) -> wp.Function:
 
     @wp.func
     def smooth_dense(m: Model, d: Data, w: int, lane: int):
-        solve(m, d.inertia.M, d.frc.qfrc_smooth, False, d.frc.qfrc_smooth, d.frc.qacc_smooth, w, lane)
+        solve(m, d.inertia.M, d.frc.qfrc_smooth, False, d.frc.qfrc_smooth, d.frc.qacc_smooth,
+              d.sleep.tree_awake, w, lane)  # fmt: skip
 
     return smooth_dense
 
@@ -108,7 +113,7 @@ def _solve_metric(blocks: Blocks) -> wp.Function:
     def solve(m: Model, d: Data, b: wp.array2d(dtype=float), x: wp.array2d(dtype=float), w: int, lane: int):
         mass_solve(
             d.metric.value, b, False, b, x, m.dof.metric_rownnz, m.dof.metric_rowadr, m.dof.metric_colind,
-            m.tree.dofadr, m.tree.dofnum, m.size.ntree, w, lane,
+            m.tree.dofadr, m.tree.dofnum, d.sleep.tree_awake, m.size.ntree, w, lane,
         )  # fmt: skip
 
     return solve
@@ -153,7 +158,8 @@ def _euler(blocks: Blocks) -> wp.Function:
 
     @wp.func
     def euler_dense(m: Model, d: Data, w: int, lane: int):
-        solve(m, d.inertia.M, d.inertia.qHDiagInv, True, d.scratch.qacc_step, d.scratch.qacc_step, w, lane)
+        solve(m, d.inertia.M, d.inertia.qHDiagInv, True, d.scratch.qacc_step, d.scratch.qacc_step,
+              d.sleep.tree_awake, w, lane)  # fmt: skip
 
     return euler_dense
 
@@ -170,7 +176,8 @@ def _implicit(blocks: Blocks) -> wp.Function:
 
     @wp.func
     def implicit_dense(m: Model, d: Data, w: int, lane: int):
-        solve(m, d.inertia.qH, d.scratch.qacc_step, False, d.scratch.qacc_step, d.scratch.qacc_step, w, lane)
+        solve(m, d.inertia.qH, d.scratch.qacc_step, False, d.scratch.qacc_step, d.scratch.qacc_step,
+              d.sleep.tree_awake, w, lane)  # fmt: skip
 
     return implicit_dense
 

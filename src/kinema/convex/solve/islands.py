@@ -8,7 +8,7 @@ through memory as well (primal.py).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
@@ -18,10 +18,12 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.metric_pattern import is_discrete, tree_sizes
 from kinema.convex.model import Model
+from kinema.convex.sleep.sleepers import sleeps
 from kinema.convex.solve.groups import LARGE, Group, group
 from kinema.convex.solve.native import CONTINUOUS, DISCRETE, RESULT, WARP, source
 from kinema.convex.solve.primal import newton
-from kinema.convex.stage import LANE_BLOCK, Stage
+from kinema.convex.stage import LANE_BLOCK, Stage, named
+from kinema.math.lanes import lane_count
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Solver
 
@@ -79,6 +81,25 @@ def _find(most_dofs: tuple[int, ...], most_rows: tuple[int, ...], discrete: bool
     def find_islands(m: Model, d: Data, w: int, lane: int): ...
 
     return find_islands
+
+
+@cache
+def _find_if_any(find: wp.Function, buckets: int) -> wp.Function:
+    """The same where trees may sleep: most worlds then have no rows, and need not be searched."""
+
+    def find_islands(m: Model, d: Data, w: int, lane: int):
+        if d.efc.nefc[w] > 0:
+            find(m, d, w, lane)
+        else:
+            for i in range(lane, m.size.nv, lane_count()):
+                d.frc.qacc[w, i] = d.frc.qacc_smooth[w, i]
+                d.frc.qfrc_constraint[w, i] = 0.0
+            for b in range(lane, wp.static(buckets + 1), lane_count()):
+                d.island.bucket[w, b] = 0
+            if lane == 0:
+                d.solver.niter[w] = 0
+
+    return named(find_islands, f"{find.key}_if_any__find_islands")
 
 
 def on_cuda(text: str) -> str:
@@ -154,11 +175,15 @@ def newton_stages(m, rows: int) -> list[Stage]:
         return _one_tree(trees[0], rows, kind)
     held, beyond = buckets(trees, rows), sum(trees) > LARGE
     most = [(bucket.dofs, bucket.rows) for bucket in held] + [(UNBOUNDED, UNBOUNDED)] * beyond
-    stages = [Stage(_find(*zip(*most, strict=True), kind["discrete"]), lanes=True, alone=True)]
+    find = _find(*zip(*most, strict=True), kind["discrete"])
+    find = _find_if_any(find, len(most)) if sleeps(m) else find
+    stages = [Stage(find, lanes=True, alone=True)]
     if beyond:  # all of a world that has such an island; the others of it are then done again by their own groups
         stages.append(Stage(newton(len(held), discrete=kind["discrete"]), lanes=True, alone=True))
     for k, bucket in reversed(list(enumerate(held))):
         stages.append(_stage(_island(bucket.holds, **kind, bucket=k), bucket.holds, bucket.most))
+    if sleeps(m):  # most worlds have no rows
+        stages[1:] = [replace(stage, rows=True) for stage in stages[1:]]
     return stages
 
 

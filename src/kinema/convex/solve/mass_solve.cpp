@@ -2,6 +2,12 @@
 // CPU one thread, one tree after the other. M is given by its sparse rows: ancestors of dof i, dof i last.
 //
 //     KN_COLUMNS   dofs of a tree at most, a multiple of four
+//     KN_SLEEPS    1: trees may sleep, and those that do are passed over
+
+#if KN_SLEEPS
+const char* is_awake = (const char*)awake.data + (size_t)w * awake.strides[0];
+const size_t to_next = awake.strides[1];
+#endif
 
 #if defined(__CUDA_ARCH__)
 #include "group.cpp"
@@ -11,6 +17,9 @@ __shared__ float4 pivot_[G][2 * (T + X)], pivot_rhs_[G][2], factors_[G][3 * Q];
 float* S = S_[part];
 float4 *pivot = pivot_[part], *pivot_rhs = pivot_rhs_[part], *factors = factors_[part];
 const int i = lane % T, tree = lane / T;
+#if KN_SLEEPS
+if (*(const int*)(is_awake + tree * to_next) == 0) return;
+#endif
 const int first = tree_adr.data[tree], n = tree_num.data[tree];
 const bool own = i < n;
 static_assert(X == 0 || X == 4, "one block more than threads");
@@ -40,6 +49,9 @@ if (T + i < n) KN_AT(x, first + T + i) = y2;
 #define KN_AT(a, i) (*(float*)((char*)(a).data + (size_t)w * (a).strides[0] + (size_t)(i) * (a).strides[1]))
 constexpr int N = KN_COLUMNS;
 for (int tree = 0; tree < ntree; ++tree) {
+#if KN_SLEEPS
+    if (*(const int*)(is_awake + tree * to_next) == 0) continue;
+#endif
     const int first = tree_adr.data[tree], n = tree_num.data[tree];
     float U[N * N] = {}, y[N];
     for (int i = 0; i < n; ++i) {
