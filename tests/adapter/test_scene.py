@@ -19,8 +19,9 @@ TABLE = '<geom type="box" size=".6 .6 .05" pos="0 0 .35"/>'
 
 
 def _arm(model, length):
-    """A document of its own: names are those of the other one."""
-    inner = f"""<body name="link" pos="0 0 .6"><joint name="turn" axis="0 0 1" damping=".5"/>
+    """A document of its own: names are those of the other one, and its foot stands still in the table."""
+    inner = f"""<body name="foot" pos="0 0 .42"><geom name="stand" size=".05"/></body>
+    <body name="link" pos="0 0 .6"><joint name="turn" axis="0 0 1" damping=".5"/>
       <geom name="upper" type="capsule" fromto="0 0 0 {length} 0 0" size=".04"/>
       <body name="tip" pos="{length} 0 0"><joint name="lift" axis="0 1 0" range="-90 90" damping=".2"/>
         <geom name="fore" type="capsule" fromto="0 0 0 .2 0 0" size=".03"/><site name="end" pos=".2 0 0"/>
@@ -112,4 +113,4 @@ def test_options_that_disagree_are_refused_where_they_are_added():
     builder.add_mjcf(_arm("a", 0.3)[2])
     with pytest.raises(BuildError, match="option timestep is .01 in this document but .002"):
         builder.add_mjcf(_arm("b", 0.4)[2].replace('timestep=".002"', 'timestep=".01"'))
-    assert builder.body_count == 2, "nothing of it was added"
+    assert builder.body_count == 3, "nothing of it was added"

@@ -60,9 +60,9 @@ def add_ties(source: Source, rows: Mapping[str, np.ndarray], joints: list[int]) 
     place = {int(core): body for body, core in enumerate(source.bodies) if core >= 0} | {-1: 0}
     found: list[tuple[int, int, int, bool, np.ndarray]] = []
     for joint in joints:
-        ends = [place[int(rows[key][joint])] for key in ("joint_parent", "joint_child")]
+        first, second = (place[int(rows[key][joint])] for key in ("joint_parent", "joint_child"))
         active = bool(rows["joint_enabled"][joint])
-        found += [(kind, *ends, active, data) for kind, data in _constraints(rows, joint)]
+        found += [(kind, first, second, active, data) for kind, data in _constraints(rows, joint)]
     source.host = _with_equalities(source.host, found)
 
 

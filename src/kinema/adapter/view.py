@@ -177,8 +177,7 @@ def _lowered(
         )
     place = {shape: k for k, shape in enumerate(local)} | {-2 - s: len(local) + k for k, s in enumerate(shared)}
     filters = [[place[a], place[b]] for a, b in rows["shape_filter_pairs"].tolist() if a in place and b in place]
-    if any((a in place) != (b in place) for a, b in rows["shape_filter_pairs"].tolist()):
-        raise BuildError("a shape of an MJCF document and one built by hand are filtered: use the document's contypes")
+    _check_mixed_filters(rows, place)
     found: Lowered = lower(
         Parts(rows, columns, ours, np.array(filters, dtype=int).reshape(-1, 2), model.use_coord_layout_targets, ties)
     )
@@ -188,6 +187,26 @@ def _lowered(
         names[np.array(found.geoms, dtype=int)], np.full(found.host.nsite, -1),
         np.array(found.controls, dtype=int).reshape(-1, 2), {},
     )  # fmt: skip
+
+
+def _check_mixed_filters(rows: Mapping[str, np.ndarray], place: Mapping[int, int]) -> None:
+    """Refuse filters between a shape of a document and one built by hand.
+
+    Those that the builder adds by itself, between bodies that a joint of the document connects, are nobody's wish: such
+    a joint ends at the world, and who touches the world is decided by MuJoCo's rules.
+    """
+    mixed = [(a, b) for a, b in rows["shape_filter_pairs"].tolist() if (a in place) != (b in place)]
+    if not mixed:
+        return
+    body, ends = rows["shape_body"], zip(rows["joint_parent"], rows["joint_child"], strict=True)
+    joined = {frozenset((int(parent), int(child))) for parent, child in ends}
+    for a, b in mixed:
+        if frozenset((int(body[a]), int(body[b]))) not in joined:
+            names = [str(rows["shape_label"][k]) for k in (a, b)]
+            raise BuildError(
+                f"shapes {names[0]!r} and {names[1]!r} are filtered, one of a document and one built by hand: use the "
+                "document's contypes"
+            )
 
 
 def _together(sources: list[Source], documents: list[HostModel]) -> Source:

@@ -11,6 +11,8 @@ Both read `state.body_q` and `state.joint_q`, which must agree (`eval_fk`, or a 
 
 from __future__ import annotations
 
+from typing import Any
+
 import warp as wp
 
 from ..errors import BuildError
@@ -201,7 +203,7 @@ def eval_mass_matrix(
     return H
 
 
-def _buffer(name: str, given: wp.array | None, shape: tuple[int, ...], dtype: type, model: Model) -> wp.array:
+def _buffer(name: str, given: wp.array | None, shape: tuple[int, ...], dtype: Any, model: Model) -> wp.array:
     """The array that was given, if it fits, or a new one."""
     if given is None:
         return wp.zeros(shape, dtype=dtype, device=model.device)
