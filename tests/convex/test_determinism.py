@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import warp as wp
 
+from kinema.convex.bundle import fields_of
+from kinema.convex.data import Search
 from kinema.convex.engine import Engine
 
 SCENE = """
@@ -66,6 +68,28 @@ def test_step_by_step_or_at_once(model):
     for _ in range(STEPS):
         engine.step()
     np.testing.assert_array_equal(engine.read("qpos"), roll(model, 1)["qpos"])
+
+
+@pytest.mark.parametrize("left", [1e6, -3.0, np.nan])
+def test_nothing_is_read_of_what_an_earlier_step_left(left):
+    """Scratch of the solver is written before it is read, whatever the number of dofs; a step has no memory in it."""
+    m = mujoco.MjModel.from_xml_string(SCENE.replace("</mujoco>", """
+      <equality><connect body1="a" body2="b" anchor="0 0 0"/></equality></mujoco>""").replace(
+        '<body pos=".05 0 .8"><freejoint/>', '<body name="a" pos=".05 0 .8"><joint/><joint type="slide"/>').replace(
+        '<body pos="0 .1 .6">', '<body name="b" pos="0 .1 .6">'))  # fmt: skip
+    assert m.nv % 8
+    clean, used = (Engine(m, nworld=2, device="cpu") for _ in range(2))
+    scratch = [field.name for field in fields_of(Search).values()]
+    for _ in range(STEPS // 4):
+        for name in scratch:
+            array = used.layout.arrays[name]
+            if array.size and array.dtype == wp.float32:
+                array.fill_(left)
+        clean.step()
+        used.step()
+    assert clean.read("nefc").min() > 3
+    for name in FIELDS:
+        np.testing.assert_array_equal(clean.read(name), used.read(name))
 
 
 def test_pinned_hash(model):
