@@ -1,7 +1,7 @@
 """Train a policy on thousands of worlds by proximal policy optimisation (Schulman et al., 2017), all on one device.
 
     python examples/train_ppo.py Ant-v5 --device cuda:0 --seconds 200
-    python examples/train_ppo.py Humanoid-v5 --device cuda:0 --seconds 240
+    python examples/train_ppo.py Humanoid-v5 --device cuda:0 --seconds 330
     python examples/train_ppo.py CartPole --worlds 64 --iterations 60          a minute on a CPU
 
 Writes into out/: the curve as CSV and as PNG, and a checkpoint with the network, the normalisation and the optimiser.
