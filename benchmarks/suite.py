@@ -65,11 +65,18 @@ def call(path: Path, side: str, worlds: int, steps: int, device: str, threads: i
     return {"error": (done.stderr.strip().splitlines() or ["nothing was said"])[-1]}
 
 
-def prepare(paths: Sequence[Path], sides: Sequence[str], device: str, threads: int) -> None:
-    """Fill the kernel cache: all scenes and sides side by side, each in a process of its own."""
+def _worlds(path: Path) -> int:
+    return NIGHTLY.get(path.stem, Room()).worlds
+
+
+def prepare(paths: Sequence[Path], sides: Sequence[str], device: str, threads: int, worlds: int | None = None) -> None:
+    """Fill the kernel cache: all scenes and sides side by side, each in a process of its own.
+
+    Some kernels depend on the number of worlds.
+    """
     jobs = [(path, side) for path in paths for side in sides]
     with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
-        done = list(pool.map(lambda job: call(*job, 64, 6, device, threads), jobs))
+        done = list(pool.map(lambda job: call(*job, worlds or _worlds(job[0]), 6, device, threads), jobs))
     for (path, side), result in zip(jobs, done, strict=True):
         print(f"prepared {path.stem}, {side}: {result.get('error', str(result.get('setup')) + ' s')}", flush=True)
 
@@ -151,10 +158,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(RESULT + json.dumps(measure(paths[0], args.one, args.worlds, args.steps, device, args.threads)))
         return
     if args.prepare:
-        prepare(paths, sides, args.device, args.threads)
+        prepare(paths, sides, args.device, args.threads, args.worlds)
     results: Results = {}
     for path in paths:
-        for worlds in SWEEP if args.sweep else [args.worlds or NIGHTLY.get(path.stem, Room()).worlds]:
+        for worlds in SWEEP if args.sweep else [args.worlds or _worlds(path)]:
             found = {side: call(path, side, worlds, args.steps, args.device, args.threads) for side in sides}
             results[path.stem, worlds] = found
             print("  ".join(row(path.stem, worlds, found)), flush=True)
