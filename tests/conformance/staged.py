@@ -180,11 +180,11 @@ class OrderedEngine(StagedEngine):
                 if len(chain) == 1:
                     self._launch(chain[0], advancing, begin, end, 1)
                     continue
-                parts = range(PARTS)
+                parts = range(PARTS[0])
                 for part in parts[::-1] if self.backward else parts:
                     for stage in chain:
                         if stage.over or stage.sweep or part == 0:
-                            self._launch(stage, advancing, begin + part, end, PARTS)
+                            self._launch(stage, advancing, begin + part, end, PARTS[0])
 
 
 def common_build(build: Build) -> Build:

@@ -40,6 +40,7 @@ from kinema.convex.reset import StatePutter, initial_state
 from kinema.convex.resting import Resting
 from kinema.convex.stage import (
     COHORT,
+    WARP_LANES,
     Stage,
     between_hosts,
     cohort_kernel,
@@ -55,7 +56,7 @@ from kinema.errors import SimulationError
 
 ASLEEP = {"tree_asleep", "asleep_qpos"}  # who sleeps, and where
 GIVEN = INPUTS | {"status"}  # what nobody computes on request
-BLOCKS = 8192  # blocks on CUDA that are enough, where most would have nothing to do
+BLOCKS, TEAMS = 8192, 2048  # blocks on CUDA that are enough, where most would have nothing to do; teams fill more of it
 RANGES = 4  # ranges of worlds a thread, so that a thread that is held up does not hold up the others
 
 
@@ -526,7 +527,8 @@ class Engine(NamedArrays):
                 launches += [Launch(kernel, dim, inputs, block, *when) for kernel, dim, inputs, block in found]
             elif stage.lanes and all(each.rows for each in run.stages):
                 block = lane_block(run.stages)
-                turns = max(1, self.nworld * stage.threads * stage.groups // block // BLOCKS)
+                enough = BLOCKS if stage.threads <= WARP_LANES else TEAMS
+                turns = max(1, self.nworld * stage.threads * stage.groups // block // enough)
                 dim, inputs = (-(-self.nworld // turns), stage.threads * stage.groups), [self.m, self.d]
                 inputs += [self.nworld, turns]
                 launches.append(Launch(turns_kernel(run.stages), dim, inputs, block, *when))
