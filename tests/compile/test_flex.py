@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from .oracle import agree, both_refuse
 
-FLEX_MODELS = Path(__file__).resolve().parents[3] / "shared" / "models" / "mujoco" / "flex"
 COUNTS = {"grid": "4 3 3", "box": "3 4 3", "cylinder": "4 3 3", "ellipsoid": "3 3 4", "circle": "6 1 1"}
 
 
@@ -220,3 +217,73 @@ def test_refusals(inside, match):
 
 def test_damped_sliders_are_refused():
     both_refuse(world(flexcomp(), rest='<default><joint damping="1"/></default>'), "cannot have joint damping")
+
+
+SHEET = '<elasticity young="1e4" elastic2d="both" thickness=".01"/>'
+
+
+@pytest.mark.parametrize(
+    ("option", "inside", "match"),
+    [
+        ('integrator="Euler"', '<contact passive="true"/>', "passive"),
+        ('integrator="implicit"', SHEET, "integrator"),
+        ('integrator="implicitfast"', SHEET, "integrator"),
+        ('integrator="discrete"', '<edge damping="1"/>', "edge stiffness or damping"),
+        ('integrator="discrete" solver="PGS"', SHEET, "CG or Newton"),
+        ('integrator="discrete" noslip_iterations="1"', SHEET, "noslip"),
+    ],
+)
+def test_options_that_do_not_go_with_flexes(option, inside, match):
+    both_refuse(world(flexcomp("grid", 2, inside), rest=f"<option {option}/>"), match)
+
+
+def test_attachments():
+    """Pinned to what moves, or to mocap bodies; free bodies below what moves are refused."""
+    joint = '<joint/><geom size=".1"/>'
+    agree(world(joint + flexcomp("grid", 2, SHEET + '<pin id="0 1"/>'), ""))
+    pinned = flexcomp("grid", 3, '<pin id="0"/>')
+    agree(world(f'{joint}<body name="b">{pinned}</body>', ""))
+    agree(world(joint + flexcomp("ellipsoid", 3, '<elasticity young="1"/>', dof="radial"), ""))
+    agree(world(flexcomp("grid", 1, '<elasticity young="1"/><pin id="0"/>'), 'mocap="true"'))
+    both_refuse(world(joint + flexcomp(), ""), "no vertex or node")
+    lattice = flexcomp("grid", 3, dof="trilinear")
+    both_refuse(world(f'{joint}<body name="b">{lattice}</body>', ""), "no vertex or node")
+    both_refuse(world(flexcomp("grid", 2, SHEET + '<pin id="0"/>'), 'mocap="true"'), "mocap")
+
+
+@pytest.mark.parametrize(
+    ("inside", "equality", "match"),
+    [
+        (flexcomp(), '<flex flex="nope"/>', "unknown flex"),
+        (flexcomp(rigid="true"), '<flex flex="soft"/>', "rigid"),
+        (flexcomp(), '<flexstrain flex="soft"/>', "trilinear or quadratic"),
+        (flexcomp("grid", 3, dof="trilinear"), '<flexstrain flex="soft" cell="1 0 0"/>', "no such cell"),
+    ],
+)
+def test_equalities_that_do_not_fit(inside, equality, match):
+    both_refuse(f"<mujoco><worldbody>{inside}</worldbody><equality>{equality}</equality></mujoco>", match)
+
+
+def test_copies():
+    """Replicated and attached flexes have bodies, equalities and twists of their own."""
+    held = flexcomp("grid", 2, '<edge equality="true"/><pin id="0"/>', count="2 2 1")
+    agree(f'<mujoco><worldbody><replicate count="2"><body name="b">{held}</body></replicate></worldbody></mujoco>')
+    rod = flexcomp("grid", 1, '<elasticity young="1"/>')
+    for child in (held, rod, f'<body name="b">{rod}</body>'):
+        document = """<mujoco><asset><model name="c" file="c.xml"/></asset>
+          <worldbody><attach model="c" prefix="p_"/><body name="q"><attach model="c" prefix="r_"/></body></worldbody>
+        </mujoco>"""
+        agree(document, {"c.xml": f'<mujoco model="c"><worldbody>{child}</worldbody></mujoco>'.encode()})
+
+
+@pytest.mark.parametrize("settings", ['fusestatic="true"', 'discardvisual="true"', 'boundmass="1" boundinertia=".1"'])
+def test_compiler_settings(settings):
+    rest = f'<compiler {settings}/><asset><material name="m"/></asset>'
+    agree(world(flexcomp("grid", 2, '<pin id="0"/>', material="m"), 'pos="0 0 1"', rest))
+
+
+def test_keyframes_hold_plastic_state():
+    yields = '<elasticity young="1e4" elastic2d="both" thickness=".01" yield=".1"/>'
+    key = '<keyframe><key name="k" time="1"/></keyframe>'
+    for soft in (flexcomp("grid", 2, yields), flexcomp("grid", 1, '<elasticity young="1"/>')):
+        agree(world(soft).replace("</mujoco>", f"{key}</mujoco>"))

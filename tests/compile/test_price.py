@@ -35,6 +35,9 @@ HUGE = {
         ),
         "5,600,000 elements",
     ),
+    "a flexcomp": (
+        document(tree='<flexcomp name="f" count="100000 100000 1" spacing="1 1 1"/>'), "40,000,000,001 elements"
+    ),
     "users' columns": (document('<size nuser_body="2000000000"/>'), "32,000,000,000 bytes"),
     "users' numbers": (document('<size nuserdata="2000000000"/>'), "16,000,000,000 bytes"),
     "keyframes": (document('<size nkey="2000000000"/>'), "keyframes"),

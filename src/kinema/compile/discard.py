@@ -30,6 +30,9 @@ def discard_visual(c: Compilation) -> None:
     for e in [*(e for kind in ("geom", "site", "tendon", "skin", "mesh") for e in c.elements[kind]), *assets]:
         if e.reference("material", "material") not in kept:
             e.resolved["material"] = ""
+    for e in c.elements["flex"]:
+        if not all(e.scope.full_name("material", name) in kept for name in e.text("material", "").split()):
+            e.resolved["material"] = ""
     textures = set(c.ids("texture"))
     for e in [*c.elements["material"], *c.elements["light"]]:
         if e.reference("texture", "texture") not in textures:

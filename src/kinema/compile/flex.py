@@ -20,7 +20,7 @@ from kinema.compile import flex_cells, flex_elasticity, flex_rod, pose
 from kinema.compile.attach import WORLD
 from kinema.compile.context import Compilation
 from kinema.compile.element import FALSE_TRUE, Element
-from kinema.compile.flex_checks import check_attachment, check_elasticity, warn_where_loose
+from kinema.compile.flex_checks import check_attachment, check_elasticity, check_options, warn_where_loose
 from kinema.compile.tendon import RGBA, SOLIMP, SOLREF
 from kinema.errors import did_you_mean
 from kinema.geometry.bvh import BoundingVolumes, build
@@ -146,6 +146,7 @@ def _compile(c: Compilation, e: Element, frames: list) -> Flex:
         _box(f, tree)
         _elasticity(c, f)
     _rigid_edges(c, f)
+    check_options(c, f)
     warn_where_loose(c, f)
     return f
 
@@ -272,8 +273,6 @@ def _read_texture(c: Compilation, f: Flex) -> None:
     ids = [-1 if "material" in e.resolved else c.find("material", name, e) for name in full] or [-1]
     f.row["flex_matid"] = np.resize(np.array(ids, np.int32), len(f.element))
     texcoord, which = e.vector("texcoord", ()), e.vector("elemtexcoord", (), dtype=int)
-    if "material" in e.resolved:  # discarded with what is only for looking at
-        texcoord = texcoord[:0]
     if len(texcoord) and not len(which) and len(texcoord) != 2 * len(f.vert):
         raise e.error(f"texcoord holds {len(texcoord)} numbers: two are expected for each of {len(f.vert)} vertices")
     f.row["flex_texcoord"] = texcoord.reshape(-1, 2)

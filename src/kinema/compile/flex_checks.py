@@ -8,6 +8,7 @@ import numpy as np
 
 from kinema.compile.context import Compilation
 from kinema.compile.element import Element
+from kinema.mujoco_enums import Integrator, Solver
 
 if TYPE_CHECKING:
     from kinema.compile.flex import Flex
@@ -42,13 +43,51 @@ def check_attachment(c: Compilation, f: Flex) -> None:
     """Bodies that vertices or nodes cannot hang on."""
     if f.rigid:
         return
-    for body in dict.fromkeys(f.nodebody if f.interpolated else f.vertbody):
-        first, number = c.arrays["body_dofadr"][body], c.arrays["body_dofnum"][body]
-        if number == 3 and c.arrays["dof_damping"][first : first + number].any():
+    a, bodies = c.arrays, list(dict.fromkeys(f.nodebody if f.interpolated else f.vertbody))
+    for body in bodies:
+        first, number = a["body_dofadr"][body], a["body_dofnum"][body]
+        if number == 3 and a["dof_damping"][first : first + number].any():
             raise f.e.error(
                 f"the body {c.bodies[body].name!r} of a flex cannot have joint damping: "
                 "use the flex's elasticity or edge damping"
             )
+    still = f.dim == 1 and not f.row["flex_damping"]
+    if f.young > 0 and not f.interpolated and not still:
+        for body in bodies:
+            if a["body_mocapid"][a["body_weldid"][body]] >= 0:
+                raise f.e.error(f"an elastic flex cannot hang on the mocap body {c.bodies[body].name!r}")
+    slides = [a["body_dofnum"][b] == 3 and a["body_jntnum"][b] == 3 for b in bodies]
+    if all(slides):  # nothing is pinned: what carries the bodies must not move
+        for body in bodies:
+            _check_ancestors(c, f, int(a["body_parentid"][body]))
+
+
+def _check_ancestors(c: Compilation, f: Flex, body: int) -> None:
+    while body > 0:
+        if c.arrays["body_jntnum"][body]:
+            raise f.e.error(
+                f"body {c.bodies[body].name!r} has joints, but no vertex or node of the flex is pinned to it: "
+                "remove its joints or pin one"
+            )
+        body = int(c.arrays["body_parentid"][body])
+
+
+def check_options(c: Compilation, f: Flex) -> None:
+    """Integrators and solvers that do not go with what the flex asks for."""
+    if f.rigid:
+        return
+    integrator, discrete = c.option["integrator"], c.option["integrator"] == Integrator.DISCRETE
+    elastic = f.young > 0 and bool(np.any(f.row["flex_stiffness"]) or len(f.row["flex_bending"]))
+    passive = f.row["flex_passive"] and f.dim > 1
+    if passive and not discrete:
+        raise f.e.error("passive contact of a flex needs integrator='discrete'")
+    if elastic and integrator in (Integrator.IMPLICIT, Integrator.IMPLICITFAST):
+        raise f.e.error("elasticity of a flex needs integrator='discrete', or Euler or RK4 with a small timestep")
+    if discrete and (f.row["flex_edgestiffness"] or f.row["flex_edgedamping"]):
+        raise f.e.error("integrator='discrete' takes no edge stiffness or damping: use <elasticity> or edge equality")
+    if discrete and (elastic or passive):
+        if c.option["solver"] == Solver.PGS or c.option["noslip_iterations"] > 0:
+            raise f.e.error("an elastic flex with integrator='discrete' needs the solver CG or Newton, and no noslip")
 
 
 def warn_where_loose(c: Compilation, f: Flex) -> None:
@@ -60,3 +99,13 @@ def warn_where_loose(c: Compilation, f: Flex) -> None:
 
 def check_strained(c: Compilation, e: Element, flex: int, cell: np.ndarray) -> None:
     """A strain constraint is for a cell of a solid, or a face of a shell."""
+    name, interp = e.reference("flex", "flex"), int(c.arrays["flex_interp"][flex])
+    if not interp:
+        raise e.error(f"strain can only be held of a flex with trilinear or quadratic dofs, which {name!r} has not")
+    x, y, z = c.arrays["flex_cellnum"][flex].tolist()
+    if (interp < 0) != (cell[1] < 0):
+        wanted = "the number of a face, -1 and -1" if interp < 0 else "three lattice coordinates"
+        raise e.error(f"cell of flex {name!r} must be {wanted}", "cell")
+    most = (2 * (y * z + x * z + x * y),) if interp < 0 else (x, y, z)
+    if any(not 0 <= value < limit for value, limit in zip(cell.tolist(), most, strict=False)):
+        raise e.error(f"flex {name!r} has no such cell: it has {x} x {y} x {z}", "cell")

@@ -38,7 +38,7 @@ def _referenced(c: Compilation) -> tuple[set[str], set[str]]:
     """Names of bodies something refers to, and of sites with force or torque sensors."""
     bodies: set[str] = set()
     sites: set[str] = set()
-    for kind in ("exclude", "equality", "actuator", "sensor", "tuple"):
+    for kind in ("flex", "exclude", "equality", "actuator", "sensor", "tuple"):
         for e in c.elements[kind]:
             bodies.update(ref.name for ref in references(e) if ref.kind == "body")
             if e.tag in ("force", "torque"):

@@ -5,9 +5,10 @@ texture of 200000 pixels a side. So a document is priced from what it says, with
 numbers mean, and refused past limits that the caller may raise:
 
     elements   those of the tree, times the counts of the replicates around them; an attachment counts as all of its
-               model; what refers to a replicated element by name (actuators, sensors, tendons) as often as that one
+               model; a flexcomp as the bodies and joints it makes; what refers to a replicated element by name
+               (actuators, sensors, tendons) as often as that one
     bytes      arrays that grow with a number alone: users' columns, height fields, textures, built-in meshes,
-               keyframes, histories, sensors with a declared size, numerics
+               keyframes, histories, sensors with a declared size, numerics, elements and cells of flexcomps
     steps      of the simulations that look for the length ranges of muscles
 
 Counts are upper bounds where the true number needs the document compiled. Nothing is expanded to find them.
@@ -15,6 +16,7 @@ Counts are upper bounds where the true number needs the document compiled. Nothi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -92,6 +94,7 @@ class _Count:
     times: dict[str, int]  # by name, how often a replicated element is there
     pixels: int = 1  # of the largest camera
     total: int = 0
+    flexes: int = 0  # bytes of all flexcomps
     most: tuple[int, Node | None] = (0, None)  # the element that asks for most, and how many
 
     def rows(self, kind: str) -> int:
@@ -121,6 +124,11 @@ def _count_tree(spec: Spec) -> _Count:
             model = spec.models.get(node.attributes.get("model", ""))
             counted.add("attached", times * (model.elements if model else own), node)
         counted.add(HELD.get(node.tag, node.tag), times, where)
+        if node.tag == "flexcomp":
+            bodies, size = _flexcomp(Element(node, node.tag, spec.scope, (node.attributes,)))
+            counted.add("body", times * bodies, where)
+            counted.add("joint", times * 3 * bodies, where)
+            counted.flexes += times * size
         if node.tag == "camera" and "resolution" in node.attributes:
             e = Element(node, node.tag, spec.scope, (node.attributes,))
             width, height = e.vector("resolution", (1, 1), length=2, dtype=int).tolist()
@@ -130,6 +138,31 @@ def _count_tree(spec: Spec) -> _Count:
             counted.times[name] = max(times, counted.times.get(name, 1))
         todo += [(child, times, around) for child in node.children]
     return counted
+
+
+FLEX_NUMBERS = {1: 40, 2: 60, 3: 200}
+"""Numbers a point of a flex of each dimension stands for: elements, edges, stiffness, bounding volumes."""
+
+
+def _flexcomp(e: Element) -> tuple[int, int]:
+    """Bodies that a flexcomp makes, and bytes of its arrays; what comes from a file is as large as the file."""
+    kind, dim = e.text("type", "grid"), min(max(e.integer("dim", 2), 1), 3)
+    count = [max(0, n) for n in e.vector("count", (10, 10, 10), length=3, dtype=int).tolist()]
+    if kind == "direct":
+        points = e.count("point") // 3 + 1
+    elif kind in ("mesh", "gmsh") or e.given("mesh"):
+        points = 0
+    elif kind in ("square", "disc") or (dim == 2 and kind in ("grid", "circle")):
+        points = count[0] * count[1]
+    else:
+        points = count[0] if dim == 1 and kind in ("grid", "circle") else count[0] * count[1] * count[2]
+    size = NUMBER * FLEX_NUMBERS[dim] * points
+    order = {"trilinear": 1, "quadratic": 2}.get(e.text("dof", "full"), 0)
+    if not order:
+        return points, size
+    cells = [max(0, n) for n in e.vector("cellcount", (1, 1, 1), length=3, dtype=int).tolist()]
+    nodes = math.prod(order * n + 1 for n in cells)
+    return nodes, size + NUMBER * math.prod(cells) * (3 * (order + 1) ** 3) ** 2
 
 
 def _whole(spec: Spec, node: Node, attribute: str, default: int) -> int:
@@ -170,6 +203,7 @@ def _declared(spec: Spec, counted: _Count) -> Iterator[tuple[str, int, Element]]
     for kind in ("sensor", "actuator"):
         for e in spec.list(kind):
             yield _running(e, counted.pixels)
+    yield "flexcomps", counted.flexes, Element(spec.root, "flexcomp", spec.scope, (spec.root.attributes,))
 
 
 def _texture(e: Element) -> tuple[str, int, Element]:

@@ -21,7 +21,7 @@ from kinema.geometry.mesh import Float64, Int32
 
 LEFT_OUT = 0.02
 Cells = tuple[int, int, int]
-AT_ONCE = 1 << 20
+AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -139,13 +139,22 @@ def _sampled(point: Float64, face: Int32, low: Float64, size: Float64, cells: Ce
 
 
 def _winding(point: Float64, triangle: Float64) -> Float64:
-    """How often a surface winds around points: the solid angle of its triangles over 4 π."""
+    """How often a surface winds around points: the solid angle of its triangles over 4 π.
+
+    tan(Ω / 2) = a · (b × c) / (|a||b||c| + (a · b)|c| + (b · c)|a| + (c · a)|b|) for corners seen from the point.
+    """
     out = np.zeros(len(point))
     step = max(1, AT_ONCE // len(triangle))
+    corners = [[np.ascontiguousarray(triangle[:, k, axis]) for axis in range(3)] for k in range(3)]
     for start in range(0, len(point), step):
-        a, b, c = (triangle[None, :, k] - point[start : start + step, None] for k in range(3))
-        la, lb, lc = (np.sqrt((v * v).sum(axis=-1)) for v in (a, b, c))
-        volume = (a * np.cross(b, c)).sum(axis=-1)
-        around = la * lb * lc + (a * b).sum(-1) * lc + (b * c).sum(-1) * la + (c * a).sum(-1) * lb
-        out[start : start + step] = np.arctan2(volume, around).sum(axis=1)
+        at = point[start : start + step].T[:, :, None]
+        a, b, c = ([corner[axis] - at[axis] for axis in range(3)] for corner in corners)
+        la, lb, lc = (np.sqrt(_dot(v, v)) for v in (a, b, c))
+        cross = [b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0]]
+        around = la * lb * lc + _dot(a, b) * lc + _dot(b, c) * la + _dot(c, a) * lb
+        out[start : start + step] = np.arctan2(_dot(a, cross), around).sum(axis=1)
     return out / (2 * np.pi)
+
+
+def _dot(a: list[Float64], b: list[Float64]) -> Float64:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
