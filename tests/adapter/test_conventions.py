@@ -66,6 +66,7 @@ class Case:
         self.places.target, self.places.body = self.places.coord, ints([0, m.nbody - 1])
         self.places.control = ints([0, 0])
         self.places.xform = wp.array(self.placed, dtype=wp.transform, device="cpu")
+        self.places.moved = 1
         two = lambda x, dtype=float: wp.array(np.stack([x] * WORLDS), dtype=dtype, device="cpu")  # noqa: E731
         self.qpos0, self.ipos = two(m.qpos0), two(m.body_ipos, wp.vec3)
         self.two = two

@@ -37,6 +37,7 @@ class Places:
     body: wp.array(dtype=int)  # first body
     control: wp.array(dtype=int)  # first row of `mujoco:ctrl`
     xform: wp.array(dtype=wp.transform)  # where the world was placed
+    moved: int  # 0 where no world was placed anywhere else than at the origin
 
 
 @wp.struct
@@ -305,7 +306,9 @@ def wrenches_in(
     xfrc_applied: wp.array2d(dtype=wp.spatial_vector),
 ):
     """body_f to xfrc_applied."""
-    if bodies[b] >= 0:
+    if bodies[b] >= 0 and places.moved == 0:
+        xfrc_applied[w, b] = body_f[places.body[w] + bodies[b]]
+    elif bodies[b] >= 0:
         back = wp.transform_get_rotation(places.xform[w])
         f = body_f[places.body[w] + bodies[b]]
         force = wp.quat_rotate_inv(back, wp.spatial_top(f))
@@ -366,12 +369,17 @@ def body_out(
     body_qd: wp.array(dtype=wp.spatial_vector),
 ):
     """Pose of a body, and (velocity of its origin, angular velocity), to body_q and body_qd."""
-    place = places.xform[w]
     out = places.body[w] + bodies[b]
     omega = wp.spatial_bottom(v)
     centre = wp.spatial_top(v) + wp.cross(omega, wp.quat_rotate(wp.transform_get_rotation(x), ipos))
-    body_q[out] = place * x
-    body_qd[out] = turned(wp.transform_get_rotation(place), wp.spatial_vector(centre, omega))
+    twist = wp.spatial_vector(centre, omega)
+    if places.moved == 0:
+        body_q[out] = x
+        body_qd[out] = twist
+    else:
+        place = places.xform[w]
+        body_q[out] = place * x
+        body_qd[out] = turned(wp.transform_get_rotation(place), twist)
 
 
 @wp.func

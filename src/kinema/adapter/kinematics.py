@@ -48,8 +48,8 @@ class Moving:
 
 @wp.func
 def to_quat(q: wp.vec4) -> wp.quat:
-    """A unit quaternion out of MuJoCo's w, x, y, z."""
-    return wp.normalize(wp.quat(q[1], q[2], q[3], q[0]))
+    """A quaternion out of MuJoCo's w, x, y, z; a compiled model's are of unit length."""
+    return wp.quat(q[1], q[2], q[3], q[0])
 
 
 @wp.func
@@ -75,7 +75,7 @@ def move_body(tree: Tree, moving: Moving, qpos: wp.array2d(dtype=float), qvel: w
     v = wp.spatial_top(twist) + wp.cross(omega, pos - wp.transform_get_translation(base))
     if mocap >= 0:
         pos = tree.mocap_pos[w, mocap]
-        quat = to_quat(tree.mocap_quat[w, mocap])
+        quat = wp.normalize(to_quat(tree.mocap_quat[w, mocap]))
     first = tree.body_jntadr[b]
     for j in range(first, first + tree.body_jntnum[b]):
         kind = tree.jnt_type[j]

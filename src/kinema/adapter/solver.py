@@ -240,6 +240,7 @@ class Batch:
         own = "mujoco:ctrl" in model.fields
         places.control = self._ints(self._starts(frequency("nu")) if own else np.zeros(n))
         places.xform = wp.array(self.placed.astype(np.float32), dtype=wp.transform, device=self.device)
+        places.moved = int(not np.array_equal(self.placed, np.tile(IDENTITY, (len(self.placed), 1))))
         joints = conventions.Joints()
         core, coord, dof = source.joints.T if host.njnt else np.zeros((3, 0), int)
         columns = {"type": host.jnt_type, "body": host.jnt_bodyid, "qpos": host.jnt_qposadr, "qvel": host.jnt_dofadr,
