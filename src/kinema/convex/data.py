@@ -116,8 +116,7 @@ class FlexState:
     edge_length: data()
     edge_velocity: data()
     order: data("nflexelem_self", dtype=int)  # elements sorted for a sweep: flex/contact.py
-    elem_force: data("nflexelem_force", dtype=wp.spatial_vector)  # elastic forces: flex/elasticity.py
-    hinge_force: data("nflexhinge_force", dtype=wp.spatial_vector)
+    part_force: data("nflexpart", dtype=wp.spatial_vector)  # elastic forces of elements, then of hinges: elasticity.py
     vert_force: data("nflexvert_force", dtype=wp.spatial_vector)
 
 
@@ -222,9 +221,7 @@ class Search:
     H: data("nv_hessian", "nv_hessian", rows=True)  # blocks of eight by eight, see solve/leaves_first.cpp
     strip: data(14, "nv_vector", rows=True)
     pattern: data("ntree_dense", "ntreeword", dtype=int, rows=True)  # bit u of row t: trees t and u are coupled in H
-    runs: data("nrun", dtype=int, rows=True)  # columns of H, see solve/factor_runs.cpp
-    order: data("norder", dtype=int, rows=True)
-    row_link: data("nefcmax_run", dtype=int, rows=True)
+    lists: data("nsparselist", dtype=int, rows=True)  # columns of H, entries of J by dof: solve/sparse.cpp
     root: data("ntree", dtype=int, rows=True)  # islands, see solve/islands.cpp: first tree of the island of each
     next_tree: data("ntree", dtype=int, rows=True)
     last_tree: data("ntree", dtype=int, rows=True)
@@ -241,7 +238,6 @@ class Search:
     Jaref: data("nefcmax_narrow", rows=True)
     Jv: data("nefcmax_narrow", rows=True)
     wide: data("nwide", dtype=wp.float64, rows=True)  # all of these of models with flexes: solve/sparse.cpp
-    gather: data("ngather", dtype=int, rows=True)  # entries of J by dof: solve/gather_rows.cpp
     spill: data("nspill", rows=True)  # numbers of rows that find no room in the shared memory of a team
 
 

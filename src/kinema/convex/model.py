@@ -334,8 +334,7 @@ class Equalities:
     solref: param(dtype=wp.vec2)
     solimp: param(dtype=vec5)
     data: param(dtype=vec12)
-    rows: index("neq_flex")  # rows of each, and its edges if it is of a flex: flex/tables.py
-    edgeadr: index("neqend_flex")
+    rows: index("neq_flex", dtype=wp.vec2i)  # rows of each, and the first of its edges: flex/tables.py
     edge: index("neqedge")
 
 
@@ -346,28 +345,21 @@ class Flexes:
     supportadr: index("nflexvertend")  # first of the supports of each vertex, and the end
     supportbody: index("nflexsupport")
     supportplace: param("nflexsupport", dtype=wp.vec4)  # point in the body's frame, and weight
-    edgevert: index("nflexedge", dtype=wp.vec2i)
-    edgerow: index("nflexedge", dtype=wp.vec2i)  # address and length of its row in edge_J; length 0: none
+    edgelist: index("nflexedge", dtype=wp.vec4i)  # two vertices; address and length of its row in edge_J
     edgenumber: param("nflexedge", dtype=wp.vec4)  # rest length, inverse weight, stiffness, damping
     flexedge_J_colind: index()
     elemvert: index("nflexelem", dtype=wp.vec4i)
-    elemflex: index("nflexelem")
-    elemactive: index("nflexelem")  # 1: it may touch something
+    elemlist: index("nflexelem", dtype=wp.vec3i)  # flex; 1: it may touch something; address of its stiffness or -1
     span: index("nflex", dtype=wp.vec4i)  # first vertex, vertices, first element, elements
     pair: index("nflexpair", dtype=wp.vec4i)  # geom or -1, flex or -1, flex, condim: flex/contact.py
     pairnumber: param("nflexpair", dtype=vec15)
-    radius: param()
-    damping: param()
-    elemstiffness: index("nflexelem_soft")  # address of its stiffness; -1: none
+    number: param("nflex", dtype=wp.vec2)  # radius, Rayleigh's damping
     elemedges: index("nflexelem_edge")  # six places an element
-    stiffness: param()
     hingevert: index("nflexhinge", dtype=wp.vec4i)
-    hingebending: index("nflexhinge")
-    hingeflex: index("nflexhinge")
-    bending: param()
-    vertdof: index("nflexvert")  # first of the three dofs of its body; -1: it has no three
-    cornerend: index("nflexvert")  # elements and hinges that act on each vertex
-    corner: index("nflexcorner")
+    hingelist: index("nflexhinge", dtype=wp.vec2i)  # flex, address of its numbers
+    elastic: param("nflexelastic")  # stiffness of elements, then numbers of hinges
+    vertlist: index("nflexvert", dtype=wp.vec2i)  # first of the three dofs of its body or -1; end of its corners
+    corner: index("nflexcorner")  # elements and hinges that act on each vertex
     bodyvertadr: index("nbodyend_flex")
     bodyvert: index("nflexbodyvert")
 

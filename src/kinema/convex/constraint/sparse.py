@@ -77,7 +77,7 @@ def add_sparse(
 @wp.func
 def want_equality_rows(m: Model, d: Data, w: int, e: int):
     """The rows of one equality, if it is active."""
-    d.efc.want[w, e] = wp.where(d.state.eq_active[w, e] != 0, m.eq.rows[e], 0)
+    d.efc.want[w, e] = wp.where(d.state.eq_active[w, e] != 0, m.eq.rows[e][0], 0)
 
 
 @wp.func
@@ -100,13 +100,13 @@ def sparse_edges(m: Model, d: Data, w: int, lane: int):
     for e in range(m.size.neq):
         r = d.efc.start[w, e]
         if r >= 0 and m.eq.type[e] == Equality.FLEX:
-            first = m.eq.edgeadr[e]
+            first = m.eq.rows[e][1]
             time = row_time(m.opt, w)
             solref, solimp = m.eq.solref[w, e], m.eq.solimp[w, e]
-            for k in range(lane, m.eq.rows[e], lane_count()):
+            for k in range(lane, m.eq.rows[e][0], lane_count()):
                 edge = m.eq.edge[first + k]
                 number = m.flex.edgenumber[w, edge]
-                row = m.flex.edgerow[edge]
+                row = wp.vec2i(m.flex.edgelist[edge][2], m.flex.edgelist[edge][3])
                 for a in range(row[1]):  # each dof once: nothing need be looked for
                     d.efc.col[w, r + k, a] = m.flex.flexedge_J_colind[row[0] + a]
                     d.efc.J[w, r + k, a] = d.flex.edge_J[w, row[0] + a]
@@ -178,7 +178,7 @@ def anchor(m: Model, d: Data, w: int, e: int, r: int):
     two = m.eq.obj2id[e]
     data = m.eq.data[w, e]
     weld = m.eq.type[e] == Equality.WELD
-    size = m.eq.rows[e]
+    size = m.eq.rows[e][0]
     b1 = one
     b2 = two
     x1 = wp.vec3()

@@ -75,7 +75,7 @@ def put_contact(m: Model, d: Data, w: int, k: int, p: int, elem: wp.vec2i, vert:
 def plane_vertex(m: Model, d: Data, w: int, p: int, v: int, touch: Touch, base: int) -> int:
     """Contact of a plane with a vertex of a flex, if there is one."""
     pair = m.flex.pair[p]
-    radius = m.flex.radius[w, pair[2]]
+    radius = m.flex.number[w, pair[2]][0]
     normal = column(d.pose.geom_xmat[w, pair[0]], 2)
     reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
     x = d.flex.vert_xpos[w, m.flex.span[pair[2]][0] + v]
@@ -263,7 +263,7 @@ def longest_axis(m: Model, d: Data, w: int, f: int) -> int:
     low = wp.vec3(1.0e30)
     high = wp.vec3(-1.0e30)
     for e in range(span[2], span[2] + span[3]):
-        if m.flex.elemactive[e] != 0:
+        if m.flex.elemlist[e][1] != 0:
             box = d.flex.elem_aabb[w, e]
             center = wp.vec3(box[0], box[1], box[2])
             half = wp.vec3(box[3], box[4], box[5])
@@ -282,7 +282,7 @@ def sort_elements(m: Model, d: Data, w: int, f: int) -> wp.vec2i:
     axis = longest_axis(m, d, w, f)
     count = int(0)
     for e in range(span[2], span[2] + span[3]):
-        if m.flex.elemactive[e] != 0:
+        if m.flex.elemlist[e][1] != 0:
             d.flex.order[w, span[2] + count] = e
             count += 1
     for k in range(count, span[3]):
@@ -332,8 +332,8 @@ def element_pair(dims: frozenset[int], capacity: int):
         second = m.flex.elemvert[two]
         if share_body(m, first, second):
             return 0
-        radius1 = m.flex.radius[w, m.flex.elemflex[one]]
-        radius2 = m.flex.radius[w, m.flex.elemflex[two]]
+        radius1 = m.flex.number[w, m.flex.elemlist[one][0]][0]
+        radius2 = m.flex.number[w, m.flex.elemlist[two][0]][0]
         n = int(0)
         if wp.static(1 in dims):
             if first[2] < 0 and second[2] < 0:
@@ -397,11 +397,11 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int):
                         put_contact(m, d, w, base, p, wp.vec2i(-1, -1), wp.vec2i(-1, i))
             if wp.static(elements):
                 e = span[2] + i
-                if m.geom.type[g] != Geom.PLANE and m.flex.elemactive[e] != 0:
+                if m.geom.type[g] != Geom.PLANE and m.flex.elemlist[e][1] != 0:
                     reach += ROUNDING * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
                     if is_near(m, d, w, g, e, reach):
                         if not has_vertex_on(m, m.flex.elemvert[e], m.geom.bodyid[g]):
-                            radius = m.flex.radius[w, pair[2]]
+                            radius = m.flex.number[w, pair[2]][0]
                             n = collide_geom_element(m, d, w, g, e, radius, reach, touch, base)
                             if stores:
                                 for k in range(base, wp.min(base + n, room)):
@@ -416,7 +416,7 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int):
                     one = d.flex.order[w, other[2] + i]
                     end = low_end(m, d, w, one, axis) + 2.0 * d.flex.elem_aabb[w, one][axis + 3]
                 j = wp.where(itself, i + 1, 0)
-                while j < span[3] and m.flex.elemactive[one] != 0:
+                while j < span[3] and m.flex.elemlist[one][1] != 0:
                     two = span[2] + j
                     if sorted:
                         two = d.flex.order[w, span[2] + j]
@@ -424,7 +424,7 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int):
                             break
                         if low_end(m, d, w, two, axis) > end:
                             break
-                    if m.flex.elemactive[two] != 0 and boxes_meet(d, w, one, two, reach):
+                    if m.flex.elemlist[two][1] != 0 and boxes_meet(d, w, one, two, reach):
                         first = one
                         second = two
                         if itself and not comes_before(m, d, w, one, two, axis):

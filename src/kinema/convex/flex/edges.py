@@ -16,8 +16,8 @@ from kinema.mujoco_enums import MINVAL, Disable
 @wp.func
 def edge_length(m: Model, d: Data, w: int, e: int):
     """flexedge_length and flexedge_J of one edge."""
-    ends = m.flex.edgevert[e]
-    row = m.flex.edgerow[e]
+    ends = m.flex.edgelist[e]
+    row = wp.vec2i(ends[2], ends[3])
     span = d.flex.vert_xpos[w, ends[1]] - d.flex.vert_xpos[w, ends[0]]
     length = wp.length(span)
     unit = wp.vec3(1.0, 0.0, 0.0)
@@ -45,7 +45,7 @@ def edge_length(m: Model, d: Data, w: int, e: int):
 @wp.func
 def edge_velocity(m: Model, d: Data, w: int, e: int):
     """flexedge_velocity of one edge."""
-    row = m.flex.edgerow[e]
+    row = wp.vec2i(m.flex.edgelist[e][2], m.flex.edgelist[e][3])
     rate = float(0.0)
     for k in range(row[0], row[0] + row[1]):
         rate += d.flex.edge_J[w, k] * d.state.qvel[w, m.flex.flexedge_J_colind[k]]
@@ -60,7 +60,7 @@ def edge_forces(m: Model, d: Data, w: int):
     for e in range(m.size.nflexedge):
         number = m.flex.edgenumber[w, e]
         if number[2] != 0.0 or number[3] != 0.0:
-            row = m.flex.edgerow[e]
+            row = wp.vec2i(m.flex.edgelist[e][2], m.flex.edgelist[e][3])
             pull = number[2] * (number[0] - d.flex.edge_length[w, e])
             drag = -number[3] * d.flex.edge_velocity[w, e]
             for k in range(row[0], row[0] + row[1]):

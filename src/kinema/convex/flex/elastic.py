@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kinema.convex.flex.tables import element_vertices, has_flexes, owner
+from kinema.convex.flex.tables import active_elements, element_vertices, has_flexes, owner
 
 RECORD = {2: 21, 3: 24}  # numbers of the stiffness of an element, by dim: an upper triangle, and room
 HINGE = 17  # numbers of a hinge: four by four, and one for a rest shape that is not flat
@@ -39,6 +39,11 @@ def element_stiffness(m: Any) -> np.ndarray:
     return np.where(is_stretchy(m)[flex], adr, -1)
 
 
+def element_list(m: Any) -> np.ndarray:
+    """Of each element its flex, whether it may touch anything, and where its stiffness begins or -1."""
+    return np.column_stack([owner(m, "elem"), active_elements(m), element_stiffness(m)])
+
+
 def element_edges(m: Any) -> np.ndarray:
     """The edges of each element, six places each, counted over all flexes."""
     flex = owner(m, "elem")
@@ -65,9 +70,13 @@ def hinge_vertices(m: Any) -> np.ndarray:
     return both[edge] + np.asarray(m.flex_vertadr)[flex][:, None]
 
 
-def hinge_bending(m: Any) -> np.ndarray:
-    """Where the numbers of each hinge begin."""
+def hinge_list(m: Any) -> np.ndarray:
+    """The flex of each hinge, and where its numbers begin, after the stiffness of all elements."""
     edge, flex = hinges(m).T
+    return np.column_stack([flex, len(m.flex_stiffness) + _bending(m, edge, flex)])
+
+
+def _bending(m: Any, edge: np.ndarray, flex: np.ndarray) -> np.ndarray:
     return np.asarray(m.flex_bendingadr)[flex] + HINGE * (edge - np.asarray(m.flex_edgeadr)[flex])
 
 
@@ -79,7 +88,7 @@ def own_dofs(m: Any) -> np.ndarray:
 
 
 def corners(m: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Where the corners of each vertex end, and the corners: 4 element + k, or -1 - (4 hinge + k)."""
+    """Where the corners of each vertex end, and the corners: 4 element + k, or 4 (elements + hinge) + k."""
     vertices, places = [], []
     if np.any(is_stretchy(m)):
         soft = element_stiffness(m) >= 0
@@ -88,7 +97,7 @@ def corners(m: Any) -> tuple[np.ndarray, np.ndarray]:
         places.append(np.flatnonzero(of >= 0))
     bent = hinge_vertices(m).ravel()
     vertices.append(bent)
-    places.append(-1 - np.arange(len(bent)))
+    places.append(4 * int(m.nflexelem) + np.arange(len(bent)))
     vertex, place = np.concatenate(vertices).astype(int), np.concatenate(places)
     order = np.argsort(vertex, kind="stable")
     return np.cumsum(np.bincount(vertex, minlength=m.nflexvert)), place[order]

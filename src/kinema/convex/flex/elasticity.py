@@ -51,13 +51,13 @@ def triangle_index(n: int, i: int, j: int) -> int:
 def stretch_force(m: Model, d: Data, w: int, e: int):
     """Forces of one element on its corners: of its spring, then of its damper."""
     for k in range(4):
-        d.flex.elem_force[w, 4 * e + k] = wp.spatial_vector()
-    adr = m.flex.elemstiffness[e]
+        d.flex.part_force[w, 4 * e + k] = wp.spatial_vector()
+    adr = m.flex.elemlist[e][2]
     if adr >= 0:
         corner = m.flex.elemvert[e]
         corners = wp.where(corner[3] >= 0, 4, 3)
         edges = wp.where(corners == 4, 6, 3)
-        damping = m.flex.damping[w, m.flex.elemflex[e]]
+        damping = m.flex.number[w, m.flex.elemlist[e][0]][1]
         for j in range(edges):
             pull = float(0.0)  # (K (s - S))_j
             drag = float(0.0)  # (K (s - s^-) / h)_j
@@ -65,7 +65,7 @@ def stretch_force(m: Model, d: Data, w: int, e: int):
                 edge = m.flex.elemedges[6 * e + i]
                 now = d.flex.edge_length[w, edge]
                 rest = m.flex.edgenumber[w, edge][0]
-                stiffness = m.flex.stiffness[w, adr + triangle_index(edges, i, j)]
+                stiffness = m.flex.elastic[w, adr + triangle_index(edges, i, j)]
                 pull += stiffness * (now - rest) * (now + rest)
                 rate = d.flex.edge_velocity[w, edge]
                 drag += stiffness * rate * (2.0 * now - m.opt.timestep[w] * rate)
@@ -74,16 +74,16 @@ def stretch_force(m: Model, d: Data, w: int, e: int):
             force = wp.spatial_vector(-pull * along, -damping * drag * along)
             a = 4 * e + ends[0]
             b = 4 * e + ends[1]
-            d.flex.elem_force[w, a] = d.flex.elem_force[w, a] + force
-            d.flex.elem_force[w, b] = d.flex.elem_force[w, b] - force
+            d.flex.part_force[w, a] = d.flex.part_force[w, a] + force
+            d.flex.part_force[w, b] = d.flex.part_force[w, b] - force
 
 
 @wp.func
 def bend_force(m: Model, d: Data, w: int, h: int):
     """Forces of one hinge on its four vertices: of its spring, then of its damper."""
     corner = m.flex.hingevert[h]
-    adr = m.flex.hingebending[h]
-    damping = m.flex.damping[w, m.flex.hingeflex[h]]
+    adr = m.flex.hingelist[h][1]
+    damping = m.flex.number[w, m.flex.hingelist[h][0]][1]
     x0 = d.flex.vert_xpos[w, corner[0]]
     e1 = d.flex.vert_xpos[w, corner[1]] - x0
     e2 = d.flex.vert_xpos[w, corner[2]] - x0
@@ -91,31 +91,33 @@ def bend_force(m: Model, d: Data, w: int, h: int):
     c1 = wp.cross(e2, e3)
     c2 = wp.cross(e3, e1)
     c3 = wp.cross(e1, e2)
-    curved = m.flex.bending[w, adr + 16]
+    curved = m.flex.elastic[w, adr + 16]
     for i in range(4):
         spring = curved * wp.where(i == 0, -(c1 + c2 + c3), wp.where(i == 1, c1, wp.where(i == 2, c2, c3)))
         damper = wp.vec3()
         for j in range(4):
-            b = m.flex.bending[w, adr + 4 * i + j]
+            b = m.flex.elastic[w, adr + 4 * i + j]
             v = corner[j]
             spring += b * d.flex.vert_xpos[w, v]
-            first = m.flex.vertdof[v]
+            first = m.flex.vertlist[v][0]
             if first >= 0:
                 vel = wp.vec3(d.state.qvel[w, first], d.state.qvel[w, first + 1], d.state.qvel[w, first + 2])
                 damper += b * vel
-        d.flex.hinge_force[w, 4 * h + i] = wp.spatial_vector(-spring, -damping * damper)
+        d.flex.part_force[w, 4 * (m.size.nflexelem + h) + i] = wp.spatial_vector(-spring, -damping * damper)
 
 
 @wp.func
 def vertex_force(m: Model, d: Data, w: int, v: int):
     """All elastic forces on one vertex."""
     sum = wp.spatial_vector()
-    for k in range(m.flex.cornerend[wp.max(v - 1, 0)] * wp.where(v > 0, 1, 0), m.flex.cornerend[v]):
+    first = int(0)
+    if v > 0:
+        first = m.flex.vertlist[v - 1][1]
+    elements = 4 * m.size.nflexelem
+    for k in range(first, m.flex.vertlist[v][1]):
         at = m.flex.corner[k]
-        if at >= 0:
-            sum += d.flex.elem_force[w, at]
-        elif m.flex.vertdof[v] >= 0:  # what bends a vertex that no dof of its own moves is borne by what holds it
-            sum += d.flex.hinge_force[w, -1 - at]
+        if at < elements or m.flex.vertlist[v][0] >= 0:  # what bends a vertex without dofs is borne by what holds it
+            sum += d.flex.part_force[w, at]
     d.flex.vert_force[w, v] = sum
 
 
@@ -146,8 +148,8 @@ def stages(m: Any) -> list[Stage]:
     if not is_elastic(m):
         return []
     return [
-        Stage(stretch_force, over="nflexelem", own=("flexelem_force",)),
-        Stage(bend_force, over="nflexhinge", own=("flexhinge_force",)),
+        Stage(stretch_force, over="nflexelem", own=("flexpart_force",), apart=("flexpart_force",)),
+        Stage(bend_force, over="nflexhinge", own=("flexpart_force",), apart=("flexpart_force",)),
         Stage(vertex_force, over="nflexvert"),
         Stage(elastic_force, over="nv"),
     ]

@@ -32,6 +32,6 @@ def element_box(m: Model, d: Data, w: int, e: int):
             x = d.flex.vert_xpos[w, corners[k]]
             low = wp.min(low, x)
             high = wp.max(high, x)
-    half = 0.5 * (high - low) + wp.vec3(m.flex.radius[w, m.flex.elemflex[e]])
+    half = 0.5 * (high - low) + wp.vec3(m.flex.number[w, m.flex.elemlist[e][0]][0])
     center = 0.5 * (high + low)
     d.flex.elem_aabb[w, e] = vec6(center[0], center[1], center[2], half[0], half[1], half[2])

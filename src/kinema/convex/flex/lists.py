@@ -19,34 +19,29 @@ LISTS: dict[str, tuple[Callable[[Any], np.ndarray], str, int]] = {
     "flex_supportadr": (partial(_part, tables.supports, "flex_supportadr"), "nflexvertend", 1),
     "flex_supportbody": (partial(_part, tables.supports, "flex_supportbody"), "nflexsupport", 1),
     "flex_supportplace": (partial(_part, tables.supports, "flex_supportplace"), "nflexsupport", 4),
-    "flex_edgevert": (tables.edge_vertices, "", 2),
-    "flex_edgerow": (tables.edge_rows, "", 2),
+    "flex_edgelist": (lambda m: np.column_stack([tables.edge_vertices(m), tables.edge_rows(m)]), "", 4),
     "flex_edgenumber": (tables.edge_numbers, "", 4),
     "flex_elemvert": (tables.element_vertices, "", 4),
-    "flex_elemflex": (partial(tables.owner, what="elem"), "", 1),
+    "flex_elemlist": (elastic.element_list, "", 3),
     "flex_span": (pairs.spans, "nflex", 4),
     "flex_pair": (partial(_part, pairs.pair_lists, 0), "nflexpair", 4),
     "flex_pairnumber": (partial(_part, pairs.pair_lists, 1), "nflexpair", 15),
-    "flex_elemactive": (tables.active_elements, "", 1),
-    "flex_elemstiffness": (elastic.element_stiffness, "nflexelem_soft", 1),
+    "flex_number": (lambda m: np.column_stack([m.flex_radius, m.flex_damping]), "nflex", 2),
     "flex_elemedges": (elastic.element_edges, "nflexelem_edge", 1),
     "flex_hingevert": (elastic.hinge_vertices, "nflexhinge", 4),
-    "flex_hingebending": (elastic.hinge_bending, "nflexhinge", 1),
-    "flex_hingeflex": (lambda m: elastic.hinges(m)[:, 1], "nflexhinge", 1),
-    "flex_vertdof": (elastic.own_dofs, "nflexvert", 1),
-    "flex_cornerend": (partial(_part, elastic.corners, 0), "nflexvert", 1),
+    "flex_hingelist": (elastic.hinge_list, "nflexhinge", 2),
+    "flex_elastic": (lambda m: np.concatenate([m.flex_stiffness, m.flex_bending]), "nflexelastic", 1),
+    "flex_vertlist": (lambda m: np.column_stack([elastic.own_dofs(m), elastic.corners(m)[0]]), "nflexvert", 2),
     "flex_corner": (partial(_part, elastic.corners, 1), "nflexcorner", 1),
     "flex_bodyvertadr": (partial(_part, elastic.body_vertices, 0), "nbodyend_flex", 1),
     "flex_bodyvert": (partial(_part, elastic.body_vertices, 1), "nflexbodyvert", 1),
-    "eq_rows": (tables.equality_rows, "neq_flex", 1),
-    "eq_edgeadr": (partial(_part, tables.equality_edges, 0), "neqend_flex", 1),
+    "eq_rows": (tables.equality_list, "neq_flex", 2),
     "eq_edge": (partial(_part, tables.equality_edges, 1), "neqedge", 1),
 }
 """Lists that MuJoCo does not have: how they are made, the name of their length if it is no size of the model's, and how
 many numbers an entry has."""
 
-ELASTIC_ONLY = ("flex_elemstiffness", "flex_elemedges", "flex_hingevert", "flex_hingebending", "flex_hingeflex",
-                "flex_corner")  # fmt: skip
+ELASTIC_ONLY = ("flex_elemedges", "flex_hingevert", "flex_hingelist", "flex_elastic", "flex_corner")
 """Lists that only elastic flexes need."""
 
 
@@ -65,6 +60,6 @@ def sizes(m: Any) -> dict[str, int]:
     soft = int(elastic.is_elastic(m))
     sweeps = tables.has_flexes(m) and any(pairs.touches_itself(m, f) for f in range(m.nflex))
     return {
-        **own, "nflexelem_self": sweeps * m.nflexelem, "nflexelem_force": soft * 4 * m.nflexelem,
-        "nflexhinge_force": soft * 4 * own["nflexhinge"], "nflexvert_force": soft * m.nflexvert,
+        **own, "nflexelem_self": sweeps * m.nflexelem, "nflexpart": soft * 4 * (m.nflexelem + own["nflexhinge"]),
+        "nflexvert_force": soft * m.nflexvert,
     }  # fmt: skip

@@ -172,6 +172,11 @@ def equality_edges(m: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.array(starts), np.concatenate(edges)
 
 
+def equality_list(m: Any) -> np.ndarray:
+    """Rows of each equality, and the first of its edges."""
+    return np.column_stack([equality_rows(m), equality_edges(m)[0][:-1]])
+
+
 def equality_rows(m: Any) -> np.ndarray:
     """Rows of each equality."""
     kind = np.asarray(m.eq_type)

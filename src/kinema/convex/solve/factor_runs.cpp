@@ -22,12 +22,12 @@
 #define KN_IN_ORDER(i) for (int i = 0; i < nv; ++i)
 #endif
 float* H = KN_ROW(float, d.solver.H);
-int* run = KN_ROW(int, d.solver.runs);  // run[2 p], run[2 p + 1]: from and to
-int* run_adr = KN_ROW(int, d.solver.order);  // of row k: the runs [run_adr[2 k], run_adr[2 k + 1])
+int* run_adr = lists;  // of row k: the runs [run_adr[2 k], run_adr[2 k + 1])
 int* elder = run_adr + 2 * nv;  // the last child of k in the elimination tree; the others follow as its siblings
 int* sibling = elder + nv;
 int* row_head = sibling + nv;  // rows of J by their last dof
-int* row_link = KN_ROW(int, d.solver.row_link);
+int* row_link = row_head + nv;
+int* run = row_link + m.size.nefcmax;  // run[2 p], run[2 p + 1]: from and to
 const size_t pitch = (size_t)nv;
 
 auto add_scaled = [](float* __restrict__ y, const float* __restrict__ p, float s, int n) {

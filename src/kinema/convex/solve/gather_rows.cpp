@@ -1,6 +1,6 @@
 // The entries of J by dof, so that threads of CUDA can add up J' f without waiting for each other: count, place, write.
 // Which thread writes an entry of a dof first is chance; sorted by row, the sums are the same on every run.
-int* adr_of = KN_ROW(int, d.solver.gather);  // of dof i: the entries [adr_of[i], adr_of[i + 1])
+int* adr_of = lists + KN_NEWTON * (5 * nv + m.size.nefcmax + nv * nv / 2 + 2);  // of dof i: the entries [adr_of[i], adr_of[i + 1])
 int* next_of = adr_of + nv + 1;
 int* entry_list = next_of + nv;
 KN_EACH(i, nv) next_of[i] = 0;

@@ -45,6 +45,8 @@ double *Ma = a + nv, *Mv = Ma + nv, *g = Mv + nv, *x = g + nv;
 double *r = x + nv, *v = r + nefc, *f = v + nefc;  // of rows: J a - aref, J x, and the force
 double *g_last = f + nefc, *z = g_last + nv, *z_last = z + nv;  // conjugate gradients only
 
+int* lists = KN_ROW(int, d.solver.lists);  // of Newton's matrix, then of entries of J by dof
+
 #include "cone.cpp"
 #include "sparse_islands.cpp"
 

@@ -31,9 +31,9 @@ READS = """
 """
 SCRATCH = """
     d.solver.root[w] d.solver.next_tree[w] d.solver.last_tree[w] d.solver.first_row[w] d.solver.next_row[w]
-    d.solver.wide[w] d.solver.gather[w]
+    d.solver.wide[w] d.solver.lists[w]
 """
-MATRIX = "d.solver.H[w] d.solver.runs[w] d.solver.order[w] d.solver.row_link[w]"
+MATRIX = "d.solver.H[w]"
 FACTOR = "d.inertia.qLD[w] d.inertia.qLDiagInv[w]"
 
 
@@ -106,14 +106,13 @@ def sizes(m: Any, rows: int, cuda: bool = False) -> dict[str, int]:
     nv, vector = int(m.nv), -(-int(m.nv) // 8) * 8
     if not has_flexes(m):
         return {
-            "ncolmax": nv, "nv_dense": nv, "nv_hessian": vector, "nv_vector": vector, "nrun": 0,
-            "norder": 0, "nefcmax_run": 0, "ntree_dense": int(m.ntree), "nwide": 0, "ngather": 0,
-            "nv_narrow": nv,
+            "ncolmax": nv, "nv_dense": nv, "nv_hessian": vector, "nv_vector": vector,
+            "ntree_dense": int(m.ntree), "nwide": 0, "nsparselist": 0, "nv_narrow": nv,
         }  # fmt: skip
     newton = int(m.opt.solver) == Solver.NEWTON
     columns = widest_row(m)
     return {
         "ncolmax": columns, "nv_dense": 0, "nv_hessian": newton * nv, "nv_vector": 0,
-        "nrun": newton * (nv * nv // 2 + 2), "norder": newton * 5 * nv, "nefcmax_run": newton * rows, "ntree_dense": 0,
-        "nwide": 8 * nv + 3 * rows, "ngather": cuda * (2 * nv + 1 + rows * columns), "nv_narrow": 0,
+        "ntree_dense": 0, "nwide": 8 * nv + 3 * rows, "nv_narrow": 0,
+        "nsparselist": newton * (5 * nv + rows + nv * nv // 2 + 2) + cuda * (2 * nv + 1 + rows * columns),
     }  # fmt: skip
