@@ -158,10 +158,14 @@ class Options:
 
 @wp.struct
 class Settings:
-    """Options, and the broad phase of scenes of many geoms."""
+    """Options, and the broad phase of scenes of many geoms.
+
+    The latter is behind an array of one, so that kernels which have no use for it do not take its forty arrays as
+    arguments: CUDA has room for 32 KB of them.
+    """
 
     options: Options
-    sweep: Sweep
+    sweep: wp.array(dtype=Sweep)
 
 
 class Shapes(NamedTuple):

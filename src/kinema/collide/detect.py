@@ -21,7 +21,7 @@ from kinema.collide import upload
 from kinema.collide.asleep import KEEP, LOOK, pair_is_awake
 from kinema.collide.bound import boxes_apart, rounding, spheres_apart
 from kinema.collide.broad import awake_sweep, count_pairs, place_pairs, sort_geoms, sweep_world, write_pairs
-from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Options, Pairs, Settings, Touch
+from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Options, Pairs, Settings, Sweep, Touch
 from kinema.collide.convex import convex_pair
 from kinema.collide.emit import PER_PAIR
 from kinema.collide.filter import geom_pairs
@@ -230,7 +230,7 @@ def world_function(build: Build):
     def candidates(w: int, geoms: Geoms, pairs: Pairs, settings: Settings, contacts: Contacts) -> int:
         """How many pairs there are to look at; many geoms are swept for them."""
         if wp.static(build.sweep):
-            sweep_world(geoms, settings.sweep, pairs, contacts.status, w)
+            sweep_world(geoms, settings.sweep[0], pairs, contacts.status, w)
         return pairs.count[w]
 
     @wp.func
@@ -571,7 +571,8 @@ class Detector:
             self.hfields = upload.height_fields(model)
             self.settings = upload.settings(model)
             if plan:
-                self.settings.sweep, self.pairs = sweep_bundle(model, plan, nworld)
+                sweep_arrays, self.pairs = sweep_bundle(model, plan, nworld)
+                self.set_sweep(sweep_arrays)
                 self.slots = np.full(plan.capacity, plan.slots)
                 self.capacity = capacity or 8 * len(plan.active)
             else:
@@ -590,6 +591,12 @@ class Detector:
         if self.thread_per_pair:
             with wp.ScopedDevice(self.device):
                 self._allocate_slots(int(self.slots.sum()) if slots is None else slots)
+
+    def set_sweep(self, sweep: Sweep) -> None:
+        """Let the broad phase use these arrays."""
+        self.sweep = sweep
+        self.swept = wp.array([sweep], dtype=Sweep, device=self.device)  # kept alive here: structs do not own memory
+        self.settings.sweep = self.swept
 
     def _allocate_slots(self, slots: int) -> None:
         """Slots and links for the thread-per-pair shape, worlds interleaved."""
@@ -630,7 +637,7 @@ class Detector:
         n = self.nworld
         launches = []
         if self.build.sweep:
-            sweep = self.settings.sweep
+            sweep = self.sweep
             nbody = sweep.weld.shape[0]
             sort, count, write = awake_sweep if self.build.sleeps else (sort_geoms, count_pairs, write_pairs)
             launches += [

@@ -64,10 +64,10 @@ def mix(detector: Detector, layout: Layout) -> bool:
         return False  # the options' values hold for all pairs
     geoms = _geoms(layout, detector)
     if detector.build.sweep:
-        sweep = detector.settings.sweep
+        sweep = detector.sweep
         sweep.parameters = geoms
         _launch(geoms, sweep.special, detector, worlds=1)
-        detector.settings.sweep = sweep
+        detector.set_sweep(sweep)
         return True
     shared = detector.pairs.friction.strides[0] == 0
     moved = shared and layout.nworld > 1 and not layout.expanded.keys().isdisjoint(MIXED)

@@ -70,8 +70,9 @@ def _struct(struct, *args, **kwargs) -> str:
 
 
 def _inside(struct) -> set[str]:
-    """Names of a struct and of the structs inside it."""
-    nested = [var.type for var in struct.vars.values() if isinstance(var.type, codegen.Struct)]
+    """Names of a struct and of the structs inside it, those in its arrays included."""
+    types = [getattr(var.type, "dtype", var.type) for var in struct.vars.values()]
+    nested = [kind for kind in types if isinstance(kind, codegen.Struct)]
     return {struct.native_name}.union(*map(_inside, nested))
 
 
