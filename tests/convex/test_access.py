@@ -232,6 +232,7 @@ def test_detection_on_cuda_touches_what_its_stage_does(sweep):
     for found in kernels:
         together |= found
     links = {"last", "Touch.last", "Touch.before", "Touch.used", "Touch.order", "Touch.queued"}
+    links.add("Settings.sweep")  # on CUDA kernels are given the struct that is in it
     private = {"selected", "Touch.dist", "Touch.pos", "Touch.frame", "Sweep.count"} | links
     stage = access(detect(detector.build))
     writes = stage.writes - links

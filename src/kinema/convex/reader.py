@@ -50,10 +50,10 @@ class Place:
         owner, attribute, kind = None, self.root, types[self.root]
         aspect = ""
         for step in self.path:
-            if is_array(kind):  # a part of the array that is spoken of apart
+            if is_array(kind) and not holds_arrays(kind.dtype):  # a part of the array that is spoken of apart
                 aspect = f".{step}"
             else:
-                owner, attribute, kind = kind, step, kind.vars[step].type
+                owner, attribute, kind = _struct(kind), step, _struct(kind).vars[step].type
         return (attribute if owner is None else array_name(owner, attribute)) + aspect
 
 
@@ -75,6 +75,11 @@ class Made:
 
 def is_array(kind: Any) -> bool:
     return isinstance(kind, wp.array) or (isinstance(kind, type) and issubclass(kind, wp.array))
+
+
+def _struct(kind: Any) -> Any:
+    """A struct, or that of which an array is made."""
+    return kind.dtype if is_array(kind) else kind
 
 
 def holds_arrays(kind: Any) -> bool:
@@ -141,7 +146,7 @@ class Reader:
                         continue
                     if step not in getattr(kind, "vars", {}):
                         self._fail(f"says that it touches {'.'.join(word.path)}, which does not exist")
-                    kind = kind.vars[step].type
+                    kind = _struct(kind).vars[step].type
                 for inner in _arrays_of(kind):
                     kept.add((Place(root, (*path, *inner)), word.index))
 
@@ -321,8 +326,8 @@ class Reader:
             rest: Any = wp.array(dtype=base.type.dtype, ndim=base.type.ndim - len(index))
             return Ref(rest, frozenset(Place(p.root, p.path, (*p.at, *index)) for p in base.places))
         self._touch(self.reads, base, index)
-        if holds_arrays(base.type.dtype):
-            self._fail("an array of structs that hold arrays")
+        if holds_arrays(base.type.dtype):  # an element is a struct, whose arrays are touched as those of any other
+            return Ref(base.type.dtype, frozenset(Place(p.root, p.path) for p in base.places))
         return None
 
     def _index(self, node: ast.Subscript) -> Index:

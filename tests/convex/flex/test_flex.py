@@ -1,11 +1,14 @@
 """Flexes whose vertices are bodies, stage by stage as MuJoCo has them: places, edges, rows, contacts, forces."""
 
+import ctypes
 from functools import partial
 
 import mujoco
 import numpy as np
 import pytest
 
+from kinema.convex.data import Data
+from kinema.convex.model import Model
 from kinema.convex.stage import lane_kernel, plan
 from kinema.errors import BuildError
 from tests.conformance.staged import OrderedEngine, StagedEngine
@@ -189,3 +192,9 @@ def test_kernels_compile_for_hopper(solver):
     for run in plan(engine.recipes["step"]):
         if run.stages[0].lanes:
             compile_kernel(lane_kernel(tuple(run.stages)))
+
+
+def test_arguments_of_kernels_fit():
+    """CUDA takes 32,764 bytes of arguments; Warp puts its bounds before them."""
+    size = sum(ctypes.sizeof(struct.ctype) for struct in (Model, Data))
+    assert size < 32_764 - 128, f"{size} bytes: put what few kernels need behind an array of structs, as Settings.sweep"
