@@ -13,7 +13,7 @@ OLDEST_TESTS := tests/test_arrays.py tests/test_devices.py tests/test_draws.py t
 	tests/mjcf/test_keyframe.py tests/mjcf/test_lenient.py tests/mjcf/test_schema.py tests/mjcf/test_traversal_utils.py \
 	tests/mjcf/test_units.py tests/resources tests/plugins/test_config.py tests/plugins/test_registry.py \
 	tests/simulation/test_named.py tests/render/test_renderer.py tests/viewer/test_scene.py \
-	tests/viewer/test_surface.py tests/compile/test_attach.py
+	tests/viewer/test_surface.py tests/compile/test_attach.py tests/envs/test_autoreset.py
 
 # Packages that only carry models or peers for side-by-side tests; their own dependencies are not needed.
 CARRIERS := brax mujoco-mjx newton==1.7.0
