@@ -1,1 +1,5 @@
 """Device mathematics: quaternions, frames, spatial vectors. Warp functions only, no arrays and no state."""
+
+from kinema.unread import later
+
+later()
