@@ -28,12 +28,13 @@ EARLY = ("func", "arg_types", "has_unresolved_static_expressions")
 
 
 class Unread(Adjoint):
-    """What Warp knows of a function; read when it is asked for more than the types of the arguments."""
+    """What Warp knows of a function, until it is asked for more than the types of the arguments; then Warp's own."""
 
     def __init__(adj, func: Callable, *args: Any, **options: Any):
         text = None if args else _text(func, options)
         if text is None:
-            super().__init__(func, *args, **options)
+            object.__setattr__(adj, "__class__", Adjoint)
+            Adjoint.__init__(adj, func, *args, **options)
             return
         vars(adj).update(_options=options, _text=text, _modules=[])
         adj.func = func
@@ -48,22 +49,26 @@ class Unread(Adjoint):
     def read(adj) -> None:
         """Parse the function now."""
         with _lock:
-            if adj.is_unread:
+            if "_options" in vars(adj):  # nobody else has read it meanwhile
                 options, text = vars(adj).pop("_options"), vars(adj)["_text"]
                 vars(adj)["extract_function_source"] = lambda func: _parsed(func, *text)
-                super().__init__(adj.func, **options)
-                for module in vars(adj).pop("_modules"):
+                Adjoint.__init__(adj, adj.func, **options)
+                modules = vars(adj).pop("_modules")
+                for name in ("extract_function_source", "_text"):
+                    del vars(adj)[name]
+                object.__setattr__(adj, "__class__", Adjoint)
+                for module in modules:
                     _find_references(module, adj)
 
     def __getattr__(adj, name: str) -> Any:  # for what is not there
-        if name.startswith("__") or "_text" not in vars(adj):
+        if name.startswith("__"):
             raise AttributeError(name)
-        adj.read()
+        Unread.read(adj)
         return object.__getattribute__(adj, name)
 
     def __setattr__(adj, name: str, value: Any) -> None:
-        if name not in EARLY and adj.is_unread:
-            adj.read()
+        if name not in EARLY and "_options" in vars(adj):
+            Unread.read(adj)
         object.__setattr__(adj, name, value)
 
 
