@@ -77,13 +77,14 @@ class Room:
     Attributes:
         width: Derivatives of a number.
         device: Where.
-        one_world: All worlds share the place of one.
+        worlds: Of scratch, how many worlds have a place of their own: all, or 1, which all share. 0: no scratch, but
+            copies of what the model says, where axes of stride 0 stay so.
         arrays: The arrays made so far, by the place of the engine's.
     """
 
     width: int
     device: wp.Device
-    one_world: bool = False
+    worlds: int = 0
     arrays: dict[int, Wide] = field(default_factory=dict)
     memory: list[wp.array] = field(default_factory=list)
 
@@ -96,7 +97,7 @@ class Room:
             step = what.wide * what.count
             made = array_t(0, 0, given.ndim, list(given.shape), list(given.strides), given.flags)
             for k in reversed(range(given.ndim)):
-                same = (k == 0 and self.one_world) or given.strides[k] == 0
+                same = self.worlds == 1 if k == 0 and self.worlds else given.strides[k] == 0
                 made.strides[k] = 0 if same else step
                 step *= 1 if same else max(1, given.shape[k])
             self.memory.append(wp.zeros(step, dtype=wp.uint8, device=self.device))
@@ -135,12 +136,10 @@ def widened(struct: Any, value: Any, rooms: Sequence[Room], touched: Collection[
         held = getattr(value, name)
         if isinstance(held, array_t):
             found = next((one.arrays[held.data] for one in rooms if held.data in one.arrays), None)
-            scratch = room.one_world or len(rooms) == 1
+            own = room.worlds or type_scalar_type(var.type.dtype) in (wp.float32, wp.float64)
             if found:
                 held = found.made
-            elif array_name(struct, name) in touched and (
-                scratch or type_scalar_type(var.type.dtype) in (wp.float32, wp.float64)
-            ):
+            elif own and array_name(struct, name) in touched:
                 held = room.make(held, var.type.dtype)
         elif hasattr(var.type, "vars"):
             held = widened(var.type, held, rooms, touched)

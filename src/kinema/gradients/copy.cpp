@@ -1,8 +1,8 @@
-// Copy plain numbers to duals without derivatives, by a table of arrays.
+// Copy plain numbers to duals without derivatives, by a table of arrays: rows `begin` to `end`.
 //
 // A row: from, to, bytes to the next world of each, kind, count, bytes of a plain and of a wide number, four lengths, four
 // strides from, four strides to. Numbers of an element lie together.
-for (int row = 0; row < table.shape[0]; ++row) {
+for (int row = begin; row < end; ++row) {
     const long long* r = (const long long*)((const char*)table.data + row * (size_t)table.strides[0]);
     const char* from = (const char*)r[0] + w * r[2];
     char* to = (char*)r[1] + w * r[3];

@@ -3,8 +3,9 @@
 //   (a, a') + (b, b') = (a + b, a' + b')       (a, a') (b, b') = (a b, a b' + b a')       f(a, a') = (f(a), f'(a) a')
 //
 // Values are the very operations of single (or double) numbers, so a program of duals takes the branches of the program it
-// was made from; comparisons look at values alone. Slopes that are not finite (a root at 0, an arc at 1) count as 0: what
-// stands there is a corner, and a choice of side is as good as another.
+// was made from: which of two is greater, values say alone. Equal are duals whose derivatives are equal as well: what is
+// skipped where it is 0 must not be where it is about to change. Slopes that are not finite (a root at 0, an arc at 1) count
+// as 0: what stands there is a corner, and a choice of side is as good as another.
 
 #if defined(__clang__) && !defined(__CUDA_ARCH__)
 #define KN_VECTOR 1
@@ -19,6 +20,12 @@ typedef float kn_tangent __attribute__((ext_vector_type(KN_WIDTH), aligned(4)));
 inline kn_tangent kn_zero() { return (kn_tangent)(0.0f); }
 inline kn_tangent kn_scaled(float s, kn_tangent a) { return s * a; }
 inline kn_tangent kn_both(float s, kn_tangent a, float r, kn_tangent b) { return s * a + r * b; }
+inline bool kn_differ(kn_tangent a, kn_tangent b)
+{
+    for (int k = 0; k < KN_WIDTH; ++k)
+        if (a[k] != b[k]) return true;
+    return false;
+}
 #else
 struct kn_tangent {
     float c[KN_WIDTH];
@@ -49,6 +56,12 @@ inline CUDA_CALLABLE kn_tangent kn_both(float s, const kn_tangent& a, float t, c
 inline CUDA_CALLABLE kn_tangent operator+(const kn_tangent& a, const kn_tangent& b) { return kn_both(1.0f, a, 1.0f, b); }
 inline CUDA_CALLABLE kn_tangent operator-(const kn_tangent& a, const kn_tangent& b) { return kn_both(1.0f, a, -1.0f, b); }
 inline CUDA_CALLABLE kn_tangent operator-(const kn_tangent& a) { return kn_scaled(-1.0f, a); }
+inline CUDA_CALLABLE bool kn_differ(const kn_tangent& a, const kn_tangent& b)
+{
+    for (int k = 0; k < KN_WIDTH; ++k)
+        if (a.c[k] != b.c[k]) return true;
+    return false;
+}
 #endif
 
 template <typename R> struct dual_t {
@@ -114,8 +127,11 @@ template <typename R> struct dual_t {
     friend CUDA_CALLABLE inline bool operator>(const dual_t& a, const dual_t& b) { return a.v > b.v; }
     friend CUDA_CALLABLE inline bool operator<=(const dual_t& a, const dual_t& b) { return a.v <= b.v; }
     friend CUDA_CALLABLE inline bool operator>=(const dual_t& a, const dual_t& b) { return a.v >= b.v; }
-    friend CUDA_CALLABLE inline bool operator==(const dual_t& a, const dual_t& b) { return a.v == b.v; }
-    friend CUDA_CALLABLE inline bool operator!=(const dual_t& a, const dual_t& b) { return a.v != b.v; }
+    friend CUDA_CALLABLE inline bool operator==(const dual_t& a, const dual_t& b) { return !(a != b); }
+    friend CUDA_CALLABLE inline bool operator!=(const dual_t& a, const dual_t& b)
+    {
+        return a.v != b.v || kn_differ(a.t, b.t);
+    }
 };
 
 typedef dual_t<float> dual32;

@@ -1,6 +1,7 @@
 """The step as derivatives see it: which of its stages, and which of them for which directions.
 
-    recipe of a step  ->  the constraint solver replaced by the derivative of its solution (implicit_solve.cpp)
+    recipe of a step  ->  the constraint solver replaced by the derivative of its solution (implicit_solve.cpp),
+                          detection by the geometry of the pairs it has found (contacts.py)
                       ->  without stages that no result depends on
                       ->  of these, for each kind of direction, those that change along it
 
@@ -24,6 +25,7 @@ from kinema.convex.model import Model
 from kinema.convex.solve.native import CONTINUOUS, DISCRETE, ROWS, lay_in
 from kinema.convex.stage import Stage
 from kinema.errors import BuildError
+from kinema.gradients.contacts import touching
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Integrator
 
@@ -73,6 +75,8 @@ def differentiable(engine: Any) -> list[Stage]:
         if stage.func in solvers:
             at_once = is_discrete(m)
             found += [Stage(implicit_solve(discrete=at_once, factor=factor)) for factor in (True, False)]
+        elif stage in engine.collider.stages:
+            found.append(Stage(touching(engine.collider.detector.build), alone=True))
         elif stage.func not in NOT_PHYSICS:
             found.append(stage)
     return found

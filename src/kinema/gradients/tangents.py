@@ -17,7 +17,7 @@ Nothing is allocated after the first run. A run leaves the engine's arrays alone
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -26,21 +26,28 @@ from typing import Any
 
 import numpy as np
 import warp as wp
+from warp._src.context import _build_cuda_kernel_params
 
 from kinema.convex.access import written
 from kinema.convex.bundle import fields_of
-from kinema.convex.call import Call
+from kinema.convex.call import Call, repeatable
 from kinema.convex.data import Data, State
 from kinema.convex.model import Model
 from kinema.convex.parts import parts
 from kinema.convex.stage import Stage, over_world
+from kinema.gradients import contacts, transcribe
 from kinema.gradients import stages as of_step
-from kinema.gradients import transcribe
 from kinema.gradients.arrays import Room, Wide, leaves, table, widened
 from kinema.math.touches import touches
 
 WIDTH = {"cpu": 16, "cuda": 8}
 """Directions that are carried at once."""
+
+BLOCK = 64
+"""Threads of a block on CUDA."""
+
+FIXED = ("Hulls.", "Solids.", "Meshes.", "HeightFields.")
+"""Arrays of the model that stay as they were compiled, by their beginnings: they are large, and copied once."""
 
 MASK = 30  # stages of a part that a mask can tell apart
 COPY, SEED, RESULT = 20, 6, 5  # columns of the tables
@@ -52,7 +59,7 @@ def _text(name: str) -> str:
 
 @wp.func_native(_text("copy.cpp"))
 @touches(reads="table")
-def copy_rows(table: wp.array2d(dtype=wp.int64), w: int): ...
+def copy_rows(table: wp.array2d(dtype=wp.int64), begin: int, end: int, w: int): ...
 
 
 @wp.func_native(_text("plant.cpp"))
@@ -105,16 +112,31 @@ def drive(
     """Worlds first to last - 1 on the CPU, one after the other."""
     for w in range(first, last):
         for group in range(plan.masks.shape[0]):
-            copy_rows(plan.given, w)
+            copy_rows(plan.given, 0, plan.given.shape[0], w)
             plant(plan.seeds, plan.seedadr[group], plan.seedadr[group + 1], w)
             call_parts(entries, plan.masks, group, bounds, args, world, chosen, w)
             gather(plan.results, plan.columns, group, w, out)
 
 
 @wp.kernel(enable_backward=False)
-def copy_once(rows: wp.array2d(dtype=wp.int64)):
-    """What the model says, for all worlds at once."""
-    copy_rows(rows, 0)
+def copy_model(rows: wp.array2d(dtype=wp.int64)):
+    """What the model says, for all worlds at once; an array a thread."""
+    row = wp.tid()
+    copy_rows(rows, row, row + 1, 0)
+
+
+@wp.kernel(enable_backward=False)
+def begin_group(plan: Plan, group: int):
+    """The inputs of a group, on CUDA; a world a thread."""
+    w = wp.tid()
+    copy_rows(plan.given, 0, plan.given.shape[0], w)
+    plant(plan.seeds, plan.seedadr[group], plan.seedadr[group + 1], w)
+
+
+@wp.kernel(enable_backward=False)
+def end_group(plan: Plan, group: int, out: wp.array3d(dtype=float)):
+    """The results of a group, on CUDA; a world a thread."""
+    gather(plan.results, plan.columns, group, wp.tid(), out)
 
 
 @cache
@@ -133,6 +155,25 @@ def part_kernel(stages: tuple[Stage, ...], width: int) -> wp.Kernel:
                     wp.static(over_world(stages[s]))(m, d, w)
 
     return tangent_part
+
+
+@cache
+def part_kernel_of_worlds(stages: tuple[Stage, ...], width: int) -> wp.Kernel:
+    """The same on CUDA, a world a thread."""
+
+    @wp.kernel(
+        enable_backward=False, module="unique", module_options={"max_unroll": 128, **transcribe.options(width)}
+    )
+    def tangent_parts(m: Model, d: Data, chosen: int):
+        w = wp.tid()
+        for s in range(wp.static(len(stages))):
+            if (chosen >> s) & 1 != 0:
+                if wp.static(stages[s].lanes):
+                    wp.static(over_world(stages[s]))(m, d, w, 0)
+                else:
+                    wp.static(over_world(stages[s]))(m, d, w)
+
+    return tangent_parts
 
 
 @dataclass(frozen=True)
@@ -156,7 +197,7 @@ class Tangents:
     """Derivatives of results of a step along directions, of every world.
 
     Args:
-        engine: The engine, whose state and acceleration are taken as they are.
+        engine: The engine, whose state, acceleration and contacts are taken as they are.
         directions: One a column.
         results: One a row.
         width: Directions carried at once.
@@ -169,18 +210,20 @@ class Tangents:
     ):  # fmt: skip
         transcribe.install()
         self.engine = engine
-        self.width = width or WIDTH["cuda" if engine.device.is_cuda else "cpu"]
+        cuda = engine.device.is_cuda
+        self.width = width or WIDTH["cuda" if cuda else "cpu"]
         self.stages = of_step.needed(of_step.differentiable(engine), {one.array for one in results})
         self.parts = [p[k : k + MASK] for p in cut(self.stages) for k in range(0, len(p), MASK)]
-        self.directions = self._in_order(directions)
+        self.directions, self.results = self._in_order(directions), results
         self.masks, self.columns = self._groups(directions)
-        touched = frozenset[str]().union(*(s.access.reads | s.access.writes for s in self.stages))
+        self.touched = frozenset[str]().union(*(s.access.reads | s.access.writes for s in self.stages))
         self.out = wp.zeros((engine.nworld, len(results), len(directions)), dtype=float, device=engine.device)
         self.model = Room(self.width, engine.device)
-        number = 1 if engine.threads == 1 else min(engine.nworld, engine.threads)
-        self.runs = [_Run(self, k, touched, results) for k in np.array_split(np.arange(engine.nworld), number)]
-        rows = [one.copies(per_world=False) for one in self.model.arrays.values() if not one.is_empty]
-        self._copy = Call(copy_once, 1, [table(rows, COPY, engine.device)], engine.device)
+        number = 1 if cuda or engine.threads == 1 else min(engine.nworld, engine.threads)
+        shares = np.array_split(np.arange(engine.nworld), number)
+        self.runs: list[Any] = [_OnCuda(self)] if cuda else [_OnThread(self, share) for share in shares]
+        self._copy = self._copies(fixed=False)
+        self._copies(fixed=True)()
         self._pool = ThreadPoolExecutor(number) if number > 1 else None
 
     def _in_order(self, directions: Sequence[Direction]) -> list[tuple[int, Direction]]:
@@ -205,51 +248,60 @@ class Tangents:
                     masks[group, number] |= int(wanted) << bit
         return masks, columns
 
+    def _copies(self, *, fixed: bool) -> Callable[[], None]:
+        """Copies what the model says; `fixed`: what no program can write."""
+        names = {held.data: name for name, _, held in leaves(Model, self.engine.m.__ctype__())}
+        rows = [
+            one.copies(per_world=False) for place, one in self.model.arrays.items()
+            if not one.is_empty and names[place].startswith(FIXED) == fixed
+        ]  # fmt: skip
+        if not rows:
+            return lambda: None
+        device = self.engine.device
+        return repeatable(copy_model, len(rows), [table(rows, COPY, device)], device)
+
     def run(self) -> wp.array:
-        """The derivatives, [world, result, direction], at the engine's present state and acceleration."""
+        """The derivatives, [world, result, direction], at the engine's present state, acceleration and contacts."""
         self._copy()
         if self._pool is None:
             self.runs[0]()
         else:
-            list(self._pool.map(_Run.__call__, self.runs))
+            list(self._pool.map(_OnThread.__call__, self.runs))
         return self.out
+
+    @property
+    def memory(self) -> int:
+        """Bytes of all arrays of duals."""
+        return self.model.bytes + sum(run.scratch.bytes for run in self.runs)
 
 
 class _Run:
-    """Worlds that one thread takes, with scratch of one world."""
+    """Model and Data in duals, and the tables that go with them.
 
-    def __init__(self, of: Tangents, worlds: np.ndarray, touched: Collection[str], results: Sequence[Direction]):
-        engine, device = of.engine, of.engine.device
-        self.scratch = Room(of.width, device, one_world=True)
+    Args:
+        of: What is computed.
+        worlds: Worlds that have scratch of their own.
+    """
+
+    def __init__(self, of: Tangents, worlds: int):
+        self.of, engine = of, of.engine
+        self.scratch = Room(of.width, engine.device, worlds)
         m, d = engine.m.__ctype__(), engine.d.__ctype__()
-        for name, kind, held in leaves(Data, d):  # what is a result or an input, whether or not a stage reads it
-            if name in {one.array for one in [*results, *(one for _, one in of.directions)]}:
+        ends = {one.array for one in [*of.results, *(one for _, one in of.directions)]}
+        # what is a result or an input, whether or not a stage reads it; parameters too, if they are directions
+        for name, kind, held in [*leaves(Data, d), *leaves(Model, m)]:
+            if name in ends:
                 self.scratch.make(held, kind.dtype)
-        wide_d = widened(Data, d, [self.scratch], touched)
-        wide_m = widened(Model, m, [self.scratch, of.model], touched)
-        block = type("Arguments", (ctypes.Structure,), {
-            "_fields_": [("m", type(wide_m)), ("d", type(wide_d)), ("w", ctypes.c_int32), ("chosen", ctypes.c_int32)]
-        })  # fmt: skip
-        self._args: Any = block(wide_m, wide_d, 0, 0)
+        self.d = widened(Data, d, [self.scratch], of.touched)
+        self.m = widened(Model, m, [self.scratch, of.model], of.touched)
         names = {name: held.data for name, _, held in [*leaves(Model, m), *leaves(Data, d)]}
         arrays = {**of.model.arrays, **self.scratch.arrays}
         self.wide = {name: arrays[place] for name, place in names.items() if place in arrays}
-        plan = self._plan(of, results)
-        kernels = [part_kernel(part, of.width) for part in of.parts]
-        hooks = [kernel.module.load(device, 1).get_kernel_hooks(kernel).forward for kernel in kernels]
-        entries = wp.array(
-            np.array([ctypes.cast(hook, ctypes.c_void_p).value for hook in hooks], np.uint64), device=device
-        )
-        self._kept = plan, entries, kernels
-        at = ctypes.addressof(self._args)
-        where = [0, at, at + block.w.offset, at + block.chosen.offset]  # type: ignore[attr-defined]
-        first, last = int(worlds[0]), int(worlds[-1]) + 1
-        self._call = Call(drive, 1, [plan, of.out, entries, *where, first, last], device)
-        self._call.args.bounds = self._call.bounds
+        self.plan = self._plan()
 
-    def _plan(self, of: Tangents, results: Sequence[Direction]) -> Plan:
-        device, width = of.engine.device, of.width
-        state = {fields_of(State)[name].name for name in State.vars if name != "status"} | {"qacc"}
+    def _plan(self) -> Plan:
+        of, device, width = self.of, self.of.engine.device, self.of.width
+        state = {fields_of(State)[name].name for name in State.vars if name != "status"} | {"qacc", *contacts.GIVEN}
         given = [
             wide for name, wide in sorted(self.wide.items())
             if wide.given.data in self.scratch.arrays and (name in state or name not in written(of.stages))
@@ -260,7 +312,7 @@ class _Run:
         plan.seeds = table(seeds, SEED, device)
         starts = np.minimum(np.arange(len(of.columns) + 1) * width, len(seeds)).astype(np.int32)
         plan.seedadr = wp.array(starts, dtype=int, device=device)
-        plan.results = table([self._place(one) for one in results], RESULT, device)
+        plan.results = table([self._place(one) for one in of.results], RESULT, device)
         plan.columns = wp.array(of.columns, dtype=int, device=device)
         plan.masks = wp.array(of.masks, dtype=int, device=device)
         return plan
@@ -271,5 +323,65 @@ class _Run:
         at = wide.made.data + int(one.element) * wide.made.strides[1] + one.component * wide.number.wide
         return [at, wide.made.strides[0], one.turn, wide.number.plain, wide.number.wide]
 
+
+class _OnThread(_Run):
+    """Worlds that one CPU thread takes, with scratch of one world."""
+
+    def __init__(self, of: Tangents, worlds: np.ndarray):
+        super().__init__(of, 1)
+        device = of.engine.device
+        block = type("Arguments", (ctypes.Structure,), {
+            "_fields_": [("m", type(self.m)), ("d", type(self.d)), ("w", ctypes.c_int32), ("chosen", ctypes.c_int32)]
+        })  # fmt: skip
+        self._args: Any = block(self.m, self.d, 0, 0)
+        self._kernels = [part_kernel(part, of.width) for part in of.parts]
+        hooks = [kernel.module.load(device, 1).get_kernel_hooks(kernel).forward for kernel in self._kernels]
+        places = np.array([ctypes.cast(hook, ctypes.c_void_p).value for hook in hooks], np.uint64)
+        self._entries = wp.array(places, dtype=wp.uint64, device=device)
+        at = ctypes.addressof(self._args)
+        where = [0, at, at + block.w.offset, at + block.chosen.offset]  # type: ignore[attr-defined]
+        first, last = int(worlds[0]), int(worlds[-1]) + 1
+        self._call = Call(drive, 1, [self.plan, of.out, self._entries, *where, first, last], device)
+        self._call.args.bounds = self._call.bounds
+
     def __call__(self) -> None:
         self._call()
+
+
+class _OnCuda(_Run):
+    """All worlds on CUDA: a few kernels a group, recorded as one graph."""
+
+    def __init__(self, of: Tangents):
+        super().__init__(of, of.engine.nworld)
+        self._graph: Any = None
+        bytes_of = [np.frombuffer(bytearray(struct), np.uint8) for struct in (self.m, self.d)]  # type: ignore[arg-type]
+        self._structs = [wp.array(each, dtype=wp.uint8, device=of.engine.device) for each in bytes_of]
+        self._where = [ctypes.c_uint64(each.ptr) for each in self._structs]
+        self._kernels = [part_kernel_of_worlds(part, of.width) for part in of.parts]
+
+    def _launches(self) -> list[wp.Launch]:
+        of, device, n = self.of, self.of.engine.device, self.of.engine.nworld
+        found = []
+
+        def launch(kernel: wp.Kernel, inputs: list[Any]) -> wp.Launch:
+            found.append(wp.launch(kernel, dim=n, inputs=inputs, device=device, record_cmd=True, block_dim=BLOCK))
+            return found[-1]
+
+        for group in range(len(of.masks)):
+            launch(begin_group, [self.plan, group])
+            for number, kernel in enumerate(self._kernels):
+                if of.masks[group, number]:
+                    command = launch(kernel, [of.engine.m, of.engine.d, int(of.masks[group, number])])
+                    command.params = [command.params[0], *self._where, *command.params[3:]]
+                    command.params_addr = _build_cuda_kernel_params(command.params)
+            launch(end_group, [self.plan, group, of.out])
+        return found
+
+    def __call__(self) -> None:
+        if self._graph is None:
+            self._commands = self._launches()
+            with wp.ScopedCapture(device=self.of.engine.device) as capture:
+                for command in self._commands:
+                    command.launch()
+            self._graph = capture.graph
+        wp.capture_launch(self._graph)

@@ -6,6 +6,9 @@ of it says how numbers multiply. So the derivative of a stage is the same text w
     wp::float32, float    ->  wp::dual32        a value and its derivatives along `width` directions
     wp::float64, double   ->  wp::dual64
 
+Native functions take the way of the CPU, one thread a world, on CUDA as well. There a kernel is given the places of Model
+and Data instead of the two, which together are more than the arguments of a kernel may be.
+
 Arrays keep their descriptions, a place and strides in bytes; theirs must lead to duals (arrays.py). Warp (1.19) takes
 text to put before a module, which is where duals are defined, and has no way to edit what follows it: `codegen` of its
 module builder is replaced by one that calls it, and edits the text of modules that bring duals. Others stay as they
@@ -27,6 +30,7 @@ from kinema.errors import BuildError
 
 MARK = "// numbers of this module are dual"
 _NUMBERS = {"float32": "dual32", "float64": "dual64", "float": "dual32", "double": "dual64"}
+_KERNEL = re.compile(r"(__global__ void \w+\(\s*wp::launch_bounds_t<1> dim,)\s*(\w+) var_m,\s*(\w+) var_d,([^{]*\{)")
 _original = ModuleBuilder.codegen
 
 
@@ -41,7 +45,7 @@ def options(width: int) -> dict[str, Any]:
 
 def transcribed(text: str) -> str:
     """The text of a module after its head, with duals for numbers."""
-    text = re.sub(r"\bwp::float\(", "wp::kn_cast(", text)
+    text = re.sub(r"\bwp::float\(", "wp::kn_cast(", text).replace("defined(__CUDA_ARCH__)", "0")
     return re.sub(r"\b(?:wp::)?(float32|float64|float|double)\b", lambda found: f"wp::{_NUMBERS[found[1]]}", text)
 
 
@@ -52,7 +56,19 @@ def _codegen(builder: ModuleBuilder, device: str) -> str:
     head, macros, body = text.partition(codegen.codegen_cast_macros)
     if not macros:
         raise BuildError(f'Warp {wp.__version__} writes modules in another way than 1.19: use method="fd"')
-    return head + macros.replace("#define float(x) cast_float(x)\n", "") + transcribed(body)
+    body = transcribed(body)
+    if device != "cpu":
+        body, edits = _KERNEL.subn(_by_place, body)
+        if edits != len(builder.kernels):
+            raise BuildError(f'Warp {wp.__version__} writes kernels in another way than 1.19: use method="fd"')
+    return head + macros.replace("#define float(x) cast_float(x)\n", "") + body
+
+
+def _by_place(found: re.Match[str]) -> str:
+    """A kernel that takes the places of Model and Data."""
+    head, model, data, rest = found.groups()
+    taken = f"\n    {model}* place_m,\n    {data}* place_d,{rest}"
+    return f"{head}{taken}\n    {model}& var_m = *place_m;\n    {data}& var_d = *place_d;\n"
 
 
 def install() -> None:

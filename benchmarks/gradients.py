@@ -1,0 +1,104 @@
+"""What a linearization costs: in steps of the same worlds, and beside MuJoCo's differences.
+
+    python -m benchmarks gradients --model humanoid.xml --worlds 64 [--device cuda:0] [--seconds 2]
+
+A and B of every world, after a second of motion with small random controls. A step is timed on the same worlds. On the
+CPU one thread is measured against `mjd_transitionFD` on one thread, forward differences, the cheaper of its two kinds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import warp as wp
+
+from kinema.convex.engine import Engine
+from kinema.gradients.linearize import Linearizer
+
+
+def humanoid() -> str:
+    """The humanoid of dm_control."""
+    spec = importlib.util.find_spec("dm_control")
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit("dm_control is not installed: name a model with --model")
+    return str(Path(spec.submodule_search_locations[0]) / "suite" / "humanoid.xml")
+
+
+def load(path: str) -> mujoco.MjModel:
+    """A model, compiled or not."""
+    return mujoco.MjModel.from_binary_path(path) if path.endswith(".mjb") else mujoco.MjModel.from_xml_path(path)
+
+
+def moving(m: mujoco.MjModel, steps: int) -> mujoco.MjData:
+    """A state in the middle of motion."""
+    d, rng = mujoco.MjData(m), np.random.default_rng(0)
+    for _ in range(steps):
+        d.ctrl[:] = 0.3 * rng.normal(size=m.nu)
+        mujoco.mj_step(m, d)
+    return d
+
+
+def best(run: Callable[[], None], seconds: float) -> float:
+    """Seconds of the quickest call; the first does not count."""
+    run()
+    found, end = np.inf, time.perf_counter() + seconds
+    while time.perf_counter() < end or found == np.inf:
+        begun = time.perf_counter()
+        run()
+        found = min(found, time.perf_counter() - begun)
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", default=None)
+    parser.add_argument("--worlds", type=int, default=64)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--seconds", type=float, default=2.0)
+    given = parser.parse_args()
+    m = load(given.model or humanoid())
+    d = moving(m, round(1.0 / m.opt.timestep))
+    engine = Engine(m, given.worlds, device=given.device)
+    for name in ("qpos", "qvel", "act", "ctrl", "qacc_warmstart"):
+        if np.size(getattr(d, name)):
+            engine.write(name, getattr(d, name))
+    linearizer = Linearizer(engine, sensors=False)
+    begun = time.perf_counter()
+    found = linearizer().numpy()
+    print(f"made in {time.perf_counter() - begun:.1f} s; {linearizer.tangents().memory / 2**20:.1f} MiB of duals")
+    nx = linearizer.nx
+    A, B = np.zeros((nx, nx)), np.zeros((nx, m.nu))
+    mujoco.mjd_transitionFD(m, d, 1e-6, True, A, B, None, None)
+    for label, mine, theirs in (("A", found[0, :, :nx], A), ("B", found[0, :, nx:], B)):
+        print(f"{label}: relative difference from mjd_transitionFD {_off(mine, theirs):.1e}")
+
+    def linearize() -> None:
+        linearizer()
+        wp.synchronize_device(engine.device)
+
+    def step() -> None:
+        engine.step()
+        wp.synchronize_device(engine.device)
+
+    ours = best(linearize, given.seconds)
+    one = best(step, given.seconds)
+    theirs = best(lambda: mujoco.mjd_transitionFD(m, d, 1e-6, False, A, B, None, None), given.seconds)
+    print(f"{given.worlds} worlds on {engine.device}: {1e6 * ours / given.worlds:.2f} us a world, "
+          f"{given.worlds / ours:.0f} pairs of A and B a second; {ours / one:.1f} steps")  # fmt: skip
+    print(f"mjd_transitionFD, forward differences, one core: {1e6 * theirs:.0f} us: {theirs * given.worlds / ours:.1f} "
+          "times as long")  # fmt: skip
+
+
+def _off(mine: np.ndarray, theirs: np.ndarray) -> float:
+    return float(np.linalg.norm(mine - theirs) / max(np.linalg.norm(theirs), 1e-12))
+
+
+if __name__ == "__main__":
+    main()
