@@ -6,8 +6,8 @@ of it says how numbers multiply. So the derivative of a stage is the same text w
     wp::float32, float    ->  wp::dual32        a value and its derivatives along `width` directions
     wp::float64, double   ->  wp::dual64
 
-Native functions take the way of the CPU, one thread a world, on CUDA as well. There a kernel is given the places of Model
-and Data instead of the two, which together are more than the arguments of a kernel may be.
+Native functions take the way of the CPU, one thread a world, on CUDA as well. There a kernel is given the places of
+Model and Data instead of the two, which together are more than the arguments of a kernel may be.
 
 Arrays keep their descriptions, a place and strides in bytes; theirs must lead to duals (arrays.py). Warp (1.19) takes
 text to put before a module, which is where duals are defined, and has no way to edit what follows it: `codegen` of its
