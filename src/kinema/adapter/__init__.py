@@ -2,6 +2,7 @@
 
     view            one world of a Model as an object with mjModel's attributes
     lower           hand-built parts as a document, compiled like any other
+    ties            joints made by hand between parts of documents, as equality constraints
     conventions     State and Control to qpos, qvel, ctrl and back: the only file that converts between the conventions
     boundary        one kernel a direction over all worlds of a class
     kinematics      bodies on the way back, from qpos and qvel alone
