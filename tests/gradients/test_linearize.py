@@ -1,11 +1,14 @@
 """Linearizations against MuJoCo's centered differences in double precision."""
 
+from types import SimpleNamespace
+
 import mujoco
 import numpy as np
 import pytest
 
 from kinema.errors import BuildError
 from kinema.gradients.differences import Differences
+from kinema.gradients.stages import refuse
 from kinema.simulation import Simulation
 
 from ..conformance.dynamics import put_states
@@ -138,3 +141,14 @@ def test_what_has_no_derivative_is_refused_by_name():
         sim.linearize(method="exat")
     with pytest.raises(BuildError, match="eps"):
         sim.linearize(eps=1e-3)
+
+
+@pytest.mark.parametrize(
+    "options, flex, named",
+    [({"enableflags": 1 << 4}, 0, "sleep"), ({"enableflags": 1 << 7}, 0, "speculative"), ({}, 1, "flexes"),
+     ({"noslip_iterations": 3}, 0, "noslip_iterations = 3")],
+)  # fmt: skip
+def test_every_refusal_names_what_it_is_about(options, flex, named):
+    opt = SimpleNamespace(**{"integrator": 0, "noslip_iterations": 0, "enableflags": 0, **options})
+    with pytest.raises(BuildError, match=f'{named}.*use method="fd"'):
+        refuse(SimpleNamespace(opt=opt, nflex=flex), [])

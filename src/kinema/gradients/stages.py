@@ -27,7 +27,7 @@ from kinema.convex.stage import Stage
 from kinema.errors import BuildError
 from kinema.gradients.contacts import touching
 from kinema.math.touches import touches
-from kinema.mujoco_enums import Integrator
+from kinema.mujoco_enums import Enable, Integrator
 
 NOT_PHYSICS = (check.check_position, check.check_velocity, check.check_acceleration)
 INSTEAD = 'use method="fd"'
@@ -60,6 +60,12 @@ def refuse(m: Any, stages: Sequence[Stage]) -> None:
         reason = f"noslip_iterations = {int(m.opt.noslip_iterations)}: what they end at solves no equation"
     elif any(stage.launch for stage in stages):
         reason = "a plugin launches kernels of its own"
+    elif getattr(m, "nflex", 0):
+        reason = "it has flexes"
+    else:
+        flags = {"sleep": Enable.SLEEP, "speculative": Enable.SPECULATIVE}
+        asked = [name for name, bit in flags.items() if int(m.opt.enableflags) & bit]
+        reason = f'<flag {asked[0]}="enable"/>' if asked else ""
     if reason:
         raise BuildError(f"linearize has no derivative of this model: {reason}; {INSTEAD}")
 
