@@ -20,7 +20,13 @@ from kinema.compile import flex_cells, flex_elasticity, flex_rod, pose
 from kinema.compile.attach import WORLD
 from kinema.compile.context import Compilation
 from kinema.compile.element import FALSE_TRUE, Element
-from kinema.compile.flex_checks import check_attachment, check_elasticity, check_options, warn_where_loose
+from kinema.compile.flex_checks import (
+    check_attachment,
+    check_elasticity,
+    check_options,
+    check_pins,
+    warn_where_loose,
+)
 from kinema.compile.tendon import RGBA, SOLIMP, SOLREF
 from kinema.errors import did_you_mean
 from kinema.geometry.bvh import BoundingVolumes, build
@@ -146,6 +152,7 @@ def _compile(c: Compilation, e: Element, frames: list) -> Flex:
         _box(f, tree)
         _elasticity(c, f)
     _rigid_edges(c, f)
+    check_pins(c, f)
     check_options(c, f)
     warn_where_loose(c, f)
     return f

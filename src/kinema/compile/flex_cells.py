@@ -188,3 +188,14 @@ def _solid(f: Flex, vert: np.ndarray, size: np.ndarray) -> None:
     flows = f.row["flex_yield"][0] > 0 and f.young > 0
     f.row["flex_plasticmode"] = 2 * int(flows)
     f.plastic = 6 * len(empty) * int(flows)
+
+
+def idle_nodes(f: Flex) -> np.ndarray:
+    """Which nodes move nothing: those inside a shell, or of empty cells alone."""
+    if f.shell:
+        inner = np.zeros([n * f.order + 1 for n in f.cells], bool)
+        inner[1:-1, 1:-1, 1:-1] = True
+        return inner.ravel()
+    size = 2 * f.row["flex_size"]
+    content = filling(f.row["flex_vert0"] * size, f.element, f.dim, f.cells, f.order)
+    return ~_touched(~content.empty, f.order).ravel()

@@ -8,6 +8,7 @@ import numpy as np
 
 from kinema.compile.context import Compilation
 from kinema.compile.element import Element
+from kinema.compile.flex_cells import idle_nodes
 from kinema.mujoco_enums import Integrator, Solver
 
 if TYPE_CHECKING:
@@ -56,9 +57,16 @@ def check_attachment(c: Compilation, f: Flex) -> None:
         for body in bodies:
             if a["body_mocapid"][a["body_weldid"][body]] >= 0:
                 raise f.e.error(f"an elastic flex cannot hang on the mocap body {c.bodies[body].name!r}")
-    slides = [a["body_dofnum"][b] == 3 and a["body_jntnum"][b] == 3 for b in bodies]
-    if all(slides):  # nothing is pinned: what carries the bodies must not move
-        for body in bodies:
+
+
+def check_pins(c: Compilation, f: Flex) -> None:
+    """Where nothing is pinned, what carries the bodies must not move; nodes that move nothing do not count."""
+    if f.rigid:
+        return
+    a, bodies = c.arrays, np.array(f.nodebody if f.interpolated else f.vertbody)
+    slides = (a["body_dofnum"][bodies] == 3) & (a["body_jntnum"][bodies] == 3)
+    if slides.all() or (f.interpolated and slides.any() and not (~slides & ~idle_nodes(f)).any()):
+        for body in dict.fromkeys(bodies[slides].tolist()):
             _check_ancestors(c, f, int(a["body_parentid"][body]))
 
 

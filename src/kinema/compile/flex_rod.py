@@ -83,6 +83,12 @@ def radius_of(e: Element) -> float:
     return minor
 
 
+def refuse_box(e: Element) -> None:
+    """Segments of a flexcomp with other dofs than full do not turn, which a box section must."""
+    if _box(e) is not None:
+        raise e.error("a rod with a box section needs dof='full', so that its segments can turn", "dof")
+
+
 def section_of(e: Element, radius: float) -> Section:
     """The cross-section of a rod."""
     box = _box(e)
@@ -151,11 +157,9 @@ def twist_bodies(f: Flexcomp, element: np.ndarray, pinned: np.ndarray) -> Iterat
     elasticity = _elasticity(f.e)
     if f.points.dim != 1 or elasticity.number("young", 0.0) <= 0:
         return
-    section = section_of(f.e, radius_of(f.e))
     if f.dof != "full":
-        if section.box is not None:
-            raise f.e.error("a rod with a box section needs dof='full', so that its segments can turn", "dof")
         return
+    section = section_of(f.e, radius_of(f.e))
     chain = open_chain(np.sort(element, axis=1), len(pinned))
     if chain is None:
         return
@@ -253,6 +257,8 @@ class _Rod:
 def _joints(c: Compilation, f: Flex, chain: list[int] | None, section: Section) -> list[int] | None:
     """Ids of the joints that turn the segments of a chain, -1 for clamped ones; None where it has none."""
     e = f.e
+    if f.rigid:
+        return None
     if chain is None:
         if section.box is not None:
             raise e.error("a rod with a box section must be one open chain of at least two segments")

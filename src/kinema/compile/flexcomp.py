@@ -108,7 +108,7 @@ def read_flexcomp(spec: Spec, e: Element, body: Body, frame: Frame | None) -> Fl
     contact = next(iter(e.children("contact")), None)
     margin = 0.0 if contact is None else contact.number("margin", 0.0)
     spacing = e.vector("spacing", (0.02, 0.02, 0.02), length=3).tolist()
-    room = 2 * flex_rod.radius_of(e) + margin
+    room = 2 * e.number("radius", flex_rod.RADIUS) + margin
     if kind not in ("direct", "mesh", "gmsh") and min(spacing) < room:
         raise e.error(f"spacing must be larger than twice the radius and the margin, {room:g}", "spacing")
     scale = e.vector("scale", (1, 1, 1), length=3)
@@ -120,6 +120,8 @@ def read_flexcomp(spec: Spec, e: Element, body: Body, frame: Frame | None) -> Fl
     points = flexcomp_points(spec, e, kind, dim, count, spacing)
     _check_points(e, points)
     _move_points(e, points, scale if kind in ("direct", "mesh", "gmsh") else None, frame)
+    if points.dim == 1 and dof != "full":
+        flex_rod.refuse_box(e)
     cells = tuple(e.vector("cellcount", (1, 1, 1), length=3, dtype=int).tolist())
     rigid = e.keyword("rigid", FALSE_TRUE, False)
     return Flexcomp(e, name, kind, dof, points, rigid, mass, inertiabox, cells)
@@ -186,7 +188,7 @@ def _used(f: Flexcomp) -> np.ndarray:
 def _place_points(f: Flexcomp, flex: Node, body: Body, world: Body, add_body: AddBody) -> bool:
     """Give every point a body of its own, or the parent where it is pinned; False where all are: it is rigid."""
     used, parent = _used(f), body.element.text("name") or "world"
-    pinned = np.ones(len(used), bool) if f.rigid else pinned_points(f)
+    pinned = pinned_points(f)
     _set_mesh(flex, f.points, used)
     point, pinned = f.points.point[used], pinned[used]
     if pinned.all():

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 
 def pinned_points(f: Flexcomp) -> np.ndarray:
-    """Which points are pinned; the centre of a radial flexcomp always is."""
+    """Which points are pinned: all of a rigid flexcomp; the centre of a radial one always is."""
     count = f.e.vector("count", (10, 10, 10), length=3, dtype=int).tolist()
-    pinned = _pinned(f, len(f.points.point), count, on_lattice=f.kind == "grid")
+    pinned = _pinned(f, len(f.points.point), count, on_lattice=f.kind == "grid" or f.order > 0)
+    if f.rigid:
+        pinned[:] = True
     if f.dof == "radial":
         pinned[0] = True
     return pinned
@@ -36,12 +38,12 @@ def pinned_nodes(f: Flexcomp, count: tuple[int, int, int]) -> np.ndarray:
 
 def _pinned(f: Flexcomp, number: int, count: list[int], *, on_lattice: bool) -> np.ndarray:
     pinned = np.zeros(number, bool)
-    dim = f.points.dim
+    dim, rigid = f.points.dim, f.rigid
     for e in f.e.children("pin"):
-        for (first,) in _groups(e, "id", 1):
+        for (first,) in _groups(e, "id", 1, rigid):
             _check(e, "id", [first], [number])
             pinned[first] = True
-        for first, last in _groups(e, "range", 2):
+        for first, last in _groups(e, "range", 2, rigid):
             _check(e, "range", [first, last], [number, number])
             pinned[first : last + 1] = True
         for attribute, width in (("grid", dim), ("gridrange", 2 * dim)):
@@ -51,7 +53,7 @@ def _pinned(f: Flexcomp, number: int, count: list[int], *, on_lattice: bool) -> 
                 raise e.error(f"pin {attribute} cannot be used with dim=1: give numbers by id or range", attribute)
             if not on_lattice:
                 raise e.error(f"pin {attribute} needs type='grid', or trilinear or quadratic dofs", attribute)
-            for corners in _groups(e, attribute, width):
+            for corners in _groups(e, attribute, width, rigid):
                 _check(e, attribute, corners, (count[:dim] * 2)[:width])
                 _pin_block(pinned, count, corners[:dim], corners[-dim:])
     return pinned
@@ -67,11 +69,12 @@ def _pin_block(pinned: np.ndarray, count: list[int], low: list[int], high: list[
     pinned.reshape(-1)[: int(np.prod(count))].reshape(count)[block] = True
 
 
-def _groups(e: Element, attribute: str, width: int) -> Iterator[list[int]]:
+def _groups(e: Element, attribute: str, width: int, rigid: bool) -> Iterator[list[int]]:
+    """The numbers of an attribute, `width` at a time; of a rigid flexcomp none matters."""
     values = e.vector(attribute, (), dtype=int).tolist()
     if len(values) % width:
         raise e.error(f"pin {attribute} takes {width} numbers at a time, not {len(values)} in all", attribute)
-    return (values[i : i + width] for i in range(0, len(values), width))
+    return (values[i : i + width] for i in range(0, 0 if rigid else len(values), width))
 
 
 def _check(e: Element, attribute: str, values: list[int], limits: list[int]) -> None:

@@ -237,6 +237,7 @@ def pack(host: HostModel) -> str:
         "vis": {name: _plain(vars(group)) for name, group in vars(host.vis).items()},
         "modelname": host.modelname,
         "stated": dict(host.stated),
+        "names": {kind: host.names(kind) for kind, symbol in KINDS.items() if symbol not in FREQUENCIES},
     }
     head = json.dumps(plain).encode()
     blob = len(head).to_bytes(8, "little") + head + buffer.getvalue()
@@ -291,7 +292,8 @@ def host_model(template: Mapping[str, np.ndarray]) -> HostModel:
     names = {}
     for kind, symbol in KINDS.items():
         labelled = symbol in FREQUENCIES and plain["sizes"][symbol]
-        labels: Any = template[f"{NAMESPACE}:{FREQUENCIES[symbol]}_label"] if labelled else []
+        packed_names = plain.get("names", {}).get(kind, [])
+        labels: Any = template[f"{NAMESPACE}:{FREQUENCIES[symbol]}_label"] if labelled else packed_names
         names[kind] = list(labels)[: plain["sizes"][symbol]]
     option, statistic = (SimpleNamespace(**_arrays(plain[part])) for part in ("opt", "stat"))
     visual = SimpleNamespace(**{name: SimpleNamespace(**_arrays(group)) for name, group in plain["vis"].items()})

@@ -89,7 +89,8 @@ def _meet(corner: Float64, half: float) -> np.ndarray:
     """
     number = corner.shape[1]
     edge = [corner[:, b] - corner[:, a] for a in range(number) for b in range(a + 1, number)]
-    normals = [np.cross(edge[i], edge[j]) for i, j in ([(0, 1)] if number == 3 else [(0, 1), (0, 2), (1, 2), (3, 4)])]
+    faces = {2: (), 3: ((0, 1),), 4: ((0, 1), (0, 2), (1, 2), (3, 4))}[number]
+    normals = [np.cross(edge[i], edge[j]) for i, j in faces]
     axes = [np.broadcast_to(one, edge[0].shape) for one in np.eye(3)]
     crossed = [np.cross(one, side) for one in np.eye(3) for side in edge]
     meets = np.ones(len(corner), bool)

@@ -200,11 +200,13 @@ def _order(m) -> Array:
     perm = np.full(room, -1, np.int32)
     active = [f for f in range(m.nflex) if any(_elastic(m, f)) or _held(m, f)]
     cells = any(m.flex_interp[f] and m.flex_stiffnessadr[f] >= 0 for f in range(m.nflex))
-    if not room or not active or cells or not all(_sliding(m, f)[1] for f in active if any(_elastic(m, f))):
+    if not room or cells:
         return perm
-    pairs, alone = [], []
+    pairs, alone = [np.zeros((0, 2), int)], [np.zeros(0, int)]
     for f in active:
-        own = _sliding(m, f)[0]
+        own, simple = _sliding(m, f)
+        if not simple and any(_elastic(m, f)):
+            continue
         dof = np.where(own, np.asarray(m.body_dofadr)[_bodies(m, f)], -1)
         for stencil in _stencils(m, f):
             pairs.append(_coupled(stencil, dof))

@@ -141,9 +141,10 @@ def _sleep_policy(m, tree: Tree, wrap_tree: Array, found: dict[str, Array]) -> A
 
     for f in range(m.nflex):
         adr = m.flex_stiffnessadr[f]
-        stretches = adr >= 0 and (m.flex_interp[f] or m.flex_stiffness[adr] != 0)
+        stretches = adr >= 0 and (m.flex_dim[f] > 1 if m.flex_interp[f] else m.flex_stiffness[adr] != 0)
         passive = m.flex_passive[f] and m.flex_dim[f] > 1 and not m.flex_rigid[f]
-        held = m.flex_edgeequality[f] or passive or stretches or m.flex_bendingadr[f] >= 0
+        elastic = (stretches or m.flex_bendingadr[f] >= 0) and not m.flex_rigid[f]
+        held = m.flex_edgeequality[f] or passive or elastic
         if not held:
             kind = "node" if m.flex_interp[f] else "vert"
             adr, number = getattr(m, f"flex_{kind}adr")[f], getattr(m, f"flex_{kind}num")[f]
