@@ -71,7 +71,8 @@ def _box(e: Element) -> tuple[float, float] | None:
 
 def radius_of(e: Element) -> float:
     """Radius around the elements of a flex: of a rod with a box section, its smaller half size."""
-    box = _box(e) if e.integer("dim", 2) == 1 else None
+    rigid = len(set(e.text("body", "").split())) == 1  # nothing of it bends
+    box = _box(e) if e.integer("dim", 2) == 1 and not rigid else None
     if box is None:
         return e.number("radius", RADIUS)
     minor = min(box)
@@ -183,7 +184,7 @@ def compile_rod(c: Compilation, f: Flex) -> None:
     elasticity = f.child("elasticity")
     if elasticity.number("shear", 0.0) < 0:
         raise elasticity.error("shear cannot be negative", "shear")
-    if f.young <= 0:
+    if f.young <= 0 or f.rigid:
         return
     assert f.edges is not None
     section = section_of(f.e, f.radius)
@@ -257,8 +258,6 @@ class _Rod:
 def _joints(c: Compilation, f: Flex, chain: list[int] | None, section: Section) -> list[int] | None:
     """Ids of the joints that turn the segments of a chain, -1 for clamped ones; None where it has none."""
     e = f.e
-    if f.rigid:
-        return None
     if chain is None:
         if section.box is not None:
             raise e.error("a rod with a box section must be one open chain of at least two segments")
