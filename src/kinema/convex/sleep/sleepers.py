@@ -14,6 +14,10 @@ from kinema.mujoco_enums import Enable, Joint, Obj, Sensor, Transmission
 
 POSITIONS = {Joint.FREE: 7, Joint.BALL: 4, Joint.SLIDE: 1, Joint.HINGE: 1}
 ALWAYS = (-1, -1)
+OWNERS: dict[int, str] = {
+    Obj.JOINT: "jnt_bodyid", Obj.DOF: "dof_bodyid", Obj.GEOM: "geom_bodyid", Obj.SITE: "site_bodyid",
+    Obj.CAMERA: "cam_bodyid", Obj.LIGHT: "light_bodyid",
+}  # fmt: skip
 UNSLEEPING = (Sensor.USER, Sensor.PLUGIN, Sensor.RANGEFINDER)
 
 
@@ -78,9 +82,7 @@ def _bodies(m: Any, kind: int, number: int) -> list[int]:
         return _tendon(m, number)
     if kind == Obj.ACTUATOR:
         return _actuator(m, number)
-    owners = {Obj.JOINT: "jnt_bodyid", Obj.DOF: "dof_bodyid", Obj.GEOM: "geom_bodyid", Obj.SITE: "site_bodyid",
-              Obj.CAMERA: "cam_bodyid", Obj.LIGHT: "light_bodyid"}  # fmt: skip
-    return [int(getattr(m, owners[kind])[number])] if kind in owners else []
+    return [int(getattr(m, OWNERS[kind])[number])] if kind in OWNERS else []
 
 
 def _pair(m: Any, bodies: list[int]) -> tuple[int, int]:
