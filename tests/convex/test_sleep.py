@@ -9,9 +9,14 @@ import mujoco
 import numpy as np
 import pytest
 
-from kinema.convex.stage import Stage
+from kinema.collide.detect import gather_awake
+from kinema.convex.engine import Engine
+from kinema.convex.schedule import plan
+from kinema.convex.sleep.wake import wake_by_contact
+from kinema.convex.stage import Stage, cohort_kernel, turns_kernel
 from kinema.convex.step import step as recipe_of
 from tests.conformance.staged import OrderedEngine, StagedEngine
+from tests.convex.hopper import compile_kernel, stack
 from tests.convex.sleeping import INIT, SCENES, STACK, box, scene, sphere
 
 STEPS = 1000
@@ -287,6 +292,17 @@ def test_the_recipe_of_cuda_in_either_order(name):
         assert_same_sleep(d, engines[0], k)
         for array in ("qpos", "qvel", "tree_asleep", "ncon"):
             assert np.array_equal(engines[0].read(array), engines[1].read(array)), (k, array)
+
+
+def test_kernels_of_cuda_compile():
+    """The stages that only a recipe with sleep has, and a solver that takes worlds in turn."""
+    m = mujoco.MjModel.from_xml_string(SCENES["stack"])
+    engine = Engine(m, 1, device="cpu", cuda=True)
+    runs = [run.stages for run in plan(engine.recipes["step"])]
+    waking = next(stages for stages in runs if stages[0].func is wake_by_contact)
+    turns = next(stages for stages in runs if all(stage.rows for stage in stages))
+    for kernel in (cohort_kernel(waking), turns_kernel(turns), gather_awake):
+        assert stack(compile_kernel(kernel)) < 4096
 
 
 def test_nothing_is_added_where_nobody_sleeps():
