@@ -426,7 +426,8 @@ class Collision:
     meshes: bundles.Meshes
     hfields: bundles.HeightFields
     pairs: bundles.Pairs
-    settings: bundles.Settings
+    options: bundles.Options
+    settings: wp.array(dtype=bundles.Settings)  # one, where pairs are swept; apart, since kernels take 32 kB at most
     rays: RayTargets
     probes: Probes
 
