@@ -34,15 +34,22 @@ def write_section(stage: str, text: str, *, page: Path = PAGE) -> None:
         page.write_text(new)
 
 
+def is_refused(fields: Mapping[str, str]) -> bool:
+    """Was the model refused by name, rather than compared?"""
+    return "refused" in fields
+
+
+def tally(failing: Mapping[str, Mapping[str, str]], total: int) -> str:
+    """The score in a sentence: of the models that were compared, and how many were refused."""
+    refused = sum(map(is_refused, failing.values()))
+    compared, good = total - refused, total - len(failing)
+    more = f" {refused} more of the {total} are refused by name." if refused else ""
+    return f"{good} of {compared} models conform on all fields ({100 * good / max(compared, 1):.1f} %).{more}"
+
+
 def section(stage: str, failing: Mapping[str, Mapping[str, str]], total: int, *, notes: str = "") -> str:
     """Text of a section: the score, and a table of models by failing fields with one difference each."""
-    good = total - len(failing)
-    lines = [
-        f"## {stage}",
-        "",
-        f"{good} of {total} models conform on all fields ({100 * good / max(total, 1):.1f} %).",
-        "",
-    ]
+    lines = [f"## {stage}", "", tally(failing, total), ""]
     if notes:
         lines += [notes.strip(), ""]
     if failing:
@@ -57,7 +64,7 @@ def section(stage: str, failing: Mapping[str, Mapping[str, str]], total: int, *,
 
 def print_table(failing: Mapping[str, Mapping[str, str]], total: int) -> None:
     """The same on the terminal."""
-    print(f"\n{total - len(failing)} of {total} models conform on all fields")
+    print(f"\n{tally(failing, total)}")
     for name, fields in sorted(failing.items()):
         print(f"  {name}")
         for field, problem in list(fields.items())[:8]:

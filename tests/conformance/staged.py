@@ -189,7 +189,7 @@ class OrderedEngine(StagedEngine):
 
 def common_build(build: Build) -> Build:
     """Detection for all pair functions of a kind, with room for most meshes."""
-    if not build.mask & ~PRIMITIVES:
+    if not build.mask & ~PRIMITIVES and not build.ahead:
         return Build(PRIMITIVES, 0, 0, 0, build.sweep, sleeps=build.sleeps)
     mask = build.mask | PRIMITIVES | CONVEX | (HFIELD if build.mask & HFIELD else 0)
     return build._replace(mask=mask, polygon=max(build.polygon, 128), degree=max(build.degree, 32))

@@ -157,15 +157,35 @@ class Options:
 
 
 @wp.struct
-class Settings:
-    """Options, and the broad phase of scenes of many geoms.
+class Ahead:
+    """How geoms move within a step, and what may stand in their way: for speculative contacts; else empty."""
 
-    The latter is behind an array of one, so that kernels which have no use for it do not take its forty arrays as
+    travel: wp.array2d(dtype=wp.vec3)  # (nworld, ngeom) displacement of the geom frame over the step [m]
+    turn: wp.array2d(dtype=wp.vec3)  # (nworld, ngeom) its rotation vector [rad]
+    reach: wp.array2d(dtype=float)  # (nworld, ngeom) the farthest that a point of the geom may move [m]
+    body_reach: wp.array2d(dtype=float)  # (nworld, nbody) the largest of the geoms of a body
+    body_thin: wp.array2d(dtype=float)  # (nworld, nbody) smallest half size of any geom of a body [m]
+    clock: wp.array2d(dtype=wp.vec4)  # (nworld, 1) step, and what rows know of the integrator: convex/ahead.py
+    body: wp.array(dtype=int)  # (ngeom,)
+    weld: wp.array(dtype=int)  # (ngeom,) weld group of the geom's body
+    plain: wp.array(dtype=int)  # (npair,) which pair comes at each place where MuJoCo does not walk trees of boxes
+    partneradr: wp.array(dtype=int)  # (ngeom + 1,) first entry of each geom in `partner`
+    partner: wp.array(dtype=wp.vec2i)  # a geom it may collide with, and their pair
+    mesh: wp.array(dtype=wp.uint64)  # (nmesh,) bounding volume hierarchies, for rays
+    found: wp.array2d(dtype=int)  # (nworld, npair) speculative contacts of each pair, where a thread takes a pair
+
+
+@wp.struct
+class Settings:
+    """Options, the broad phase of scenes of many geoms, and speculative contacts.
+
+    The latter two are behind arrays of one, so that kernels which have no use for them do not take their many arrays as
     arguments: CUDA has room for 32 KB of them.
     """
 
     options: Options
     sweep: wp.array(dtype=Sweep)
+    ahead: wp.array(dtype=Ahead)
 
 
 class Shapes(NamedTuple):

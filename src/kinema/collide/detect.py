@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import warp as wp
 
+from kinema.arrays import empty_worlds
 from kinema.collide import upload
 from kinema.collide.asleep import KEEP, LOOK, pair_is_awake
 from kinema.collide.bound import boxes_apart, rounding, spheres_apart
 from kinema.collide.broad import awake_sweep, count_pairs, place_pairs, sort_geoms, sweep_world, write_pairs
-from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Options, Pairs, Settings, Sweep, Touch
+from kinema.collide.bundles import Ahead, Contacts, Geoms, HeightFields, Meshes, Options, Pairs, Settings, Sweep, Touch
 from kinema.collide.convex import convex_pair
 from kinema.collide.emit import PER_PAIR
 from kinema.collide.filter import geom_pairs
@@ -29,11 +30,14 @@ from kinema.collide.hfield import MOST, hfield_pair
 from kinema.collide.legacy import collide_portal
 from kinema.collide.primitive import primitive_pair
 from kinema.collide.prisms import PRISM_QUEUES, prism_launches, prism_queues
+from kinema.collide.ray import RayScene
 from kinema.collide.sdf import Fields, sdf_pair
 from kinema.collide.sdf_mesh import sdf_mesh_pair
+from kinema.collide.speculative import speculative_pair
 from kinema.collide.sweep import MANY, colliding
 from kinema.collide.sweep import bundle as sweep_bundle
 from kinema.collide.sweep import plan as sweep_plan
+from kinema.collide.swept import may_meet, pair_at
 from kinema.collide.table import FAMILIES, PairFunction, function_mask, uses_native
 from kinema.collide.workspace import (
     ASK,
@@ -83,26 +87,28 @@ class Build(NamedTuple):
     gradient: "wp.Function | None" = None  # of the same
     portal: bool = False  # whether convex shapes meet as without nativeccd
     sleeps: bool = False  # whether bodies may sleep (asleep.py)
+    ahead: bool = False  # whether contacts are made ahead of impact (speculative.py)
 
     @staticmethod
-    def of(m, mask: int, sweep: bool = False, fields: Fields | None = None) -> "Build":
+    def of(m, mask: int, sweep: bool = False, fields: Fields | None = None, ahead: bool = False) -> "Build":
         """The build for a model, sizes rounded up so that models share kernels."""
 
         def bucket(n: int, least: int) -> int:
             return max(least, 1 << (int(n) - 1).bit_length())
 
-        if not mask & ~PRIMITIVES:
+        if not mask & ~PRIMITIVES and not ahead:
             return Build(mask, 0, 0, 0, sweep)
         polygon, degree = int(np.max(m.mesh_polyvertnum, initial=0)), int(np.max(m.mesh_polymapnum, initial=0))
         epa = 36 if m.opt.ccd_iterations <= 36 else bucket(m.opt.ccd_iterations, 64)
         distance, gradient = (fields.distance, fields.gradient) if fields else (None, None)
         portal = not uses_native(m)
-        return Build(mask, epa, bucket(polygon, 16), bucket(degree, 8), sweep, distance, gradient, portal)
+        sizes = bucket(polygon, 16), bucket(degree, 8)
+        return Build(mask, epa, *sizes, sweep, distance, gradient, portal, ahead=ahead)
 
     @property
     def scratch(self) -> Sizes | None:
         """The scratch that pairs need, if it is more than registers hold."""
-        needed = self.mask & (CONVEX | HFIELD) and not self.portal
+        needed = (self.mask & (CONVEX | HFIELD) and not self.portal) or (self.ahead and self.polygon)
         return Sizes.of(self.epa, self.polygon, self.degree) if needed else None
 
     def lending(self) -> "Build":
@@ -117,7 +123,7 @@ class Build(NamedTuple):
         """The same for some of the functions."""
         mask &= self.mask
         return self._replace(mask=mask) if mask & ~PRIMITIVES else Build(
-            mask, 0, 0, 0, self.sweep, sleeps=self.sleeps
+            mask, 0, 0, 0, self.sweep, sleeps=self.sleeps, ahead=self.ahead
         )
 
 
@@ -193,11 +199,14 @@ def pair_function(build: Build):
 
 
 @wp.func
-def finish_contact(contacts: Contacts, pairs: Pairs, w: int, k: int, pair: int):
-    """Complete contact k, whose geometry is already there, with the parameters of its pair."""
+def finish_contact(contacts: Contacts, pairs: Pairs, w: int, k: int, pair: int, ahead: bool):
+    """Complete contact k, whose geometry is already there, with the parameters of its pair.
+
+    One ahead of impact has rows whatever its distance, which says how much to stop (speculative.py).
+    """
     margin = pairs.margin[w, pair]
     adhesion = pairs.adhesion[w, pair]
-    beyond = contacts.dist[w, k] >= margin
+    beyond = contacts.dist[w, k] >= margin and not ahead
     contacts.includemargin[w, k] = margin
     contacts.friction[w, k] = pairs.friction[w, pair]
     contacts.solref[w, k] = pairs.solref[w, pair]
@@ -224,6 +233,7 @@ def finish_world(contacts: Contacts, w: int, found: int):
 def world_function(build: Build):
     """``detect_world(w, geoms, meshes, hfields, pairs, settings, contacts)``: all contacts of one world, in order."""
     collide_pair = pair_function(build)
+    collide_ahead = speculative_pair(build.polygon, build.degree) if build.ahead else None
     near = is_near_and_awake if build.sleeps else is_near
 
     @wp.func
@@ -257,13 +267,23 @@ def world_function(build: Build):
         else:
             count = candidates(w, geoms, pairs, settings, contacts)
         found = int(0)
-        for pair in range(count):
-            if near(w, pair, geoms, pairs):
-                options = settings.options
+        for place in range(count):
+            options = settings.options
+            pair = place
+            n = int(0)
+            early = bool(False)
+            if wp.static(build.ahead):
+                pair = pair_at(settings.ahead[0], pairs, w, place)
+                if may_meet(geoms, settings.ahead[0], pairs, w, pair):
+                    n = collide_ahead(
+                        w, pair, geoms, meshes, pairs, settings.ahead[0], options, touch, found, Workspace()
+                    )
+                    early = n > 0
+            if not early and near(w, pair, geoms, pairs):
                 n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, found, Workspace())
-                for k in range(found, wp.min(found + n, contacts.dist.shape[1])):
-                    finish_contact(contacts, pairs, w, k, pair)
-                found += n
+            for k in range(found, wp.min(found + n, contacts.dist.shape[1])):
+                finish_contact(contacts, pairs, w, k, pair, early)
+            found += n
         finish_world(contacts, w, found)
 
     return detect_world
@@ -296,7 +316,10 @@ def pair_kernel(build: Build):
         k: int, w: int, pair: int, geoms: Geoms, meshes: Meshes, hfields: HeightFields, pairs: Pairs,
         settings: Settings, touch: Touch, queue: Queue,
     ):  # fmt: skip
-        if pair < pairs.count[w] and (mask >> pairs.function[w, pair]) & 1 != 0:
+        mine = pair < pairs.count[w] and (mask >> pairs.function[w, pair]) & 1 != 0
+        if wp.static(build.ahead):
+            mine = mine and settings.ahead[0].found[w, pair] == 0  # its contacts are there already
+        if mine:
             touch.last[w, pair] = 0
             if near(w, pair, geoms, pairs):
                 options = settings.options
@@ -366,6 +389,36 @@ def crew_kernel(build: Build):
             collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, pair * PER_PAIR, work)
 
     return finish_pairs
+
+
+@cache
+def ahead_kernel():
+    """Speculative contacts on CUDA, before all others: a crew of threads takes the pairs of all worlds in turns."""
+    collide_ahead = speculative_pair(0, 0)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def look_ahead(
+        geoms: Geoms,
+        meshes: Meshes,
+        hfields: HeightFields,
+        pairs: Pairs,
+        settings: Settings,
+        touch: Touch,
+        work: Workspace,
+    ):
+        nworld = pairs.count.shape[0]
+        for item in range(wp.tid(), pairs.geom.shape[1] * nworld, work.p1.shape[0]):
+            w = item % nworld
+            pair = item / nworld
+            touch.last[w, pair] = 0
+            n = int(0)
+            if may_meet(geoms, settings.ahead[0], pairs, w, pair):
+                base = pair * PER_PAIR
+                options = settings.options
+                n = collide_ahead(w, pair, geoms, meshes, pairs, settings.ahead[0], options, touch, base, work)
+            settings.ahead[0].found[w, pair] = n
+
+    return look_ahead
 
 
 @wp.func_native("""
@@ -447,6 +500,34 @@ GATHER = wp.constant(16)  # warps that share out the pairs of 32 worlds
 
 
 @wp.func
+def gather_pair(touch: Touch, pairs: Pairs, contacts: Contacts, w: int, pair: int, start: int, ahead: bool) -> int:
+    """Move the contacts of a pair of world w to the list, from place ``start`` on; return their number."""
+    link = touch.last[w, pair]
+    n = wp.min(link % PER_PAIR, MOST)
+    order = orders(touch, w, link)
+    while link != 0:
+        slot = link / PER_PAIR - 1
+        k = start + rank(touch, w, pair, link, order)
+        if k < wp.min(start + n, contacts.dist.shape[1]):
+            contacts.dist[w, k] = touch.dist[w, slot]
+            contacts.pos[w, k] = touch.pos[w, slot]
+            contacts.frame[w, k] = touch.frame[w, slot]
+            finish_contact(contacts, pairs, w, k, pair, ahead)
+        link = touch.before[w, slot]
+    return n
+
+
+@wp.func
+def finish_slots(touch: Touch, contacts: Contacts, w: int, used: int, found: int):
+    """Record how many contacts a world has, and give its slots back; where they did not suffice it has none."""
+    finish_world(contacts, w, wp.where(used > touch.dist.shape[1], used, found))
+    if used > touch.dist.shape[1]:
+        contacts.ncon[w] = 0
+        report(contacts.status, w, OVERFLOW_CONTACTS)
+    touch.used[w] = 0
+
+
+@wp.func
 def gather_world(
     w: int, part: int, lane: int, live: bool, none: bool, touch: Touch, pairs: Pairs, contacts: Contacts
 ):
@@ -464,25 +545,9 @@ def gather_world(
         own = count_contacts(touch.last, w, first, end)
     start = contacts_before(touch.last, w, first, own, part, lane)  # from here on all of the block have read `used`
     for pair in range(first, end):
-        link = touch.last[w, pair]
-        n = wp.min(link % PER_PAIR, MOST)
-        order = orders(touch, w, link)
-        while link != 0:
-            slot = link / PER_PAIR - 1
-            k = start + rank(touch, w, pair, link, order)
-            if k < wp.min(start + n, contacts.dist.shape[1]):
-                contacts.dist[w, k] = touch.dist[w, slot]
-                contacts.pos[w, k] = touch.pos[w, slot]
-                contacts.frame[w, k] = touch.frame[w, slot]
-                finish_contact(contacts, pairs, w, k, pair)
-            link = touch.before[w, slot]
-        start += n
+        start += gather_pair(touch, pairs, contacts, w, pair, start, False)
     if live and part == GATHER - 1:
-        finish_world(contacts, w, wp.where(used > touch.dist.shape[1], used, start))
-        if used > touch.dist.shape[1]:
-            contacts.ncon[w] = 0
-            report(contacts.status, w, OVERFLOW_CONTACTS)
-        touch.used[w] = 0
+        finish_slots(touch, contacts, w, used, start)
     if w == 0 and part == 0:
         for i in range(touch.queued.shape[0]):
             touch.queued[i] = 0
@@ -509,6 +574,27 @@ def gather_awake(nworld: int, look: wp.array(dtype=int), touch: Touch, pairs: Pa
     gather_world(w, part, lane, w < nworld and wish != KEEP, wish != LOOK, touch, pairs, contacts)
 
 
+@cache
+def ordering_kernel():
+    """The same where the order of pairs is not the same in every world and step: one thread a world."""
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def gather_in_order(touch: Touch, pairs: Pairs, settings: Settings, contacts: Contacts):
+        w = wp.tid()
+        used = touch.used[w]
+        start = int(0)
+        if used <= touch.dist.shape[1]:
+            for place in range(pairs.count[w]):
+                pair = pair_at(settings.ahead[0], pairs, w, place)
+                start += gather_pair(touch, pairs, contacts, w, pair, start, settings.ahead[0].found[w, pair] > 0)
+        finish_slots(touch, contacts, w, used, start)
+        if w == 0:
+            for i in range(touch.queued.shape[0]):
+                touch.queued[i] = 0
+
+    return gather_in_order
+
+
 def require_fields(m, mask: int, fields: Fields | None) -> None:
     """Refuse models whose signed distance fields would be passed through silently."""
     if not mask & (FIELD | FIELD_MESH):
@@ -529,8 +615,9 @@ class Detector:
     result. ``thread_per_pair`` chooses the shape of execution (by default: on CUDA), ``sweep`` the broad phase: a
     fixed list of all pairs, or a search for near ones (by default: for many geoms), with room for at least ``pairs``
     of them. With a thread a pair, ``slots`` is the room for contacts of a world as they are found (by default: for all
-    that its pairs could make). ``fields`` brings the signed distance fields of geoms of type sdf. ``detect()`` only
-    launches kernels and allocates nothing.
+    that its pairs could make). ``fields`` brings the signed distance fields of geoms of type sdf; ``motion`` how geoms
+    move within the step (arrays of ``Ahead``, by name), which asks for speculative contacts: all pairs are then listed.
+    ``detect()`` only launches kernels and allocates nothing.
     """
 
     def __init__(
@@ -550,6 +637,7 @@ class Detector:
         slots: int | None = None,
         fields: Fields | None = None,
         sleep: tuple[wp.array, wp.array] | None = None,
+        motion: dict[str, wp.array] | None = None,
         device: Any = None,
     ):
         self.device = device_named(device)
@@ -558,18 +646,24 @@ class Detector:
         self.bounds: Any = None
         sweep = len(colliding(model)) > MANY if sweep is None else sweep
         sweep = sweep and not int(model.opt.enableflags) & Enable.OVERRIDE  # overridden parameters come in lists only
+        sweep = sweep and motion is None  # cells are no larger than geoms that stand still
         plan = sweep_plan(model) if sweep else None
         if plan and pairs > plan.capacity:
             plan = plan._replace(capacity=pairs)
         self.host = plan.special if plan else geom_pairs(model)
         self.mask = plan.mask if plan else function_mask(self.host.function)
         require_fields(model, self.mask, fields)
-        self.build = Build.of(model, self.mask, sweep, fields)._replace(sleeps=sleep is not None)
+        build = Build.of(model, self.mask, sweep, fields, ahead=motion is not None)
+        self.build = build._replace(sleeps=sleep is not None)
         with wp.ScopedDevice(self.device):
             self.geoms = upload.geoms(model, nworld, geom_xpos, geom_xmat, geom_size, fields, sleep)
             self.meshes = upload.meshes(model, solid=bool(self.mask & (FIELD | FIELD_MESH)))
             self.hfields = upload.height_fields(model)
             self.settings = upload.settings(model)
+            self.motion, self.scene = motion, None  # kept alive: structs do not own memory
+            if motion is not None:
+                self.scene = RayScene(model) if model.nmesh else None
+                self.set_ahead(upload.ahead(model, self.host, motion, self.scene))
             if plan:
                 sweep_arrays, self.pairs = sweep_bundle(model, plan, nworld)
                 self.set_sweep(sweep_arrays)
@@ -598,6 +692,12 @@ class Detector:
         self.swept = wp.array([sweep], dtype=Sweep, device=self.device)  # kept alive here: structs do not own memory
         self.settings.sweep = self.swept
 
+    def set_ahead(self, ahead: Ahead) -> None:
+        """Let speculative contacts use these arrays."""
+        self.ahead = ahead
+        self.looked = wp.array([ahead], dtype=Ahead, device=self.device)
+        self.settings.ahead = self.looked
+
     def _allocate_slots(self, slots: int) -> None:
         """Slots and links for the thread-per-pair shape, worlds interleaved."""
         self.touch = upload.touch(self.nworld, slots)
@@ -609,6 +709,10 @@ class Detector:
         npair = len(self.slots)
         self.launches: list[tuple[Build, wp.array, list[Queue]]] = []
         most = 0
+        if self.build.ahead:
+            self.ahead.found = empty_worlds((self.nworld, npair), int)
+            self.set_ahead(self.ahead)
+            most = crew(npair * self.nworld, self.device)
         for family in FAMILIES:
             build = self.build.only(family_mask(family))
             if build.mask:
@@ -646,6 +750,8 @@ class Detector:
                 (place_pairs, n, [sweep, self.pairs, self.contacts.status], 32),
                 (write, (nbody, n), [self.geoms, sweep, self.pairs], 128),
             ]
+        if self.build.ahead:
+            launches.append((ahead_kernel(), self.work.p1.shape[0], [*inputs, self.touch, self.work], CREW_BLOCK))
         for build, chosen, queues in self.launches:
             given = [chosen, *inputs, self.touch, *queues]
             if build.scratch and build.mask & HFIELD:
@@ -657,6 +763,9 @@ class Detector:
             if build.scratch:  # as many as there are rows of scratch, which is what they step by
                 threads = self.work.p1.shape[0]
                 launches.append((crew_kernel(build.lending()), threads, [*given, self.work], CREW_BLOCK))
+        if self.build.ahead:
+            ordered = [self.touch, self.pairs, self.settings, self.contacts]
+            return [*launches, (ordering_kernel(), n, ordered, 32)]
         gather, looks = (gather_awake, [self.geoms.look]) if self.build.sleeps else (gather_contacts, [])
         moved = [n, *looks, self.touch, self.pairs, self.contacts]
         launches.append((gather, (-(-n // 32), GATHER, 32), moved, 32 * GATHER))

@@ -95,6 +95,14 @@ def order_keys(m, pairs: np.ndarray) -> np.ndarray:
     return np.concatenate([body, geoms], axis=1)
 
 
+def plain_order(m, pairs: GeomPairs) -> np.ndarray:
+    """(npair,) which pair comes at each place where MuJoCo does not walk bounding volume trees."""
+    body = np.asarray(m.geom_bodyid)[pairs.geom]
+    geom = np.where((body[:, 0] > body[:, 1])[:, None], pairs.geom[:, ::-1], pairs.geom)
+    key = np.where((pairs.explicit >= 0)[:, None], pairs.key, np.concatenate([pairs.key[:, :2], geom], axis=1))
+    return np.lexsort(key.T[::-1]).astype(np.int32)
+
+
 def geom_pairs(m, special: np.ndarray | None = None) -> GeomPairs:
     """All pairs that may collide, with the parameters of their contacts, in contact order.
 

@@ -305,8 +305,11 @@ def area4(a: vec3r, b: vec3r, c: vec3r, d: vec3r) -> real:
 
 
 @wp.func
-def largest_quad(p: wp.array(dtype=vec3r), o: int, n: int) -> wp.vec4i:
-    """The four vertices of a convex polygon that span the largest area, by rotating calipers."""
+def largest_quad(p: wp.array(dtype=vec3r), o: int, n: int, more: real) -> wp.vec4i:
+    """The four vertices of a convex polygon that span the largest area, by rotating calipers.
+
+    ``more`` is how many times larger an area must be to count as larger.
+    """
     b = int(1)
     c = int(2)
     d = int(3)
@@ -316,19 +319,19 @@ def largest_quad(p: wp.array(dtype=vec3r), o: int, n: int) -> wp.vec4i:
         growing = bool(True)
         while growing:
             area = area4(p[o + a], p[o + b], p[o + c], p[o + (d + 1) % n])
-            growing = area > most
+            growing = area > most * more
             if growing:
                 most = area
                 d = (d + 1) % n
                 res = wp.vec4i(a, b, c, d)
                 area = area4(p[o + a], p[o + b], p[o + (c + 1) % n], p[o + d])
-                while area > most:
+                while area > most * more:
                     most = area
                     c = (c + 1) % n
                     res = wp.vec4i(a, b, c, d)
                     area = area4(p[o + a], p[o + b], p[o + (c + 1) % n], p[o + d])
                 area = area4(p[o + a], p[o + (b + 1) % n], p[o + c], p[o + d])
-                while area > most:
+                while area > most * more:
                     most = area
                     b = (b + 1) % n
                     res = wp.vec4i(a, b, c, d)
@@ -398,7 +401,7 @@ def reduce_polygon(p: wp.array(dtype=vec3r), n: int, is_edge: bool, normal: vec3
                     chosen = wp.vec4i(i, j, 0, 0)
     elif n > 4:
         count = int(4)
-        chosen = largest_quad(p, o, n)
+        chosen = largest_quad(p, o, n, ONE)
     r = Manifold()
     r.n = count
     for k in range(count):

@@ -286,19 +286,12 @@ def ray_mesh(p: wp.vec3, v: wp.vec3, mesh: wp.uint64):
 
 
 @wp.func
-def ray_geom(geoms: Geoms, hfields: HeightFields, targets: RayTargets, w: int, g: int, p: wp.vec3, v: wp.vec3):
-    """Where the ray p + t v hits geom g of world w: t, or -1, and the normal."""
-    mat = geoms.xmat[w, g]
-    lp = wp.transpose(mat) * (p - geoms.xpos[w, g])
-    lv = wp.transpose(mat) * v
-    size = geoms.size[w, g]
-    kind = geoms.type[g]
+def ray_shape(kind: int, size: wp.vec3, mesh: wp.uint64, lp: wp.vec3, lv: wp.vec3):
+    """Where a ray in the frame of a geom, not a height field, hits it: t, or -1, and the normal. No mesh: 0."""
     t = float(MISS)
     n = wp.vec3()
     if kind == Geom.PLANE:
         t, n = ray_plane(lp, lv, size)
-    elif kind == Geom.HFIELD:
-        t, n = ray_hfield(lp, lv, hfields, geoms.dataid[g])
     elif kind == Geom.SPHERE:
         t, n = ray_ellipsoid(lp, lv, wp.vec3(size[0]))
     elif kind == Geom.CAPSULE:
@@ -309,8 +302,29 @@ def ray_geom(geoms: Geoms, hfields: HeightFields, targets: RayTargets, w: int, g
         t, n = ray_cylinder(lp, lv, size)
     elif kind == Geom.BOX:
         t, n = ray_box(lp, lv, size)
-    elif geoms.dataid[g] >= 0:
-        t, n = ray_mesh(lp, lv, targets.mesh[geoms.dataid[g]])
+    elif mesh != wp.uint64(0):
+        t, n = ray_mesh(lp, lv, mesh)
+    return t, n
+
+
+@wp.func
+def mesh_of(geoms: Geoms, meshes: wp.array(dtype=wp.uint64), g: int) -> wp.uint64:
+    """The hierarchy of the mesh of a geom, or 0."""
+    if geoms.type[g] >= Geom.MESH and geoms.dataid[g] >= 0:
+        return meshes[geoms.dataid[g]]
+    return wp.uint64(0)
+
+
+@wp.func
+def ray_geom(geoms: Geoms, hfields: HeightFields, targets: RayTargets, w: int, g: int, p: wp.vec3, v: wp.vec3):
+    """Where the ray p + t v hits geom g of world w: t, or -1, and the normal."""
+    mat = geoms.xmat[w, g]
+    lp = wp.transpose(mat) * (p - geoms.xpos[w, g])
+    lv = wp.transpose(mat) * v
+    if geoms.type[g] == Geom.HFIELD:
+        t, n = ray_hfield(lp, lv, hfields, geoms.dataid[g])
+        return t, mat * n
+    t, n = ray_shape(geoms.type[g], geoms.size[w, g], mesh_of(geoms, targets.mesh, g), lp, lv)
     return t, mat * n
 
 

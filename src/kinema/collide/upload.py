@@ -5,6 +5,7 @@ import warp as wp
 
 from kinema.arrays import empty_worlds, flat, per_world, shared
 from kinema.collide.bundles import (
+    Ahead,
     Contacts,
     GeomParameters,
     Geoms,
@@ -18,9 +19,10 @@ from kinema.collide.bundles import (
     Touch,
     vec5,
 )
-from kinema.collide.filter import GeomPairs
+from kinema.collide.filter import GeomPairs, plain_order
+from kinema.collide.ray import RayScene
 from kinema.collide.sdf import Fields
-from kinema.mujoco_enums import Disable
+from kinema.mujoco_enums import Disable, Geom
 
 PAIR_DTYPE = {
     "geom": wp.vec2i, "function": int, "condim": int, "margin": float, "gap": float, "friction": vec5,
@@ -125,6 +127,34 @@ def settings(m) -> Settings:
     settings = Settings()
     settings.options = s
     return settings
+
+
+def partners(m, host: GeomPairs) -> tuple[np.ndarray, np.ndarray]:
+    """Which geoms each geom may collide with, and in which pair: (ngeom + 1,) first entries, (n, 2) entries.
+
+    Height fields and signed distance fields are left out: they hide nothing.
+    """
+    pair = np.arange(len(host.function))
+    geom = np.concatenate([host.geom[:, 0], host.geom[:, 1]])
+    entries = np.concatenate([np.stack([host.geom[:, 1], pair], 1), np.stack([host.geom[:, 0], pair], 1)])
+    keep = ~np.isin(np.asarray(m.geom_type)[entries[:, 0]], (Geom.HFIELD, Geom.SDF))
+    order = np.argsort(geom[keep], kind="stable")
+    starts = np.searchsorted(geom[keep][order], np.arange(m.ngeom + 1))
+    return starts, entries[keep][order].astype(np.int32).reshape(-1, 2)
+
+
+def ahead(m, host: GeomPairs, motion: dict[str, wp.array], scene: RayScene | None) -> Ahead:
+    """What speculative contacts need: the motion of geoms, as given, and what may stand in their way."""
+    b = Ahead()
+    for name, array in motion.items():
+        setattr(b, name, array)
+    body = np.asarray(m.geom_bodyid)
+    b.body, b.weld = flat(body), flat(np.asarray(m.body_weldid)[body])
+    b.plain = flat(plain_order(m, host))
+    starts, entries = partners(m, host)
+    b.partneradr, b.partner = flat(starts.astype(np.int32)), flat(entries, wp.vec2i)
+    b.mesh = scene.targets.mesh if scene else flat(np.zeros(1, np.uint64), wp.uint64)
+    return b
 
 
 def pairs(host: GeomPairs, nworld: int) -> Pairs:

@@ -16,7 +16,8 @@ from kinema.collide.ray import RayScene
 from kinema.collide.sdf import Fields
 from kinema.collide.upload import estimate_capacity
 from kinema.convex import contact_parameters, geom_sizes
-from kinema.convex.data import Contacts, Data, Poses, Sleep, State
+from kinema.convex.ahead import looks_ahead
+from kinema.convex.data import AheadMotion, Contacts, Data, Poses, Sleep, State
 from kinema.convex.flex.pairs import most_contacts
 from kinema.convex.flex.tables import equality_rows, has_flexes
 from kinema.convex.model import Collision, Model
@@ -126,11 +127,15 @@ class Collider:
         geom_sizes.declare(layout)
         self.contacts = layout.fill(Contacts)
         self.sparing = sparing
+        motion = None
+        if looks_ahead(m):
+            moving = layout.fill(AheadMotion)
+            motion = {name: getattr(moving, name) for name in AheadMotion.vars}
         self.detector = Detector(
             m, layout.nworld, capacity=max(1, layout.capacity["nconmax"]),
             pairs=layout.capacity.get("npairmax", 0), device=layout.device,
             geom_xpos=layout.arrays["geom_xpos"], geom_xmat=layout.arrays["geom_xmat"],
-            geom_size=layout.arrays["geom_size"], contacts=self.contacts, fields=fields,
+            geom_size=layout.arrays["geom_size"], contacts=self.contacts, fields=fields, motion=motion,
             sleep=(rest.body_awake, rest.look) if rest else None, thread_per_pair=cuda,
             slots=max(1, layout.capacity["nconmax"]) if sparing else None,
         )  # fmt: skip

@@ -8,7 +8,7 @@ Names follow mjData. Arrays MuJoCo does not have say their size here.
 
 import warp as wp
 
-from kinema.collide.bundles import Contacts, Geoms
+from kinema.collide.bundles import Ahead, Contacts, Geoms
 from kinema.convex.bundle import adopt, bundle, data, per_world, same, shared, vec6, vec10
 
 
@@ -93,6 +93,18 @@ class Velocities:
     cacc: data(dtype=wp.spatial_vector)
     cfrc_int: data(dtype=wp.spatial_vector)
     cfrc_ext: data(dtype=wp.spatial_vector)
+
+
+@bundle("ahead_")
+class AheadMotion:
+    """How geoms move within the step (ahead.py); empty unless contacts are made ahead of impact."""
+
+    travel: data("ngeom_ahead", dtype=wp.vec3)
+    turn: data("ngeom_ahead", dtype=wp.vec3)
+    reach: data("ngeom_ahead")
+    body_reach: data("nbody_ahead")
+    body_thin: data("nbody_ahead")
+    clock: data("one_ahead", dtype=wp.vec4)  # step, and what row_time says
 
 
 @bundle("ten_")
@@ -343,6 +355,7 @@ class Readings:
 
 adopt(Contacts, "contact_", "nconmax", shared=("status",))
 same(Geoms, xpos="geom_xpos", xmat="geom_xmat", awake="body_awake", look="sleep_look")
+same(Ahead, **{name: f"ahead_{name}" for name in AheadMotion.vars})
 
 
 @wp.struct
@@ -354,6 +367,7 @@ class Data:
     inertia: Inertia
     metric: Metric
     vel: Velocities
+    ahead: AheadMotion
     ten: TendonPaths
     flex: FlexState
     act: Actuation

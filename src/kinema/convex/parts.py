@@ -42,8 +42,8 @@ SUBJECTS = {
     "check": "poses", "kinematics": "poses",
     "com": "inertia", "camera": "inertia",
     "actuation": "actuators", "transmission": "actuators", "tendon": "actuators", "wrap": "actuators",
-    "velocity": "motion", "bias": "motion", "mass": "motion", "factor": "motion", "passive": "motion",
-    "smooth": "motion", "fluid": "motion",
+    "velocity": "motion", "ahead": "motion", "bias": "motion", "mass": "motion", "factor": "motion",
+    "passive": "motion", "smooth": "motion", "fluid": "motion",
     "constraint": "rows", "solve": "solver", "integrate": "integrator",
     "sensors": "sensors", "loads": "sensors", "energy": "sensors",
 }  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 
 from kinema.convex import (
     actuation,
+    ahead,
     bias,
     camera,
     check,
@@ -57,6 +58,8 @@ from kinema.convex.solve.primal import conjugate_gradient, newton
 from kinema.convex.stage import Stage
 from kinema.mujoco_enums import Disable, Enable, Integrator, Sensor, Solver
 
+COM_VEL = Stage(velocity.com_vel, sweep="down", own=("cdof_dot",))
+
 
 def position(m, collision: list[Stage], *, cuda: bool = False) -> list[Stage]:
     """All that depends on position, but for the mass matrix; and the controls, which depend on nothing."""
@@ -78,13 +81,17 @@ def position(m, collision: list[Stage], *, cuda: bool = False) -> list[Stage]:
             *awake.equality_stages(m),
             *transmission.stages(m),
         ]
+    inertial, fresh = com.stages(), not collision
+    if ahead.looks_ahead(m):  # detection then asks how geoms move
+        motion = [COM_VEL, *ahead.stages()]
+        collision, inertial = [*inertial, *motion, *collision], []
     return [
         *kinematics.stages(),
         *flex_positions(m),
         *controls[:1],
         *collision,
-        *flex_contact.stages(m, fresh=not collision, cuda=cuda),
-        *com.stages(),
+        *flex_contact.stages(m, fresh=fresh, cuda=cuda),
+        *inertial,
         *flex_lengths(m),
         Stage(camera.camera_pose, over="ncam"),
         Stage(camera.light_pose, over="nlight"),
@@ -112,7 +119,7 @@ def velocities(m, dense: Blocks | None = None, extension: Extension = NONE) -> l
     momentum = [replace(stage, once=True) for stage in velocity.subtree_stages()] if moving else []
     recipe = [
         *extension.at("position", m),
-        Stage(velocity.com_vel, sweep="down", own=("cdof_dot",)),
+        *([] if ahead.looks_ahead(m) else [COM_VEL]),
         Stage(bias.body_force, sweep="down", own=("cdof_dot",)),
         Stage(bias.subtree_force, sweep="up"),
         Stage(mass.composite_inertia, sweep="up"),
@@ -336,6 +343,7 @@ def scratch_sizes(m, rows: int = 0, *, cuda: bool = False) -> dict[str, int]:
         **metric.sizes(m),
         **flex_sizes(m),
         **sparse.sizes(m, rows, cuda),
+        **ahead.sizes(m),
         **assemble.sizes(m),
         **awake.sizes(m),
         **(island_sizes(m, rows) if cuda and not has_flexes(m) and blocks_of(m) else NO_ISLANDS),

@@ -38,6 +38,7 @@ HONOURED: dict[str, str] = {
         "warmstart", "filterparent", "actuation", "refsafe", "sensor", "midphase", "eulerdamp", "override", "island",
     )},
     "flag nativeccd": "tests/collide/test_legacy.py", "flag multiccd": "tests/collide/test_convex.py",
+    "flag speculative": "tests/convex/test_speculative.py",
     "flag energy": HERE, "flag invdiscrete": "tests/convex/test_inverse.py",
     "flag autoreset": "a world that goes bad is frozen and flagged, whatever it says: tests/simulation/test_failure.py",
     "flag fwdinv": "only MuJoCo's diagnostic solver_fwdinv follows from it, which is not offered",
@@ -45,11 +46,14 @@ HONOURED: dict[str, str] = {
 """Options the engine obeys, and the tests that show it; or why nothing is there to obey."""
 
 REFUSED: dict[str, str] = {
-    "flag speculative": "fast bodies get no contacts ahead of impact: remove the flag and take smaller time steps",
     "flag diagexact": "impedances follow from MuJoCo's approximate diagonal: remove the flag",
     "flag ipc": "it is a mode of contacts of flexes: remove the flag",
 }
 """What a model may not ask for, and what to do instead."""
+
+
+TOGETHER = ENABLE["sleep"] | ENABLE["speculative"]
+"""Flags that are there one at a time."""
 
 
 def check(source: Any) -> None:
@@ -58,6 +62,8 @@ def check(source: Any) -> None:
     for wish in wishes(source):
         if wish in REFUSED:
             raise BuildError(f"{_shown(wish)} is not simulated: {REFUSED[wish]}")
+    if int(source.opt.enableflags) & TOGETHER == TOGETHER:
+        raise BuildError('<flag sleep="enable"/> and speculative="enable" do not go together: remove one of them')
 
 
 def check_flexes(source: Any) -> None:

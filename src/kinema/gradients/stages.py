@@ -19,6 +19,7 @@ from typing import Any
 import warp as wp
 
 from kinema.convex import check, step
+from kinema.convex.ahead import looks_ahead
 from kinema.convex.data import Data
 from kinema.convex.metric_pattern import is_discrete
 from kinema.convex.model import Model
@@ -58,6 +59,8 @@ def refuse(m: Any, stages: Sequence[Stage]) -> None:
         reason = "the integrator RK4 solves the constraints four times a step"
     elif int(m.opt.noslip_iterations) > 0:
         reason = f"noslip_iterations = {int(m.opt.noslip_iterations)}: what they end at solves no equation"
+    elif looks_ahead(m):
+        reason = "speculative contacts follow from velocities through a search"
     elif any(stage.launch for stage in stages):
         reason = "a plugin launches kernels of its own"
     elif getattr(m, "nflex", 0):

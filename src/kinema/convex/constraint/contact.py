@@ -8,7 +8,10 @@
 import warp as wp
 
 from kinema.convex.bundle import vec5
-from kinema.convex.constraint.impedance import (
+from kinema.convex.constraint.row import column, column_count, holds, point_column, row_time, tree_pair
+from kinema.convex.data import ContactRows, Contacts, Data, Rows
+from kinema.convex.model import Model
+from kinema.math.impedance import (
     damping,
     impedance,
     implicit_factor,
@@ -19,9 +22,6 @@ from kinema.convex.constraint.impedance import (
     safe_solref,
     stiffness,
 )
-from kinema.convex.constraint.row import column, column_count, holds, point_column, row_time, tree_pair
-from kinema.convex.data import ContactRows, Contacts, Data, Rows
-from kinema.convex.model import Model
 from kinema.math.lanes import lane_count, lane_get, lane_sum
 from kinema.math.spatial import angular
 from kinema.mujoco_enums import MINVAL, Cone, Constraint

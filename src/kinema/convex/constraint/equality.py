@@ -11,7 +11,6 @@ is corrected by the velocity product Jdot v, so that a rotating anchor does not 
 import warp as wp
 
 from kinema.convex.bundle import vec5
-from kinema.convex.constraint.impedance import impedance, safe_solimp, safe_solref
 from kinema.convex.constraint.row import (
     ANY_TREE,
     column,
@@ -25,6 +24,7 @@ from kinema.convex.constraint.row import (
 )
 from kinema.convex.data import Data
 from kinema.convex.model import Model
+from kinema.math.impedance import impedance, safe_solimp, safe_solref
 from kinema.math.lanes import lane_count, lane_sum
 from kinema.math.quaternion import conjugate, mul_quat, mul_quat_axis, rotate
 from kinema.math.spatial import angular, cross_motion, linear

@@ -11,7 +11,9 @@ and zero elsewhere. Bodies are numbered depth first, so the subtree of a dof is 
 import warp as wp
 
 from kinema.convex.bundle import vec5
-from kinema.convex.constraint.impedance import (
+from kinema.convex.data import Rows
+from kinema.convex.model import Options
+from kinema.math.impedance import (
     damping,
     impedance,
     implicit_factor,
@@ -21,8 +23,6 @@ from kinema.convex.constraint.impedance import (
     safe_solref,
     stiffness,
 )
-from kinema.convex.data import Rows
-from kinema.convex.model import Options
 from kinema.math.spatial import angular, linear
 from kinema.mujoco_enums import Constraint, Disable, Integrator
 

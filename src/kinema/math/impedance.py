@@ -18,8 +18,9 @@ All functions are pure: numbers in, numbers out.
 
 import warp as wp
 
-from kinema.convex.bundle import vec5
 from kinema.mujoco_enums import MINVAL
+
+vec5 = wp.types.vector(length=5, dtype=float)
 
 MINIMP = wp.constant(0.0001)  # mjMINIMP
 MAXIMP = wp.constant(0.9999)  # mjMAXIMP
