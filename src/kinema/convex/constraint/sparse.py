@@ -17,12 +17,12 @@ from kinema.collide.barycentric import element_weights
 from kinema.convex.bundle import vec5
 from kinema.convex.constraint.contact import put_rows, surface_velocity
 from kinema.convex.constraint.equality import linear_part, weld_drift
-from kinema.convex.constraint.impedance import impedance, safe_solimp, safe_solref
 from kinema.convex.constraint.row import ANY_TREE, put_reference, put_scalars, row_time
 from kinema.convex.data import Data, Rows
 from kinema.convex.jacobian import last_dof, point_motion
 from kinema.convex.kinematics import qpos_quat
 from kinema.convex.model import Model
+from kinema.math.impedance import impedance, safe_solimp, safe_solref
 from kinema.math.lanes import lane_count, sync
 from kinema.math.quaternion import conjugate, mul_quat, mul_quat_axis, rotate, to_velocity
 from kinema.math.spatial import angular, cross_motion
