@@ -13,6 +13,7 @@ from .questions import HORIZONS
 from .report import PAGE, write_section
 from .scores import (
     CAUSES,
+    OVERRIDDEN,
     STAGED,
     Scores,
     cause,
@@ -48,7 +49,7 @@ def text(scores: Scores, corpus: Collection[str] = ()) -> str:
     for label in labels:
         lines += _device(label, scores[label], corpus)
     for label in labels:
-        if label != STAGED and STAGED in scores:
+        if label != STAGED and STAGED in scores and OVERRIDDEN not in label:  # another integrator has other answers
             lines += _beside(label, scores[STAGED], scores[label])
     return "\n".join(lines)
 

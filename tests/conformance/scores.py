@@ -21,6 +21,8 @@ from .dynamics import Score, compare
 from .models import ModelFile, unsupported
 
 STAGED, FUSED = "CPU, a kernel a stage", "CPU"
+OVERRIDDEN = "all models"
+"""What labels say where the integrator is not the models' own."""
 Scores = dict[str, dict[str, Score]]
 
 CAUSES = {
@@ -46,7 +48,7 @@ def device_label(device: str, *, fused: bool, integrator: str = "") -> str:
     label = f"{wp.get_device(device).name} (CUDA)"
     if device == "cpu":
         label = FUSED if fused else STAGED
-    return f"{label}, all models {integrator}" if integrator else label
+    return f"{label}, {OVERRIDDEN} {integrator}" if integrator else label
 
 
 def is_rollout(field: str) -> bool:
