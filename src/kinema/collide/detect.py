@@ -407,16 +407,16 @@ def ahead_kernel():
         work: Workspace,
     ):
         nworld = pairs.count.shape[0]
+        ahead = settings.ahead[0]
         for item in range(wp.tid(), pairs.geom.shape[1] * nworld, work.p1.shape[0]):
             w = item % nworld
             pair = item / nworld
             touch.last[w, pair] = 0
             n = int(0)
-            if may_meet(geoms, settings.ahead[0], pairs, w, pair):
+            if may_meet(geoms, ahead, pairs, w, pair):
                 base = pair * PER_PAIR
-                options = settings.options
-                n = collide_ahead(w, pair, geoms, meshes, pairs, settings.ahead[0], options, touch, base, work)
-            settings.ahead[0].found[w, pair] = n
+                n = collide_ahead(w, pair, geoms, meshes, pairs, ahead, settings.options, touch, base, work)
+            ahead.found[w, pair] = n
 
     return look_ahead
 
