@@ -23,6 +23,9 @@ from kinema.convex.wide.source import Narrow
 from kinema.convex.wide.widen import widen
 
 SYMBOL = f"{KEY}_cpu_wide"
+PAIRS = frozenset({"Pairs.count", "Pairs.geom", "Pairs.function", "Pairs.condim"})
+"""Which geoms are pairs is the same in all worlds, unless a sweep finds them in each."""
+SWEEP = "sweep_world_"
 LEAST = 0.5
 """Share of the stages of a part that must go together for it to be worth compiling."""
 
@@ -46,7 +49,8 @@ def header() -> str:
 def widened(source: str) -> tuple[str, dict[str, bool]] | None:
     """The text of a part for eight worlds, and of each stage whether it was widened; None where it is not worth it."""
     try:
-        text, _, stages = widen(source, header(), shared_members())
+        shared = shared_members() | (PAIRS if SWEEP not in source else frozenset())
+        text, _, stages = widen(source, header(), shared)
     except Narrow:
         return None
     return (text, stages) if stages and sum(stages.values()) >= LEAST * len(stages) else None

@@ -19,6 +19,7 @@ from kinema.convex.wide.source import (
     GIVEN,
     MEMBER,
     NAME,
+    OF_STRUCT,
     Function,
     Narrow,
     arguments,
@@ -46,12 +47,16 @@ class Made:
         text: Its C++.
         effects: It writes to arrays, so it is told the mask.
         result: The kind of what it returns.
+        calls: The widened functions it calls.
+        alone: The functions of one world that it calls lane by lane.
     """
 
     name: str
     text: str
     effects: bool
     result: str
+    calls: tuple[Made, ...] = ()
+    alone: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -60,7 +65,8 @@ class Module:
 
     Attributes:
         functions: Those of one world, by name.
-        shared: Members of Data that worlds share, though [w, ...] indexes them, as in "act.moment_rowadr".
+        shared: What worlds share, though [w, ...] indexes it: members of Data, as in "act.moment_rowadr", and of other
+            structs, as in "Pairs.geom".
         make: Widens a function for arguments of given kinds; None where its lanes cannot go together.
     """
 
@@ -79,6 +85,7 @@ class Kinds:
         calls: By the number of a statement: the function it calls as it was widened, None where it was not.
         returned: The kind of the result.
         parted: Some lanes return before others.
+        alone: Functions that are called lane by lane.
         effects: It writes to arrays.
     """
 
@@ -104,7 +111,8 @@ class Kinds:
         self.lines = function.statements()
         self.calls: dict[int, Made | None] = {}
         self.returned, self.parted, self.effects = SAME, False, False
-        self._together, self._alone = False, False  # is anything done by all lanes at once, or lane by lane?
+        self.alone: set[str] = set()
+        self._together = False  # is anything done by all lanes at once?
         self._given: dict[str, set[tuple[str, ...]]] = {}  # under which conditions that vary a name gets a value
         targets = [target(line) for line in self.lines]
         self.again = {name for name in targets if name and targets.count(name) > 1}  # get a value more than once
@@ -121,7 +129,7 @@ class Kinds:
             self._look()
             if before == (self.kind, self.returned, self.parted):
                 break
-        if self._alone and not self._together:
+        if self.alone and not self._together:
             raise Narrow("nothing is done by all lanes at once")
         if self.parted and self.effects:
             raise Narrow("some lanes return before others write")
@@ -162,7 +170,7 @@ class Kinds:
                 raise Narrow(name)
         elif name in self.type:
             self._give(name, self._kind_of(number, name, said))
-        else:
+        elif any(self.kind[of] != SAME for of in NAME.findall(line)):  # a member of a struct
             raise Narrow(line)
         given = target(line)
         if given in self.again:
@@ -184,9 +192,11 @@ class Kinds:
         if said in self.kind:
             return self.kind[said]
         if said.startswith("&"):
-            member = MEMBER.match(said)
+            member, of_struct = MEMBER.match(said), OF_STRUCT.match(said)
             if member:
                 self._origin[name] = "m" if member[1] == "var_m" else f"{member[2]}.{member[3]}"
+            elif of_struct:
+                self._origin[name] = f"{plain(self.type[of_struct[1]]).rpartition('_')[0]}.{of_struct[2]}"
             return self._most(NAME.findall(said))
         call = CALL.match(said)
         names = arguments(call[3]) if call else NAME.findall(said)
@@ -219,7 +229,8 @@ class Kinds:
             raise Narrow("an index that lanes do not share")
         if self.kind[first] != WORLD or self._origin.get(array) in self.module.shared:
             return SAME
-        if self._origin.get(array) == "m":
+        origin = self._origin.get(array, "")
+        if origin == "m" or origin[:1].isupper():  # a struct of another layer's
             self.of_model.add(name)
         return LANES
 
@@ -245,7 +256,7 @@ class Kinds:
             self.effects = True
             by_hand = function.native and function.base in BY_HAND
             self._together |= by_hand
-            self._alone |= not by_hand
+            self.alone |= set() if by_hand else {name}
             return LANES
         self.effects |= made.effects
         self._together = True

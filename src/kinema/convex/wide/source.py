@@ -7,6 +7,7 @@ the value of one call, one comparison or one member; blocks of conditions; label
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 FLOATS = re.compile(r"wp::(float32|vec_t<\d+, wp::float32>|mat_t<\d+, \d+, wp::float32>)$")
@@ -14,6 +15,7 @@ FUNCTION = re.compile(r"^static (?:CUDA_CALLABLE )?([^\n(]+?) (\w+)\(\n(.*?)\)\n
 DECLARED = re.compile(r"^(const )?(.+?)( ?[*&])? ?(\w+)(?: = (.+))?$")
 CALL = re.compile(r"^(wp::)?([\w:]+(?:<[^()]*>)?)\((.*)\)$", re.S)
 MEMBER = re.compile(r"^&\(\(\((var_m|var_d)\)\.(\w+)\)\.(\w+)\)$")
+OF_STRUCT = re.compile(r"^&\(\((var_\w+)\)\.(\w+)\)$")
 NAME = re.compile(r"\bvar_\w+")
 GIVEN = re.compile(r"(?:wp::assign\()?(var_\w+)(?: = |, )")
 ENTRY = re.compile(r"^WP_API void (\w+)_cpu_forward\(", re.M)
@@ -75,6 +77,18 @@ class Function:
         """Its statements, one a line."""
         lines = [line.strip() for line in self.body.partition("    // forward\n")[2].splitlines()]
         return [line for line in lines if line and not line.startswith("//")]
+
+
+def set_apart(source: str, functions: Collection[str]) -> str:
+    """The text with functions that are compiled once, not wherever they are called; structs go to them by reference."""
+
+    def edit(match: re.Match[str]) -> str:
+        params = [re.sub(r"^(\s*(?!wp::|bool )\w+) (?=var_)", r"\1& ", param) for param in match[2].split(",\n")]
+        return f"static __attribute__((noinline)) {match[1]}(\n" + ",\n".join(params) + ")\n{"
+
+    for name in sorted(functions):
+        source = re.sub(rf"^static ([^\n(]+? {name})\(\n(.*?)\)\n\{{", edit, source, flags=re.S | re.M)
+    return source
 
 
 def plain(type_of: str) -> str:

@@ -32,6 +32,7 @@ from kinema.convex.wide.source import (
     functions_of,
     is_float,
     plain,
+    set_apart,
 )
 
 WIDTH = 8
@@ -83,7 +84,9 @@ class Writer:
         lines += [self._line(number, line) for number, line in enumerate(known.lines)]
         if known.parted and result != "void":
             lines.append("return answer;")
-        return Made(name, "\n".join(lines) + "\n}\n", known.effects, known.returned)
+        calls = tuple(made for made in known.calls.values() if made is not None)
+        text = "\n".join(lines) + "\n}\n"
+        return Made(name, text, known.effects, known.returned, calls, frozenset(known.alone))
 
     def _type(self, name: str) -> str:
         return wide_type(plain(self.known.type[name]))
@@ -256,7 +259,7 @@ class Writer:
 
 
 class Widened:
-    """The functions of a module as they were widened, those that others call first."""
+    """The functions of a module as they were widened."""
 
     def __init__(self, source: str, shared: Collection[str]):
         self.module = Module(functions_of(source), shared, self.make)
@@ -272,13 +275,22 @@ class Widened:
             made = Writer(Kinds(self.module, function, kinds)).write()
         except (Narrow, KeyError, ValueError):  # the latter two: text of a kind not met before
             return None
-        del self.made[key]
         self.made[key] = made
         return made
 
-    def text(self) -> str:
-        """Their C++."""
-        return "\n".join(made.text for made in self.made.values() if made is not None)
+
+def needed(stages: Collection[Made]) -> list[Made]:
+    """Functions that stages call, directly or through others, and the stages; those that others call first."""
+    found: dict[int, Made] = {}
+
+    def visit(made: Made) -> None:
+        for called in made.calls:
+            visit(called)
+        found.setdefault(id(made), made)
+
+    for made in stages:
+        visit(made)
+    return list(found.values())
 
 
 def widen(source: str, header: str, shared: Collection[str] = ()) -> tuple[str, str, dict[str, bool]]:
@@ -289,7 +301,7 @@ def widen(source: str, header: str, shared: Collection[str] = ()) -> tuple[str, 
     Args:
         source: What Warp generated for the part.
         header: lanes.cpp.
-        shared: Members of Data that worlds share.
+        shared: What worlds share, though [w, ...] indexes it (kinds.py).
 
     Returns:
         The text, the name of the new function, and of each stage whether it was widened.
@@ -299,7 +311,7 @@ def widen(source: str, header: str, shared: Collection[str] = ()) -> tuple[str, 
         raise Narrow("no kernel")
     widened = Widened(source, shared)
     constants = dict(CONSTANT.findall(kernel[1]))
-    calls, found = [], {}
+    calls, found, stages = [], {}, []
     for due, advances, once, stage, lane in STAGE.findall(kernel[1]):
         made = widened.make(widened.module.functions[stage][0], (SAME, SAME, WORLD) + ((SAME,) if lane else ()))
         found[stage] = made is not None
@@ -308,6 +320,7 @@ def widen(source: str, header: str, shared: Collection[str] = ()) -> tuple[str, 
         alone = f"for (int k = 0; k < kn::WIDTH; ++k) if ({due}(status[k], substep[k], {asked})) {stage}"
         alone += f"(m, d, w.first + k{more});"
         if made is not None:
+            stages.append(made)
             mask = "kn::All(), " if made.effects else ""
             together = f"{made.name}({mask}m, d, w{more});"
             calls.append(f"if ({due}(kn::whole(status), kn::whole(substep), {asked})) {together}")
@@ -315,8 +328,9 @@ def widen(source: str, header: str, shared: Collection[str] = ()) -> tuple[str, 
         else:
             calls.append(alone)
     name = f"{entry[1]}_cpu_wide"
+    functions = needed(stages)
     text = f"""
-{widened.text()}
+{chr(10).join(made.text for made in functions)}
 extern "C" WP_API void {name}(wp::launch_bounds_t<1>*, wp_args_{entry[1]}* args)
 {{
 auto& m = args->m;
@@ -328,5 +342,6 @@ const int* substep = d.scratch.substep.data + w.first;
 {chr(10).join(calls)}
 }}
 """
+    source = set_apart(source, frozenset().union(*(made.alone for made in functions)))
     at = source.index("#define builtin_tid1d()")
     return source[:at] + header + source[at:] + text, name, found
