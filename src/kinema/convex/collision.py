@@ -179,7 +179,7 @@ class Collider:
             setattr(collision, name, getattr(self.detector, name))
         collision.options = self.detector.settings.options
         if self.detector.build.sweep:
-            held = bytes(self.detector.settings.__ctype__())
+            held = bytes(self.detector.settings.__ctype__())  # type: ignore[attr-defined]  # of Warp
             self.held = wp.array(np.frombuffer(held, np.uint8), dtype=wp.uint8, device=self.device)
             collision.settings = wp.array(ptr=self.held.ptr, dtype=Settings, shape=(1,), device=self.device)
         if self.rays:

@@ -30,7 +30,7 @@ class Number(NamedTuple):
     """What the elements of an array are made of: which kind, how many, and bytes of one in the engine and here."""
 
     kind: int
-    count: int
+    numbers: int
     plain: int
     wide: int
 
@@ -94,7 +94,7 @@ class Room:
             return given
         if given.data not in self.arrays:
             what = number(dtype, self.width)
-            step = what.wide * what.count
+            step = what.wide * what.numbers
             made = array_t(0, 0, given.ndim, list(given.shape), list(given.strides), given.flags)
             for k in reversed(range(given.ndim)):
                 same = self.worlds == 1 if k == 0 and self.worlds else given.strides[k] == 0
