@@ -251,12 +251,13 @@ def test_switched_on_while_running():
 
 @pytest.mark.gpu
 def test_on_a_gpu():
-    """The engine on CUDA finds MuJoCo's contacts, and bodies end where they do."""
+    """The engine on CUDA finds MuJoCo's contacts wherever the CPU's does, and bodies end where they do."""
 
     def make(m, n, *, device, **kwargs):
         return Engine(m, n, device="cuda:0", **kwargs)
 
     for m in (crowd(), model(f"<geom {PLATE}/>", [geom(name) for name in ("sphere", "box", "rock")])):
-        rng = np.random.default_rng(7)
-        score = compare(m, *approaching(m, rng, 100, speed=80.0), make=make)
-        assert score.ahead > 40 and score.fraction > 0.97, [failure[:2] for failure in score.failures]
+        states = approaching(m, np.random.default_rng(7), 100, speed=80.0)
+        score, cpu = compare(m, *states, make=make), compare(m, *states, make=Engine)
+        assert score.ahead > 40 and score.fraction > 0.94, [failure[:2] for failure in score.failures]
+        assert score.agreed >= cpu.agreed - 1

@@ -9,7 +9,6 @@ from functools import cache
 import numpy as np
 import warp as wp
 
-from kinema.collide.bundles import Settings
 from kinema.collide.detect import Build, Detector, world_function
 from kinema.collide.filter import GeomPairs, geom_pairs
 from kinema.collide.ray import RayScene
@@ -25,7 +24,6 @@ from kinema.convex.present import Present
 from kinema.convex.sensors import distance, sensor_types
 from kinema.convex.sleep.sleepers import sleeps
 from kinema.convex.stage import Stage
-from kinema.math.touches import touches
 from kinema.mujoco_enums import Disable, Sensor
 
 CHEAP = 32_000  # bytes of a world that lists of full length may cost
@@ -175,13 +173,8 @@ class Collider:
     def bundle(self) -> Collision:
         """The detector's inputs, as part of the engine's model."""
         collision = Collision()
-        for name in ("geoms", "meshes", "hfields", "pairs"):
+        for name in ("geoms", "meshes", "hfields", "pairs", "settings"):
             setattr(collision, name, getattr(self.detector, name))
-        collision.options = self.detector.settings.options
-        if self.detector.build.sweep:
-            held = bytes(self.detector.settings.__ctype__())  # type: ignore[attr-defined]  # of Warp
-            self.held = wp.array(np.frombuffer(held, np.uint8), dtype=wp.uint8, device=self.device)
-            collision.settings = wp.array(ptr=self.held.ptr, dtype=Settings, shape=(1,), device=self.device)
         if self.rays:
             collision.rays = self.rays.targets
         if sensor_types(self.source) & distance.TYPES:
@@ -193,16 +186,9 @@ class Collider:
         """Detection, as a stage over one world."""
         return [Stage(detect(self.detector.build), alone=True, aside=True)] if self.active else []
 
-
     def launches(self) -> list[tuple]:
         """Detection on CUDA: (kernel, dim, inputs, block) of each launch."""
         return self.detector.launch_list()
-
-
-SWEPT = """
-    m.collision.geoms m.collision.meshes m.collision.hfields m.collision.pairs m.collision.settings d.con[w]
-"""
-"""What detection reads where pairs are swept; the arrays in the sweep are nobody else's."""
 
 
 @cache
@@ -212,18 +198,9 @@ def detect(mask: Build) -> wp.Function:
 
     @wp.func
     def detect_stage(m: Model, d: Data, w: int):
-        settings = Settings()
-        settings.options = m.collision.options
         detect_world(
-            w, m.collision.geoms, m.collision.meshes, m.collision.hfields, m.collision.pairs, settings, d.con,
-        )  # fmt: skip
-
-    @wp.func
-    @touches(reads=SWEPT, writes="m.collision.pairs m.collision.settings d.con[w]")
-    def detect_swept(m: Model, d: Data, w: int):
-        detect_world(
-            w, m.collision.geoms, m.collision.meshes, m.collision.hfields, m.collision.pairs, m.collision.settings[0],
+            w, m.collision.geoms, m.collision.meshes, m.collision.hfields, m.collision.pairs, m.collision.settings,
             d.con,
         )  # fmt: skip
 
-    return detect_swept if mask.sweep else detect_stage
+    return detect_stage

@@ -426,8 +426,7 @@ class Collision:
     meshes: bundles.Meshes
     hfields: bundles.HeightFields
     pairs: bundles.Pairs
-    options: bundles.Options
-    settings: wp.array(dtype=bundles.Settings)  # one, where pairs are swept; apart, since kernels take 32 kB at most
+    settings: bundles.Settings
     rays: RayTargets
     probes: Probes
 

@@ -211,7 +211,7 @@ def geom_element(found: frozenset[tuple[int, int]], capacity: int):
             s1 = geom_shape(m.collision.geoms, w, g, wp.float64(reach))
             s2 = element_shape(a, b, c, f, dim + 1, radius, reach)
             return collide_shapes(
-                w, s1, s2, reach, dim == 2, m.collision.meshes.hull, m.collision.options, touch, base,
+                w, s1, s2, reach, dim == 2, m.collision.meshes.hull, m.collision.settings.options, touch, base,
                 Workspace(),
             )  # fmt: skip
         return 0
@@ -357,7 +357,7 @@ def element_pair(dims: frozenset[int], capacity: int):
                 corner_position(d, w, second, 3), corner_count(second), radius2, reach,
             )  # fmt: skip
             n = collide_shapes(
-                w, shape1, shape2, reach, False, m.collision.meshes.hull, m.collision.options, touch, base,
+                w, shape1, shape2, reach, False, m.collision.meshes.hull, m.collision.settings.options, touch, base,
                 Workspace(),
             )  # fmt: skip
         return n

@@ -39,7 +39,7 @@ def distance_stage(mask: int, epa: int) -> Stage:
                 for k in range(m.collision.probes.adr[i], m.collision.probes.adr[i + 1]):
                     t, a, b = geom_distance(
                         w, m.collision.probes.geom[k], m.collision.probes.function[k], cutoff, m.collision.geoms,
-                        m.collision.meshes, m.collision.hfields, m.collision.options,
+                        m.collision.meshes, m.collision.hfields, m.collision.settings.options,
                         m.collision.probes.touch, 0,
                     )  # fmt: skip
                     if t < dist:
