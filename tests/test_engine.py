@@ -24,7 +24,7 @@ PUBLIC = {"named", "bundle", "contact_force", "engine", "references", "status"}
 FORMULAS = {"com", "factor", "inverse", "jacobian", "kinematics", "velocity"}
 """Modules whose functions over values and arrays kernels of other rooms may call: the maths is written once."""
 
-INSIDE = {"convex", "adapter", "plugins"}
+INSIDE = {"convex", "adapter", "gradients", "plugins"}
 """Rooms that are part of the convex engine, or extend it."""
 
 

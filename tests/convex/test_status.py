@@ -12,7 +12,7 @@ from kinema.convex.status import BAD_PLUGIN, BAD_STATE, PLUGIN_SHIFT, ROW_OVERFL
 from kinema.math.status import report
 
 SOURCE = pathlib.Path(kinema.__file__).parent
-BETWEEN_STEPS = {"capacity.py", "resting.py", "conventions.py"}  # clear bits while nothing else runs
+BETWEEN_STEPS = {"boundary.py", "capacity.py", "resting.py"}  # clear bits while nothing else runs
 
 
 def test_nobody_stores_a_status():

@@ -165,6 +165,13 @@ WITHOUT_EFFECT = {
     "tendon_actfrcrange": "needs a tendon whose actuator force is limited",
     "ls_tolerance": "a line search that ends sooner lands where the other does, here",
     "meaninertia": "scales the tolerance",
+    "sleep_tolerance": "trees sleep only with the flag: tests of sleep",
+    "dof_length": "scales the speed at which trees sleep: tests of sleep",
+    "flex_number": "packed numbers of flexes, which have tests of their own",
+    "flex_edgenumber": "packed numbers of flexes, which have tests of their own",
+    "flex_pairnumber": "packed numbers of flexes, which have tests of their own",
+    "flex_elastic": "packed numbers of flexes, which have tests of their own",
+    "flex_supportplace": "packed numbers of flexes, which have tests of their own",
     "cam_intrinsic": "needs a camera with a sensor size",
     "wind": "blows only where density or viscosity is set: tests of the fluid",
 }
