@@ -58,6 +58,10 @@ class DeferredArrays(MutableMapping[str, np.ndarray]):
     def __len__(self) -> int:
         return len(self._made)
 
+    def __ior__(self, others: Mapping[str, np.ndarray]) -> DeferredArrays:
+        self.update(others)
+        return self
+
     def take(self, others: DeferredArrays) -> None:
         """As `update`, with what is not made yet left so."""
         for name in others:

@@ -98,7 +98,7 @@ MASSIVE = ("boundmass", "boundinertia", "balanceinertia", "settotalmass", "inert
 """Settings of the compiler that change masses which a document states."""
 
 CONTROL = {"dynprm": ("dyntype", Dynamics), "gainprm": ("gaintype", Gain), "biasprm": ("biastype", Bias)}
-FOLLOWING = frozenset({*DERIVED, "geom_rbound", "meaninertia", "wrap_prm"})
+FOLLOWING = frozenset({*DERIVED, "dof_length", "geom_rbound", "meaninertia", "wrap_prm"})
 """Fields that follow from others when the document is compiled."""
 
 
