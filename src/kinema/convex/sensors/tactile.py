@@ -42,9 +42,10 @@ class Taxels:
 
 
 @wp.kernel(enable_backward=False)
-def find_touched(m: Model, d: Data, taxels: Taxels):
-    """Which geoms are in contact with each sensor's body."""
+def find_touched(m: Model, d: Data, given: wp.array(dtype=Taxels)):
+    """Which geoms are in contact with each sensor's body; taxels are an array of one: kernels take 32 kB at most."""
     w, s = wp.tid()
+    taxels = given[0]
     weld = m.body.weldid[m.geom.bodyid[taxels.geom[s]]]
     for g in range(m.size.ngeom):
         taxels.touched[w, s, g] = 0
@@ -68,8 +69,9 @@ def read_taxels(distance: wp.Function) -> wp.Kernel:
     """The kernel that reads taxels, given the distance functions of all fields of the model."""
 
     @wp.kernel(enable_backward=False, module="unique")
-    def read(m: Model, d: Data, taxels: Taxels):
+    def read(m: Model, d: Data, given: wp.array(dtype=Taxels)):
         w, k = wp.tid()
+        taxels = given[0]
         s = taxels.owner[k]
         own = taxels.geom[s]
         weld = m.body.weldid[m.geom.bodyid[own]]
@@ -141,12 +143,13 @@ def stage(m, device: wp.Device, nworld: int, fields: Fields | None) -> Stage:
     kernel = read_taxels(no_field if fields is None else fields.distance)
     with wp.ScopedDevice(device):
         taxels = taxels_of(m, nworld)
+        one = wp.array([taxels], dtype=Taxels)
         if device.is_cuda:  # no module may be loaded while a graph is captured
             wp.load_module(__name__, device=device)
             kernel.module.load(device)
 
     def launch(m: Model, d: Data) -> None:
-        wp.launch(find_touched, (nworld, taxels.sensor.shape[0]), [m, d, taxels], device=device)
-        wp.launch(kernel, (nworld, taxels.owner.shape[0]), [m, d, taxels], device=device)
+        wp.launch(find_touched, (nworld, taxels.sensor.shape[0]), [m, d, one], device=device)
+        wp.launch(kernel, (nworld, taxels.owner.shape[0]), [m, d, one], device=device)
 
     return Stage(None, launch=launch, touches=access(find_touched) | access(kernel))
