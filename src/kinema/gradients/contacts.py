@@ -51,7 +51,7 @@ def touching(build: Build) -> wp.Function:
                 m.collision.settings.options, touch, first, Workspace(),
             )  # fmt: skip
             for k in range(first, first + n):
-                finish_contact(d.con, m.collision.pairs, w, k, pair)
+                finish_contact(d.con, m.collision.pairs, w, k, pair, False)
             first += n
 
     return touching

@@ -107,8 +107,9 @@ auto is_nothing = [&](float gg, float forces) -> bool {
 };
 auto gains_little = [&](float gx) -> bool { return -0.5f * scale * gx < tolerance; };  // of a step x with g'x = gx
 // after a step: a full one that changed no zone has landed on the minimum of a quadratic
+auto lands = [&](bool changed, float alpha) -> bool { return KN_NEWTON && !changed && fabsf(alpha - 1.0f) < 1e-3f; };
 auto is_minimum = [&](bool changed, float alpha, float gain, float cost) -> bool {
-    return (KN_NEWTON && !changed && fabsf(alpha - 1.0f) < 1e-3f) || -gain < smallest(cost);
+    return lands(changed, alpha) || -gain < smallest(cost);
 };
 
 // The force of all rows is J' f, unless rounding of stiff rows has spoilt it: at the minimum M (a - a_s) is the same

@@ -300,7 +300,7 @@ for (;;) {
     double moved = 0.0;
     KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == ConstraintState::CONE) ? 1.0 : 0.0;
     KN_WIDE_SUM(moved); KN_WIDE_SUM(cost);
-    done = (KN_NEWTON && !(moved > 0.0) && fabsf(alpha - 1.0f) < 1e-3f) || -gain < smallest_of(cost);
+    done = lands(moved > 0.0, alpha) || -gain < smallest_of(cost);
     ++iter;
 }
 iterations = wp::max(iterations, iter);
