@@ -139,8 +139,8 @@ def test_many_geoms_are_the_same_in_all_worlds():
     with pytest.raises(BuildError, match="cannot differ per world"):
         sim.expand("geom_friction")
     sim.m.geom_friction = np.full((sim.m.ngeom, 3), 0.25)
-    np.testing.assert_allclose(detector.settings.sweep.special.friction.numpy(), 0.25)
-    np.testing.assert_allclose(detector.settings.sweep.parameters.friction.numpy(), 0.25)
+    np.testing.assert_allclose(detector.sweep.special.friction.numpy(), 0.25)
+    np.testing.assert_allclose(detector.sweep.parameters.friction.numpy(), 0.25)
 
 
 def test_margins_and_sizes_reach_the_broad_phase():
