@@ -17,6 +17,8 @@ by projecting on one half-space after the other (Hildreth). A kernel of its own:
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import warp as wp
 
@@ -249,9 +251,10 @@ def juts(m: Model, d: Data, e: Enclosures, w: int, k: int, piece: int) -> float:
 
 
 @wp.kernel(enable_backward=False)
-def read_enclosures(m: Model, d: Data, e: Enclosures):
-    """The readings: of several pieces the largest."""
+def read_enclosures(m: Model, d: Data, given: wp.array(dtype=Enclosures)):
+    """The readings: of several pieces the largest; enclosures are an array of one: kernels take 32 kB at most."""
     w, k = wp.tid()
+    e = given[0]
     most = float(-1.0e30)
     for piece in range(e.piece[k], e.piece[k + 1]):
         most = wp.max(most, juts(m, d, e, w, k, piece))
@@ -314,10 +317,12 @@ def stage(m, device: wp.Device, nworld: int) -> Stage:
         e.corner, e.corners = wp.array(_starts(hulls), dtype=int), wp.array(np.vstack(hulls), dtype=wp.vec3)
         e.plane, e.planes = wp.array(_starts(planes), dtype=int), wp.array(np.vstack(planes), dtype=wp.vec4)
         e.push = wp.zeros((nworld, max(1, len(np.vstack(planes)))), dtype=float)
+    one: Any = wp.array([e], dtype=Enclosures, device=device)
+    one.held = e  # whose arrays it points to
     if device.is_cuda:  # no module may be loaded while a graph is captured
         read_enclosures.module.load(device)
 
     def launch(m: Model, d: Data) -> None:
-        wp.launch(read_enclosures, (nworld, len(sensors)), [m, d, e], device=device)
+        wp.launch(read_enclosures, (nworld, len(sensors)), [m, d, one], device=device)
 
     return Stage(None, launch=launch, touches=access(read_enclosures))
