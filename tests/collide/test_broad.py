@@ -65,7 +65,7 @@ def test_thousand_spheres():
 
 def visits(detector: Detector) -> int:
     """How many neighbours the geoms of world 0 look at: those in nine rows, within a cell in x."""
-    cell = detector.settings.sweep.cell.numpy()[0]
+    cell = detector.sweep.cell.numpy()[0]
     assert (np.diff(cell) >= 0).all()
     total = 0
     for dz in (-1, 0, 1):
