@@ -346,6 +346,7 @@ class Flexes:
     supportbody: index("nflexsupport")
     supportplace: param("nflexsupport", dtype=wp.vec4)  # point in the body's frame, and weight
     edgelist: index("nflexedge", dtype=wp.vec4i)  # two vertices; address and length of its row in edge_J
+    edgebase: index("nflexedge")  # the body both ends slide in, or -1
     edgenumber: param("nflexedge", dtype=wp.vec4)  # rest length, inverse weight, stiffness, damping
     flexedge_J_colind: index()
     elemvert: index("nflexelem", dtype=wp.vec4i)

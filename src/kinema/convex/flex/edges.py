@@ -3,6 +3,10 @@
     l = |x_2 - x_1|,   u = (x_2 - x_1) / l,   J = u . (J_2 - J_1),   dl/dt = J v
 
 A row of J has as columns the dofs that move either end, ascending, as mjModel lists them.
+
+Most edges have both ends on bodies that slide in the frame of one body. Then the edge is measured in that frame, out
+of rest places and slides: an edge is short, and the places of its ends in the world, as floats, tell it to some 1e-6 of
+its length, of which stiff edges make forces. How the frame moves does not change the length: those columns are 0.
 """
 
 import warp as wp
@@ -10,7 +14,24 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.jacobian import last_dof, point_motion
 from kinema.convex.model import Model
+from kinema.math.quaternion import rotate
 from kinema.mujoco_enums import MINVAL, Disable
+
+
+@wp.func
+def slid_place(m: Model, d: Data, w: int, base: int, v: int) -> wp.vec3:
+    """Where a vertex is in the frame of the body it slides in."""
+    first = m.flex.supportadr[v]
+    b = m.flex.supportbody[first]
+    place = m.flex.supportplace[w, first]
+    x = wp.vec3(place[0], place[1], place[2])
+    if b != base:
+        slide = wp.vec3()
+        for j in range(m.body.jntadr[b], m.body.jntadr[b] + m.body.jntnum[b]):
+            a = m.jnt.qposadr[j]
+            slide += m.jnt.axis[w, j] * (d.state.qpos[w, a] - m.jnt.qpos0[w, a])
+        x = m.body.pos[w, b] + rotate(m.body.quat[w, b], x + slide)
+    return x
 
 
 @wp.func
@@ -18,7 +39,12 @@ def edge_length(m: Model, d: Data, w: int, e: int):
     """flexedge_length and flexedge_J of one edge."""
     ends = m.flex.edgelist[e]
     row = wp.vec2i(ends[2], ends[3])
+    base = m.flex.edgebase[e]
     span = d.flex.vert_xpos[w, ends[1]] - d.flex.vert_xpos[w, ends[0]]
+    stop = int(-1)  # the last dof that moves both ends alike
+    if base >= 0:
+        span = d.pose.xmat[w, base] * (slid_place(m, d, w, base, ends[1]) - slid_place(m, d, w, base, ends[0]))
+        stop = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, base)
     length = wp.length(span)
     unit = wp.vec3(1.0, 0.0, 0.0)
     if length >= MINVAL:
@@ -34,7 +60,7 @@ def edge_length(m: Model, d: Data, w: int, e: int):
             offset = d.flex.vert_xpos[w, v] - d.inertia.subtree_com[w, m.body.rootid[body]]
             i = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, body)
             k = row[0] + row[1] - 1
-            while i >= 0:
+            while i > stop:
                 while m.flex.flexedge_J_colind[k] != i:
                     k -= 1
                 gain = sign * wp.dot(unit, point_motion(d.inertia.cdof[w, i], offset))

@@ -20,6 +20,7 @@ LISTS: dict[str, tuple[Callable[[Any], np.ndarray], str, int]] = {
     "flex_supportbody": (partial(_part, tables.supports, "flex_supportbody"), "nflexsupport", 1),
     "flex_supportplace": (partial(_part, tables.supports, "flex_supportplace"), "nflexsupport", 4),
     "flex_edgelist": (lambda m: np.column_stack([tables.edge_vertices(m), tables.edge_rows(m)]), "", 4),
+    "flex_edgebase": (tables.edge_bases, "", 1),
     "flex_edgenumber": (tables.edge_numbers, "", 4),
     "flex_elemvert": (tables.element_vertices, "", 4),
     "flex_elemlist": (elastic.element_list, "", 3),

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from kinema.mujoco_enums import Equality
+from kinema.mujoco_enums import Equality, Joint
 
 CORNERS = 4  # vertices of the largest element
 
@@ -117,6 +117,21 @@ def edge_rows(m: Any) -> np.ndarray:
     """Where the row of each edge is in the Jacobian of edges, and how long it is; 0 where it is not needed."""
     live = is_live_edge(m) & moves_by_edges(m)[owner(m, "edge")]
     return np.column_stack([np.asarray(m.flexedge_J_rowadr), np.where(live, np.asarray(m.flexedge_J_rownnz), 0)])
+
+
+def vertex_bases(m: Any) -> np.ndarray:
+    """The body whose frame each vertex slides in: its body's parent, its body if that has no joints; -1: it turns."""
+    body = np.maximum(np.asarray(m.flex_vertbodyid), 0)
+    found = np.where(np.asarray(m.body_jntnum)[body] == 0, body, np.asarray(m.body_parentid)[body])
+    turning = np.zeros(m.nbody, bool)
+    turning[np.asarray(m.jnt_bodyid)[np.asarray(m.jnt_type) != Joint.SLIDE]] = True
+    return np.where((np.asarray(m.flex_vertbodyid) < 0) | turning[body], -1, found)
+
+
+def edge_bases(m: Any) -> np.ndarray:
+    """The body that both ends of an edge slide in, whose pose its length does not depend on; -1: there is none."""
+    base = vertex_bases(m)[edge_vertices(m)]
+    return np.where(is_live_edge(m) & (base[:, 0] == base[:, 1]), base[:, 0], -1)
 
 
 def edge_numbers(m: Any) -> np.ndarray:
