@@ -28,6 +28,12 @@ DIGITS = 6  # of a frame, by which worlds that were moved alike are told
 NOT_COMPARED = {"names", "paths", "signature", *FOLLOWS, *FIXED}
 """Fields that follow from others, or that nothing is computed from."""
 
+UNSEEN = ("name", "paths", "signature", "bvh_", "key_", "text_", "tuple_", "numeric_")
+"""How arrays begin that no stage computes from: boxes of trees follow from meshes and sizes."""
+
+LENGTHS = frozenset({"nnames", "nnames_map", "npaths", "narena", "nbuffer", "signature", "ntext", "ntextdata"})
+"""Sizes of what no stage computes from."""
+
 
 class OwnRows(Mapping):
     """Rows of a world in its own frame, those of MOVED as built where nobody changed them."""
@@ -112,13 +118,20 @@ class Watch:
         return found
 
 
+def joint_frames(rows: Mapping[str, np.ndarray], source: Source) -> list[np.ndarray]:
+    """X_p and X_c of every joint of a world, as its rows have them."""
+    core = source.joints[:, 0]
+    return [np.asarray(rows[key], dtype=np.float32).reshape(-1, 7)[core] for key in ("joint_X_p", "joint_X_c")]
+
+
 def new_structure(before: Any, hosts: list[Any], read: set[str]) -> bool:
     """Whether worlds changed in more than parameters; BuildError where an engine cannot be made for that."""
     for host in hosts:
-        sizes = [n for n, value in before.sizes.items() if int(value) != int(host.sizes[n])]
+        sizes = [n for n, value in before.sizes.items() if int(value) != int(host.sizes[n]) and n not in LENGTHS]
         if sizes:
             told = ", ".join(f"{n} is {int(host.sizes[n])}, was {int(before.sizes[n])}" for n in sizes[:3])
             raise BuildError(f"the structure of the model changed ({told}); make a new solver")
+    read = {name for name in read if not name.startswith(UNSEEN)}
     changed = [n for n in read if any(not _same(getattr(h, n), getattr(before, n)) for h in hosts)]
     apart = sorted(n for n in changed if any(not _same(getattr(h, n), getattr(hosts[0], n)) for h in hosts))
     if apart:

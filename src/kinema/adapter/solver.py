@@ -3,14 +3,16 @@
     solver = SolverConvex(model)
     solver.step(state, state, control, None, dt)
 
-One engine runs each class of identical worlds. What comes in (State, Control) decides everything, bit for bit:
-coordinates and velocities, and with `register_custom_attributes` (documents bring it along) also activations, time and
-warm start, are read from the state and written to the next one, in place where the two are the same object. Without it
-the constraint solver begins every step anew. Contacts are found by the engine itself.
+One engine runs each class of identical worlds, and those classes that differ from it in numbers only (kin.py). What
+comes in (State, Control) decides everything, bit for bit: coordinates and velocities, and with
+`register_custom_attributes` (documents bring it along) also activations, time and warm start, are read from the state
+and written to the next one, in place where the two are the same object. Without it the constraint solver begins every
+step anew. Contacts are found by the engine itself.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,7 +22,8 @@ import warp as wp
 
 from kinema.adapter import conventions
 from kinema.adapter.boundary import Boundary
-from kinema.adapter.refresh import NOT_COMPARED, Watch, new_structure
+from kinema.adapter.kin import Kin, find_kin
+from kinema.adapter.refresh import NOT_COMPARED, joint_frames, new_structure
 from kinema.adapter.view import Source, view
 from kinema.closed import Closed
 from kinema.compile.rows import RUNNING, frequency, register_mujoco_attributes
@@ -29,8 +32,8 @@ from kinema.convex.engine import Engine
 from kinema.convex.extension import extension_of
 from kinema.convex.status import MEANING
 from kinema.devices import cores
-from kinema.errors import BuildError, did_you_mean
-from kinema.model import Control, Model, ModelBuilder, ModelFlags, State, WorldClass
+from kinema.errors import BuildError, KernelsRebuilt, did_you_mean
+from kinema.model import Control, Model, ModelBuilder, ModelFlags, State
 from kinema.model.transform import IDENTITY, quat_rotate, transform_inverse, transform_mul
 from kinema.mujoco_enums import Cone, Geom, Integrator, Joint, Solver, words
 
@@ -88,7 +91,7 @@ class SolverConvex(Closed):
         numbers = (("iterations", iterations), ("tolerance", tolerance), ("impratio", impratio))
         self._options |= {name: value for name, value in numbers if value is not None}
         threads = cores() if threads is None else threads
-        self.batches = [self._batch(worlds, threads) for worlds in model.world_classes]
+        self.batches = [self._batch(kin, threads) for kin in self._kin()]
         self._unmoved = self._find_unmoved()
 
     def _find_unmoved(self) -> list[str]:
@@ -106,7 +109,18 @@ class SolverConvex(Closed):
         found = [name for name, count in counts.items() if moved[name] != count]
         return [*found, "body_qd"] if "body_q" in found else found
 
-    def _batch(self, worlds: WorldClass, threads: int) -> Batch:
+    def _kin(self) -> list[Kin]:
+        """Classes of worlds, together where one engine can run them."""
+        model, classes = self.model, self.model.world_classes
+        sources = [view(model, worlds) for worlds in classes]
+        groups = [[k] for k in range(len(classes))] if len(classes) == 1 else self._groups(sources)
+        return [Kin(model, [classes[k] for k in some], [sources[k] for k in some]) for some in groups]
+
+    def _groups(self, sources: list[Source]) -> list[list[int]]:
+        """Which classes one engine can run."""
+        return find_kin(self.model.world_classes, sources, lambda host: Engine(host, 1, device=self.device))
+
+    def _batch(self, worlds: Kin, threads: int) -> Batch:
         return Batch(self.model, worlds, self._options, threads)
 
     @staticmethod
@@ -198,26 +212,34 @@ def _choice(name: str, value: str, known: dict[str, int]) -> int:
 
 
 class Batch:
-    """One class of worlds: its engine, and the tables that tell where its numbers stand in the model's arrays."""
+    """Worlds that one engine runs, and the tables that tell where their numbers stand in the model's arrays."""
 
-    def __init__(self, model: Model, worlds: WorldClass, options: dict[str, Any], threads: int):
+    def __init__(self, model: Model, worlds: Kin, options: dict[str, Any], threads: int):
         self.model, self.worlds, self.device = model, worlds, model.device
         self.options, self.threads = options, threads
-        self.source: Source = view(model, worlds)
+        self.source: Source = worlds.sources[0]
         self.whole = has_no_worlds(model)
-        self.watch = Watch(model, worlds, self.source)
-        self.hosts, self.of = [self.source.host], np.zeros(len(worlds), int)
         self.placed = np.tile(IDENTITY, (len(worlds), 1)) if worlds.xforms is None else np.asarray(worlds.xforms)
+        self._choose(worlds.hosts)
         self._build()
+        with warnings.catch_warnings():  # nothing was compiled yet that would have to be compiled anew
+            warnings.simplefilter("ignore", KernelsRebuilt)
+            self._give(worlds.hosts, worlds.of)
+
+    def _choose(self, hosts: list[Any]) -> None:
+        """Let the solver's options overrule those of models."""
+        for host in hosts:
+            for name, value in self.options.items():
+                setattr(host.opt, name, value)
 
     def _build(self) -> None:
+        """An engine for the first class; all worlds have its numbers."""
         host = self.source.host
-        for name, value in self.options.items():
-            setattr(host.opt, name, value)
         self.engine = self._engine(host)
         self.timestep = float(host.opt.timestep)
+        self.hosts, self.of = [host], np.zeros(len(self.worlds), int)
         self._tables()
-        self._place_shapes([host], np.zeros(len(self.worlds), int))
+        self._place_shapes(self.hosts, self.of)
         self.set_gravity()
 
     def _engine(self, host: Any) -> Engine:
@@ -226,6 +248,20 @@ class Batch:
         if wanted & {"body_qdd", "body_parent_f"}:  # as they are while a step is made, not after it has moved the state
             extension = replace(extension, loads=True)
         return Engine(host, len(self.worlds), device=self.device, threads=self.threads, extension=extension)
+
+    def _give(self, hosts: list[Any], of: np.ndarray) -> None:
+        """Let each world have the numbers of its model."""
+        if len(hosts) == 1 and hosts[0] is self.hosts[0]:
+            return
+        for name in sorted(self.engine.layout.parameters - {"geom_pos", "geom_quat", "gravity", "timestep"}):
+            if not self.engine.is_parameter(name) or not np.size(_number(hosts[0], name)):
+                continue
+            before, now = ([np.asarray(_number(h, name), dtype=float) for h in some] for some in (self.hosts, hosts))
+            same = all(np.array_equal(a, now[0]) for a in (*before, *now))
+            if not same and not np.array_equal(np.stack(before)[self.of], np.stack(now)[of]):
+                self._set(name, np.stack(now)[of])
+        self.hosts, self.of = hosts, of
+        self._place_shapes(hosts, of)
 
     # ---- tables
 
@@ -264,8 +300,7 @@ class Batch:
 
     def _joint_frames(self, world: int) -> list[np.ndarray]:
         """X_p and X_c of every joint, as a world has them now."""
-        rows, core = self.watch.rows(world), self.source.joints[:, 0]
-        return [np.asarray(rows[key], dtype=np.float32).reshape(-1, 7)[core] for key in ("joint_X_p", "joint_X_c")]
+        return joint_frames(self.worlds.rows(world), self.source)
 
     def _place_shapes(self, hosts: Sequence[Any], of: np.ndarray) -> None:
         """Poses of geoms in each world; those of shapes of no world in the world's own frame."""
@@ -314,11 +349,9 @@ class Batch:
 
     def refresh(self, prefixes: tuple[str, ...]) -> None:
         """Read fields again from the model's arrays, world by world where worlds differ."""
-        kinds, of = self.watch.variants(prefixes)
-        hosts = [self.watch.host(world) for world in kinds]
-        for host in hosts:
-            for name, value in self.options.items():
-                setattr(host.opt, name, value)
+        kinds, of = self.worlds.variants(prefixes)
+        hosts = [self.worlds.host(world) for world in kinds]
+        self._choose(hosts)
         frames = [self._joint_frames(world) for world in kinds]
         by_frame = np.isin(np.asarray(self.source.host.jnt_type), (Joint.FREE, Joint.BALL))
         if any(not np.array_equal(np.stack(f)[:, by_frame], np.stack(frames[0])[:, by_frame]) for f in frames):
@@ -327,17 +360,16 @@ class Batch:
             )
         read = {n for n in self.engine.depends() if n in hosts[0].arrays} - NOT_COMPARED - self.engine.layout.parameters
         anew = new_structure(self.hosts[0], hosts, read)
+        self.source.host = hosts[0]
         if anew:
-            self.source.host = hosts[0]
             self._build()
-            self.hosts, self.of = [hosts[0]], np.zeros(len(of), int)
-        for name in sorted(self.engine.layout.parameters - {"geom_pos", "geom_quat"}):
-            if name not in hosts[0].arrays or not np.size(hosts[0].arrays[name]):
-                continue
-            before, now = ([np.asarray(h.arrays[name], dtype=float) for h in some] for some in (self.hosts, hosts))
-            same = all(np.array_equal(a, now[0]) for a in (*before, *now))
-            if not same and not np.array_equal(np.stack(before)[self.of], np.stack(now)[of]):
-                self._set(name, np.stack(now)[of])
-        self.source.host, self.hosts, self.of = hosts[0], hosts, of
-        self._place_shapes(hosts, of)
+        self._give(hosts, of)
         self._tables()
+
+
+def _number(host: Any, name: str) -> Any:
+    """A parameter of a model, wherever it stands; nothing where it is an engine's own."""
+    for owner in (host.arrays, vars(host.opt), vars(host.stat)):
+        if name in owner:
+            return owner[name]
+    return ()

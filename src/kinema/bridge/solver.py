@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from kinema.adapter.kin import Kin
 from kinema.adapter.solver import Batch, SolverConvex
+from kinema.adapter.view import Source
 from kinema.bridge.engine import BridgeEngine
 from kinema.errors import BuildError, did_you_mean
-from kinema.model import Model, WorldClass
+from kinema.model import Model
 
 BACKENDS = ("c", "warp")
 
@@ -56,14 +58,17 @@ class SolverMuJoCo(SolverConvex):
             impratio=impratio, threads=threads,
         )  # fmt: skip
 
-    def _batch(self, worlds: WorldClass, threads: int) -> Batch:
+    def _groups(self, sources: list[Source]) -> list[list[int]]:
+        return [[k] for k in range(len(sources))]  # MuJoCo has a model for each
+
+    def _batch(self, worlds: Kin, threads: int) -> Batch:
         return _BridgeBatch(self.model, worlds, self._options, threads, self.backend)
 
 
 class _BridgeBatch(Batch):
     """One class of worlds, run by MuJoCo."""
 
-    def __init__(self, model: Model, worlds: WorldClass, options: dict[str, Any], threads: int, backend: str):
+    def __init__(self, model: Model, worlds: Kin, options: dict[str, Any], threads: int, backend: str):
         self.backend = backend
         super().__init__(model, worlds, options, threads)
 

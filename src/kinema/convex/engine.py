@@ -52,7 +52,7 @@ from kinema.convex.stage import (
 )
 from kinema.devices import device_named
 from kinema.engine import Capacity
-from kinema.errors import SimulationError
+from kinema.errors import BuildError, SimulationError, UnknownKey
 
 ASLEEP = {"tree_asleep", "asleep_qpos"}  # who sleeps, and where
 GIVEN = INPUTS | {"status"}  # what nobody computes on request
@@ -154,6 +154,16 @@ class Engine(NamedArrays):
         check_expandable(name, self.collider.detector, flexes=bool(self.source.nflex))
         if name == geom_sizes.SIZE:
             self._check_sizes(self.read(name))
+
+    def may_differ(self, name: str, value: np.ndarray) -> bool:
+        """Whether a field of the model may have these values in some worlds and others in others."""
+        try:
+            self._check_expandable(name)
+            if name == geom_sizes.SIZE:
+                self._check_sizes(np.asarray(value, np.float32))
+        except (BuildError, UnknownKey):
+            return False
+        return True
 
     def _check_sizes(self, size: np.ndarray) -> None:
         geom_sizes.check(self.collider.detector, self.layout, size)
