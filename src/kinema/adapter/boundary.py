@@ -9,6 +9,7 @@ are recorded.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -223,6 +224,9 @@ for _dtype in (wp.float32, wp.float64):  # known before the first launch, so tha
     wp.overload(write_rows, {"rows": wp.array2d(dtype=_dtype), "flat": wp.array(dtype=_dtype)})
 
 
+_numbers = itertools.count()
+
+
 class Boundary:
     """Converts between states and one engine.
 
@@ -240,7 +244,7 @@ class Boundary:
         running: dict[str, tuple[wp.array, int]],
     ):  # fmt: skip
         self.engine, self.device, self.nworld = engine, engine.device, engine.nworld
-        self.running = running
+        self.running, self.number = running, next(_numbers)
         host = engine.source
         self.items = items = Items()
         items.joints, items.places = joints, places
@@ -272,6 +276,11 @@ class Boundary:
         key = ("write", *_pointers(state, WRITTEN))
         for command in self._recorded(key, lambda: self._writes(state)):
             command.launch()
+
+    def key(self, state_in: State, state_out: State, control: Control) -> tuple:
+        """What tells one set of arrays from another: those that a step reads and writes, and the engine's own."""
+        read = *_pointers(state_in, READ_STATE), *_pointers(control, READ_CONTROL)
+        return self.number, self.engine.version, *read, *_pointers(state_out, WRITTEN)
 
     # ---- what is recorded
 

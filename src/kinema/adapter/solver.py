@@ -22,6 +22,7 @@ import warp as wp
 
 from kinema.adapter import conventions
 from kinema.adapter.boundary import Boundary
+from kinema.adapter.convoy import Convoy, CudaRecorder
 from kinema.adapter.kin import Kin, find_kin
 from kinema.adapter.refresh import NOT_COMPARED, joint_frames, new_structure
 from kinema.adapter.view import Source, view
@@ -93,6 +94,7 @@ class SolverConvex(Closed):
         threads = cores() if threads is None else threads
         self.batches = [self._batch(kin, threads) for kin in self._kin()]
         self._unmoved = self._find_unmoved()
+        self._convoy = self._together()
 
     def _find_unmoved(self) -> list[str]:
         """Arrays of a state with rows that no engine writes: they go from one state to the next as they are."""
@@ -108,6 +110,11 @@ class SolverConvex(Closed):
         counts = {"joint_q": model.joint_coord_count, "joint_qd": model.joint_dof_count, "body_q": model.body_count}
         found = [name for name, count in counts.items() if moved[name] != count]
         return [*found, "body_qd"] if "body_q" in found else found
+
+    def _together(self) -> Convoy | None:
+        """What steps several engines at once, on CUDA."""
+        many = len(self.batches) > 1 and self.device.is_cuda
+        return Convoy(self.batches, CudaRecorder(self.device, len(self.batches))) if many else None
 
     def _kin(self) -> list[Kin]:
         """Classes of worlds, together where one engine can run them."""
@@ -149,9 +156,11 @@ class SolverConvex(Closed):
                     wp.copy(getattr(state_out, name), getattr(state_in, name))
         for batch in self.batches:
             batch.set_timestep(dt)
-            batch.boundary.read(state_in, control)
-            batch.engine.step()
-            batch.boundary.write(state_out)
+        if self._convoy is not None:
+            self._convoy.step(state_in, state_out, control)
+            return
+        for batch in self.batches:
+            batch.step(state_in, state_out, control)
 
     def forward(self, state: State, control: Control | None = None) -> None:
         """Compute everything that follows from a state, for reading from the engines; body poses go to the state."""
@@ -262,6 +271,12 @@ class Batch:
                 self._set(name, np.stack(now)[of])
         self.hosts, self.of = hosts, of
         self._place_shapes(hosts, of)
+
+    def step(self, state_in: State, state_out: State, control: Control) -> None:
+        """One step: from a state, to a state."""
+        self.boundary.read(state_in, control)
+        self.engine.step()
+        self.boundary.write(state_out)
 
     # ---- tables
 

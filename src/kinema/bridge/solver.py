@@ -58,6 +58,9 @@ class SolverMuJoCo(SolverConvex):
             impratio=impratio, threads=threads,
         )  # fmt: skip
 
+    def _together(self) -> None:
+        return None  # another program runs the worlds
+
     def _groups(self, sources: list[Source]) -> list[list[int]]:
         return [[k] for k in range(len(sources))]  # MuJoCo has a model for each
 

@@ -134,14 +134,31 @@ class Guard:
     def step(self, nstep: int) -> None:
         """Advance every world; those that find no room are run by themselves once there is some."""
         for _ in range(nstep):
-            bits = self._step()
-            attempts = 0
-            while bits:
-                if attempts == ATTEMPTS:
-                    raise SimulationError(f"contacts or rows still find no room: {self._numbers(OVERFLOW)}")
-                attempts += 1
-                self._make_room(bits)
-                bits = self._step_waiting()
+            self.settle(self._step())
+
+    def settle(self, bits: int) -> None:
+        """Make the room that worlds wait for, and let them take the step that the others have taken."""
+        attempts = 0
+        while bits:
+            if attempts == ATTEMPTS:
+                raise SimulationError(f"contacts or rows still find no room: {self._numbers(OVERFLOW)}")
+            attempts += 1
+            self._make_room(bits)
+            bits = self._step_waiting()
+
+    @property
+    def seen(self) -> int:
+        """Bits of the worlds that wait, once the first piece of a step has ended."""
+        return int(self._seen.numpy()[0]) & OVERFLOW
+
+    def pieces(self) -> list[tuple[tuple[Stage, ...], Callable[[], None] | None]] | None:
+        """A step in pieces for a graph of somebody else's, each with something to do after it; None: it cannot be cut.
+
+        Between the two it is known who waits (`seen`); where nobody ever does, there is one.
+        """
+        if self.lets_wait:
+            return self._halves()
+        return None if self.needed else [(self.engine.recipes["step"] * self.engine.substeps, None)]
 
     def _step(self) -> int:
         """One step; returns the bits of worlds that wait, while the second half may still run."""
@@ -152,7 +169,7 @@ class Guard:
         engine.device.stream.record_event(self._event)
         wp.capture_launch(second)
         wp.synchronize_event(self._event)
-        return int(self._seen.numpy()[0]) & OVERFLOW
+        return self.seen
 
     def _halves(self) -> list[tuple[tuple[Stage, ...], Callable[[], None] | None]]:
         """The stages up to where it is known who finds no room, and the rest; and what to do after the former."""

@@ -470,6 +470,16 @@ class Engine(NamedArrays):
                 self._graphs[key, k] = capture.graph
         return [graph for kept, graph in self._graphs.items() if kept[0] == key]
 
+    def pieces(self) -> list[tuple[tuple[Stage, ...], Callable[[], None] | None]] | None:
+        """A step on CUDA in pieces that somebody else records: stages for `launch`, and what to do after them.
+
+        None where it cannot be recorded as pieces. Arrays are made; `works` says what is to be compiled.
+        """
+        cut = None if self.has_host("step") else self.guard.pieces()
+        if cut is not None:
+            self._wake(touched([stage for stages, _ in cut for stage in stages]))
+        return cut
+
     def has_host(self, name: str) -> bool:
         """Whether some stage of a recipe is of the host."""
         return self._needs_host(name, self.recipes[name])
@@ -551,8 +561,8 @@ class Engine(NamedArrays):
                 launches.append(Launch(cohort_kernel(run.stages, parts), dim, inputs, COHORT * parts, *when))
         return launches
 
-    def _load(self, stages: Sequence[Stage]) -> None:
-        """Compile and load the kernels of a recipe, side by side."""
+    def works(self, stages: Sequence[Stage]) -> list[Work]:
+        """Kernels of a recipe that are not loaded yet, by what loads them."""
         runs, works = plan(stages), {}
         for launch in self._launches(stages):
             if launch.kernel is None:
@@ -561,8 +571,16 @@ class Engine(NamedArrays):
             label = launch.kernel.key if stage in self.collider.stages else title(runs[launch.run].stages)
             if (self.device.context, launch.block) not in module.execs:
                 works[module, launch.block] = f"{label} for CUDA", partial(module.load, self.device, launch.block)
+        return list(works.values())
+
+    def _load(self, stages: Sequence[Stage]) -> None:
+        """Compile and load the kernels of a recipe, side by side."""
         with paused():
-            building.side_by_side(list(works.values()))
+            building.side_by_side(self.works(stages))
+
+    def launch(self, stages: Sequence[Stage]) -> None:
+        """Launch a recipe, on the present stream and what is aside on the second one."""
+        self._launch_stages(stages)
 
     def _launch_stages(self, stages: Sequence[Stage]) -> None:
         """Launch a recipe; what is aside goes on a second stream, until somebody waits for it."""
