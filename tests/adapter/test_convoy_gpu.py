@@ -1,4 +1,4 @@
-"""Engines side by side in one CUDA graph: the bits of engines one after the other, worlds that wait for room included."""
+"""Engines side by side in one CUDA graph: the bits of engines one by one, worlds that wait for room included."""
 
 from __future__ import annotations
 
