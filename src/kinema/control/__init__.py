@@ -1,5 +1,5 @@
 """Control: what a program wants of a mechanism, turned into numbers for it."""
 
-from kinema.control import ik
+from kinema.control import ik, ilqr, mppi
 
-__all__ = ["ik"]
+__all__ = ["ik", "ilqr", "mppi"]

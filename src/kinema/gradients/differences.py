@@ -74,7 +74,7 @@ class Differences:
         up, down = np.tile(size, (n, 1)), np.tile(size * centered, (n, 1))
         limited = np.asarray(m.actuator_ctrllimited).astype(bool)
         if self.controls and not int(m.opt.disableflags) & Disable.CLAMPCTRL and limited.any():
-            low, high = _control_range(m)
+            low, high = control_range(m)
             h, ctrl, nx = eps["ctrl"], start["ctrl"].astype(float), self.nx
             inside = lambda x: (x >= low) & (x <= high)  # noqa: E731
             above, below = inside(ctrl) & inside(ctrl + h), inside(ctrl) & inside(ctrl - h)
@@ -124,7 +124,7 @@ def _steps(eps: Any) -> dict[str, float]:
     return {**EPS, **given}
 
 
-def _control_range(m: Any) -> tuple[np.ndarray, np.ndarray]:
+def control_range(m: Any) -> tuple[np.ndarray, np.ndarray]:
     """Between what controls are kept; without end where they are not limited."""
     low, high = np.full(int(m.nu), -np.inf), np.full(int(m.nu), np.inf)
     for k in np.flatnonzero(np.asarray(m.actuator_ctrllimited)):
