@@ -277,6 +277,12 @@ class Boundary:
         for command in self._recorded(key, lambda: self._writes(state)):
             command.launch()
 
+    def write_loads(self, body_qdd: wp.array | None, body_parent_f: wp.array | None) -> None:
+        """Accelerations of bodies and forces of their joints, as the last step has computed them."""
+        key = ("loads", *(None if array is None else array.ptr for array in (body_qdd, body_parent_f)))
+        for command in self._recorded(key, lambda: self._loads(body_qdd, body_parent_f)):
+            command.launch()
+
     def key(self, state_in: State, state_out: State, control: Control) -> tuple:
         """What tells one set of arrays from another: those that a step reads and writes, and the engine's own."""
         read = *_pointers(state_in, READ_STATE), *_pointers(control, READ_CONTROL)
@@ -310,17 +316,20 @@ class Boundary:
         lanes = self._lanes(self.items.njnt + 2)
         inputs = [self.items, self._of_engine(Found), self._of_engine(Tree, given=self.tree), self.moving, flat, lanes]
         commands = [self._record(write_items, (lanes, self.nworld), inputs)]
-        wanted = state.body_qdd, state.body_parent_f
-        if any(x is not None and x.size for x in wanted):
-            if not self.engine.extension.loads:
-                raise BuildError("the state asks for body_qdd or body_parent_f: request them before the solver is made")
-            empty = wp.empty(0, dtype=wp.spatial_vector, device=self.device)
-            inputs = [self.items, self._of_engine(Loads), *(empty if x is None else x for x in wanted)]
-            commands.append(self._record(write_loads, (self.nworld, self.items.nbody), inputs))
+        commands += self._loads(state.body_qdd, state.body_parent_f)
         for name, (start, count) in self.running.items():
             inputs = [start, self.engine.array(name), getattr(state.mujoco, name)]
             commands.append(self._record(write_rows, (self.nworld, count), inputs))
         return commands
+
+    def _loads(self, *wanted: wp.array | None) -> list[wp.Launch]:
+        if not any(x is not None and x.size for x in wanted):
+            return []
+        if not self.engine.extension.loads:
+            raise BuildError("the state asks for body_qdd or body_parent_f: request them before the solver is made")
+        empty = wp.empty(0, dtype=wp.spatial_vector, device=self.device)
+        inputs = [self.items, self._of_engine(Loads), *(empty if x is None else x for x in wanted)]
+        return [self._record(write_loads, (self.nworld, self.items.nbody), inputs)]
 
     def _lanes(self, items: int) -> int:
         return items if self.device.is_cuda else 1

@@ -13,7 +13,7 @@ step anew. Contacts are found by the engine itself.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,9 @@ from kinema.adapter import conventions
 from kinema.adapter.boundary import Boundary
 from kinema.adapter.convoy import Convoy, CudaRecorder
 from kinema.adapter.kin import Kin, find_kin
+from kinema.adapter.observables import LOADS, ObservableKind, Observables, allocate
 from kinema.adapter.refresh import NOT_COMPARED, joint_frames, new_structure
+from kinema.adapter.solver_contacts import SolverContacts
 from kinema.adapter.view import Source, view
 from kinema.closed import Closed
 from kinema.compile.rows import RUNNING, frequency, register_mujoco_attributes
@@ -34,7 +36,7 @@ from kinema.convex.extension import extension_of
 from kinema.convex.status import MEANING
 from kinema.devices import cores
 from kinema.errors import BuildError, KernelsRebuilt, did_you_mean
-from kinema.model import Control, Model, ModelBuilder, ModelFlags, State
+from kinema.model import Contacts, Control, Model, ModelBuilder, ModelFlags, State
 from kinema.model.transform import IDENTITY, quat_rotate, transform_inverse, transform_mul
 from kinema.mujoco_enums import Cone, Geom, Integrator, Joint, Solver, words
 
@@ -95,6 +97,7 @@ class SolverConvex(Closed):
         self.batches = [self._batch(kin, threads) for kin in self._kin()]
         self._unmoved = self._find_unmoved()
         self._convoy = self._together()
+        self._contacts: SolverContacts | None = None
 
     def _find_unmoved(self) -> list[str]:
         """Arrays of a state with rows that no engine writes: they go from one state to the next as they are."""
@@ -137,7 +140,7 @@ class SolverConvex(Closed):
 
     def step(
         self, state_in: State, state_out: State, control: Control | None = None, contacts: Any = None,
-        dt: float | None = None,
+        dt: float | None = None, *, observables: Observables | None = None,
     ) -> None:  # fmt: skip
         """Advance by one step of dt seconds (by the document's time step if None).
 
@@ -145,8 +148,9 @@ class SolverConvex(Closed):
             state_in: Where the step begins.
             state_out: Where it ends; may be the same object.
             control: Joint forces, targets, and `mujoco.ctrl`; None: the model's initial values.
-            contacts: Not used: the engine finds its own.
+            contacts: Not used: the engine finds its own (`update_contacts` tells which).
             dt: Duration [s]. Changing it between calls writes the new value to the device.
+            observables: What else to write down of the step, from `observables`.
         """
         if control is None:
             control = self._control()
@@ -158,9 +162,11 @@ class SolverConvex(Closed):
             batch.set_timestep(dt)
         if self._convoy is not None:
             self._convoy.step(state_in, state_out, control)
-            return
-        for batch in self.batches:
-            batch.step(state_in, state_out, control)
+        else:
+            for batch in self.batches:
+                batch.step(state_in, state_out, control)
+        if observables is not None:
+            self._observe(observables)
 
     def forward(self, state: State, control: Control | None = None) -> None:
         """Compute everything that follows from a state, for reading from the engines; body poses go to the state."""
@@ -168,6 +174,53 @@ class SolverConvex(Closed):
             batch.boundary.read(state, self._control() if control is None else control)
             batch.engine.forward()
             batch.boundary.write(state)
+
+    # ---- what a step tells besides the state
+
+    ObservableKind = ObservableKind
+    Observables = Observables
+
+    @property
+    def supported_observables(self) -> frozenset[str]:
+        """Kinds that `observables` makes arrays for."""
+        return frozenset((*(name for name in LOADS if name in self.COMPUTED), ObservableKind.CONTACT_F))
+
+    def observables(
+        self, kinds: Iterable[str], *, contacts: Contacts | None = None, requires_grad: bool | None = None
+    ) -> Observables:
+        """Arrays for what a step tells besides the state; hand them to `step` to have them filled.
+
+        Args:
+            kinds: Which: "body_qdd", "body_parent_f", "contact_f".
+            contacts: Buffers that contact forces are of: `step` fills them with the solver's contacts.
+            requires_grad: Not used: this solver does not differentiate.
+        """
+        made = allocate(self.model, kinds, self.supported_observables, contacts)
+        if made.body_qdd is not None or made.body_parent_f is not None:
+            for batch in self.batches:
+                batch.compute_loads()
+        return made
+
+    def _observe(self, observables: Observables) -> None:
+        if observables.model is not self.model:
+            raise BuildError("step(observables=...): they are of another model")
+        for batch in self.batches:
+            batch.boundary.write_loads(observables.body_qdd, observables.body_parent_f)
+        if observables.contacts is not None:
+            self._found().write(observables.contacts, observables.contact_f)
+
+    def update_contacts(self, contacts: Contacts, state: State | None = None) -> None:
+        """Fill buffers with the contacts of the last step, and `contacts.force` where it was requested."""
+        self._found().write(contacts, contacts.force)
+
+    def get_max_contact_count(self) -> int:
+        """Contacts that all worlds together have room for now."""
+        return self._found().most
+
+    def _found(self) -> SolverContacts:
+        if self._contacts is None:
+            self._contacts = SolverContacts(self.model, self.batches)
+        return self._contacts
 
     def _control(self) -> Control:
         if not hasattr(self, "_default_control"):
@@ -228,6 +281,7 @@ class Batch:
         self.options, self.threads = options, threads
         self.source: Source = worlds.sources[0]
         self.whole = has_no_worlds(model)
+        self._loads = not LOADS.isdisjoint(model.get_requested_state_attributes())
         self.placed = np.tile(IDENTITY, (len(worlds), 1)) if worlds.xforms is None else np.asarray(worlds.xforms)
         self._choose(worlds.hosts)
         self._build()
@@ -252,9 +306,8 @@ class Batch:
         self.set_gravity()
 
     def _engine(self, host: Any) -> Engine:
-        wanted = set(self.model.get_requested_state_attributes())
         extension = extension_of(host, self.device, len(self.worlds))
-        if wanted & {"body_qdd", "body_parent_f"}:  # as they are while a step is made, not after it has moved the state
+        if self._loads:  # as they are while a step is made, not after it has moved the state
             extension = replace(extension, loads=True)
         return Engine(host, len(self.worlds), device=self.device, threads=self.threads, extension=extension)
 
@@ -272,6 +325,14 @@ class Batch:
         self.hosts, self.of = hosts, of
         self._place_shapes(hosts, of)
 
+    def compute_loads(self) -> None:
+        """Compute accelerations of bodies and forces of joints in every step from now on."""
+        if not self._loads:
+            self._loads = True
+            hosts, of = self.hosts, self.of
+            self._build()
+            self._give(hosts, of)
+
     def step(self, state_in: State, state_out: State, control: Control) -> None:
         """One step: from a state, to a state."""
         self.boundary.read(state_in, control)
@@ -286,10 +347,10 @@ class Batch:
         places = conventions.Places()
         places.world = self._ints(self.worlds.worlds)
         for name, kind in (("coord", "joint_coord"), ("dof", "joint_dof"), ("body", "body")):
-            setattr(places, name, self._ints(self._starts(kind)))
+            setattr(places, name, self._ints(self.starts(kind)))
         places.target = places.coord if model.use_coord_layout_targets else places.dof
         own = "mujoco:ctrl" in model.fields
-        places.control = self._ints(self._starts(frequency("nu")) if own else np.zeros(n))
+        places.control = self._ints(self.starts(frequency("nu")) if own else np.zeros(n))
         places.xform = wp.array(self.placed.astype(np.float32), dtype=wp.transform, device=self.device)
         places.moved = int(not np.array_equal(self.placed, np.tile(IDENTITY, (len(self.placed), 1))))
         joints = conventions.Joints()
@@ -304,13 +365,14 @@ class Batch:
         for name, (symbol, _, _) in RUNNING.items():
             count = int(source.documents.get(symbol, 0))
             if count and name != "ctrl":
-                running[name] = self._ints(self._starts(frequency(symbol))), count
+                running[name] = self._ints(self.starts(frequency(symbol))), count
         self.boundary = Boundary(self.engine, joints, places, source.bodies, source.controls, running)
 
     def _ints(self, values: Sequence[int] | np.ndarray) -> wp.array:
         return wp.array(np.asarray(values, dtype=np.int32), dtype=int, device=self.device)
 
-    def _starts(self, kind: str) -> np.ndarray:
+    def starts(self, kind: str) -> np.ndarray:
+        """First row of each world in a frequency."""
         return np.zeros(len(self.worlds), int) if self.whole else self.model.kind_starts(kind)[self.worlds.worlds]
 
     def _joint_frames(self, world: int) -> list[np.ndarray]:
