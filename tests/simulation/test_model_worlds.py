@@ -7,6 +7,7 @@ import pytest
 
 from kinema import ModelBuilder, Simulation, SolverConvex
 from kinema.errors import BuildError
+from kinema.render import FreeCamera
 from tests.adapter.hand_built import quadruped
 
 
@@ -74,5 +75,44 @@ def test_refused(model):
     both = ModelBuilder()
     both.add_world(template)
     both.add_world(other)
-    with pytest.raises(BuildError, match="2 classes of worlds"):
+    with pytest.raises(BuildError, match="worlds of 2 structures.*of_model"):
         Simulation(both.finalize(device="cpu"))
+
+
+def test_worlds_of_kin_have_sizes_and_keyframes_of_their_own():
+    """Poles of three lengths: one simulation, in which each is drawn as long as it is and raised to its own height."""
+    main = ModelBuilder()
+    lengths = (0.2, 0.5, 0.9)
+    for length in lengths:
+        one = ModelBuilder()
+        one.add_mjcf(f"""<mujoco><worldbody><light pos="0 0 3"/><body pos="0 0 1"><freejoint/>
+          <geom type="capsule" size=".05 {length / 2}"/></body></worldbody>
+          <keyframe><key name="up" qpos="0 0 {2 + length} 1 0 0 0"/></keyframe></mujoco>""")
+        main.add_world(one)
+    sim = Simulation(main.finalize(device="cpu"))
+    camera = FreeCamera(lookat=(0, 0, 1), distance=3, azimuth=90, elevation=0)
+    seen = np.asarray(sim.render(camera, width=60, height=80, kind="segmentation"))[..., 0] >= 0
+    tall = seen.any(axis=2).sum(axis=1)
+    pixel = 2 * 3 * np.tan(np.deg2rad(0.5 * 45)) / 80
+    np.testing.assert_allclose(tall * pixel, np.array(lengths) + 0.1, atol=2.5 * pixel)
+    sim.reset([0, 2], keyframe="up")
+    np.testing.assert_allclose(sim.d.qpos[:, 2], [2.2, 1.0, 2.9], atol=1e-6)
+
+
+def test_worlds_of_several_structures_are_several_simulations():
+    template, _, _ = quadruped()
+    other, both = ModelBuilder(), ModelBuilder()
+    other.add_shape_sphere(other.add_body(xform=((0, 0, 3), (0, 0, 0, 1))), radius=0.1)
+    for each in (template, other, template):
+        both.add_world(each)
+    model = both.finalize(device="cpu")
+    one, two = Simulation.of_model(model)
+    assert one.newton.worlds.tolist() == [0, 2] and two.newton.worlds.tolist() == [1]
+    state = model.state()
+    q = state.joint_q.numpy()
+    start = model.kind_starts("joint_coord")
+    q[start[1] + 2], q[start[2] + 2] = 5.0, 4.0
+    state.joint_q.assign(q)
+    for sim in (one, two):
+        sim.read_model_state(state)
+    assert two.d.qpos[0, 2] == 5.0 and one.d.qpos[1, 2] == 4.0 and one.d.qpos[0, 2] != 4.0

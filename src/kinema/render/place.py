@@ -38,9 +38,21 @@ def upright(axis: wp.vec3) -> wp.mat33:
     return wp.matrix_from_cols(wp.cross(y, axis), y, axis)
 
 
+@wp.func
+def semi_axes(shape: int, size: wp.vec3, drawn: wp.vec3) -> wp.vec3:
+    """Semi-axes of a shape of MuJoCo's size; surfaces of triangles stay as they are drawn."""
+    if shape == Geom.SPHERE:
+        return wp.vec3(size[0], size[0], size[0])
+    if shape == Geom.CAPSULE or shape == Geom.CYLINDER:
+        return wp.vec3(size[0], size[0], size[1])
+    if shape == Geom.ELLIPSOID or shape == Geom.BOX or shape == Geom.PLANE:
+        return size
+    return drawn
+
+
 @wp.kernel(enable_backward=False)
 def place_items(look: Look, shown: Shown, placed: Placed):
-    """Copy an item's pose; a segment of a tendon is a capsule between two points of its path."""
+    """Copy an item's pose and size; a segment of a tendon is a capsule between two points of its path."""
     slot, i = wp.tid()
     w = placed.world[slot]
     owner = look.owner[i]
@@ -50,14 +62,18 @@ def place_items(look: Look, shown: Shown, placed: Placed):
     pos = wp.vec3()
     mat = wp.identity(n=3, dtype=float)
     surface = look.ball[i]
-    bound = ball_of(shape, size, surface[3])
     if kind == Obj.GEOM:
         pos = shown.geom_xpos[w, owner]
         mat = shown.geom_xmat[w, owner]
+        size = semi_axes(shape, shown.geom_size[w, owner], size)  # worlds may differ
+        placed.size[slot, i] = size
     elif kind == Obj.SITE:
         pos = shown.site_xpos[w, owner]
         mat = shown.site_xmat[w, owner]
-    elif kind == Obj.UNKNOWN:  # a decoration, placed from the host
+        size = semi_axes(shape, shown.site_size[w, owner], size)
+        placed.size[slot, i] = size
+    bound = ball_of(shape, size, surface[3])
+    if kind == Obj.UNKNOWN:  # a decoration, placed from the host
         pos = placed.pos[slot, i]
         mat = placed.mat[slot, i]
         if size[0] <= 0.0:

@@ -27,3 +27,5 @@ class Shown:
     cam_fovy: param()
     cam_intrinsic: param(dtype=wp.vec4)
     cam_sensorsize: param(dtype=wp.vec2)
+    geom_size: param(dtype=wp.vec3)
+    site_size: param(dtype=wp.vec3)

@@ -5,11 +5,13 @@
     sim.read_model_state(state)         the worlds as a State has them
     sim.write_model_state(state)        and back
 
-All worlds must be of one class, since a Simulation has one mjModel; a Model of several has several engines.
+A Simulation has one mjModel, so all its worlds are of one structure; their numbers may differ (kin.py). A Model of
+several structures has several engines: `Simulation.of_model` makes a simulation of each.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,17 +44,36 @@ class ModelWorlds:
         """The engine's worlds into a state."""
         self.batch.boundary.write(state)
 
+    @property
+    def worlds(self) -> np.ndarray:
+        """Which worlds of the model these are."""
+        return self.batch.worlds.worlds
 
-def model_worlds(source: Model | SolverConvex, threads: int | None) -> ModelWorlds:
-    """The worlds of a model, put at its initial state; a solver begins with the state it is given anyway."""
+    def keyframe(self, key: int, fields: Mapping[str, str]) -> dict[str, np.ndarray]:
+        """A keyframe as each world's own document has it, by mjData's names; `fields` are mjModel's."""
+
+        def each(field: str) -> np.ndarray:
+            return np.stack([np.asarray(getattr(host, field))[key] for host in self.batch.hosts])[self.batch.of]
+
+        return {name: each(field) for name, field in fields.items()}
+
+
+def model_worlds(source: Model | SolverConvex, threads: int | None) -> list[ModelWorlds]:
+    """The worlds of a model by engine, put at its initial state; a solver begins with the state it is given anyway."""
     solver = source if isinstance(source, SolverConvex) else SolverConvex(source, threads=threads)
-    if len(solver.batches) != 1:
-        raise BuildError(
-            f"the model has {len(solver.batches)} classes of worlds, and a Simulation shows one: give it a Model whose "
-            "worlds were built from one template, or look at solver.batches[k].engine"
-        )
-    found = ModelWorlds(solver.model, solver.batches[0], {})
-    engine = found.batch.engine
-    found.read(solver.model.state())
-    found.start = {name: engine.read(name).copy() for name in STATE}
+    found = [ModelWorlds(solver.model, batch, {}) for batch in solver.batches]
+    state = solver.model.state()
+    for each in found:
+        each.read(state)
+        each.start = {name: each.batch.engine.read(name).copy() for name in STATE}
     return found
+
+
+def the_only(found: list[ModelWorlds]) -> ModelWorlds:
+    """The one engine of a model; BuildError where there are several."""
+    if len(found) != 1:
+        raise BuildError(
+            f"the model has worlds of {len(found)} structures, and a Simulation shows one: Simulation.of_model() gives "
+            "a simulation of each"
+        )
+    return found[0]

@@ -78,7 +78,7 @@ class Simulation(MuJoCoFunctions, Closed):
             threads = whole("threads", threads, least=1)
         self.options: dict[str, Any] = {"on_overflow": on_overflow, "solver": solver}
         self.newton: ModelWorlds | None = None
-        if hasattr(source, "world_classes") or hasattr(source, "batches"):
+        if any(hasattr(source, name) for name in ("world_classes", "batches", "batch")):
             self.newton = _worlds_of_model(source, worlds, device, threads, self.options)
             self.model, self.engine = self.newton.batch.source.host, self.newton.batch.engine
         else:
@@ -93,6 +93,16 @@ class Simulation(MuJoCoFunctions, Closed):
         self.m = ModelView(self)
         self.d = DataView(self)
         self._elements: dict[tuple[str, int | str], Elements] = {}  # those asked for by name, found once
+
+    @classmethod
+    def of_model(cls, source: Any, threads: int | None = None) -> list[Simulation]:
+        """Simulations of all worlds of a `Model`, or of a solver of one: one for each structure that worlds have.
+
+        `sim.newton.worlds` are the worlds of the model that a simulation runs.
+        """
+        from kinema.simulation.model_worlds import model_worlds  # the adapter is imported on use
+
+        return [cls(each) for each in model_worlds(source, threads)]
 
     @property
     def worlds(self) -> int:
@@ -144,8 +154,14 @@ class Simulation(MuJoCoFunctions, Closed):
         if self.newton is not None and key is None:
             self.engine.put(self.newton.start, worlds, per_world=True)  # type: ignore[call-arg]  # the convex engine
         if key is not None:
-            fields = {name: getattr(self.model, f"key_{KEY_NAMES.get(name, name)}") for name in KEYFRAME}
-            values = {name: np.asarray(rows)[key] for name, rows in fields.items()}
+            fields = {name: f"key_{KEY_NAMES.get(name, name)}" for name in KEYFRAME}
+            if self.newton is not None and len(self.newton.batch.hosts) > 1:  # worlds have keyframes of their own
+                values = self.newton.keyframe(key, fields)
+                values["mocap_pos"] = np.reshape(values["mocap_pos"], (self.worlds, -1, 3))
+                values["mocap_quat"] = np.reshape(values["mocap_quat"], (self.worlds, -1, 4))
+                self.engine.put(values, worlds, per_world=True)  # type: ignore[call-arg]  # the convex engine
+                return
+            values = {name: np.asarray(getattr(self.model, field))[key] for name, field in fields.items()}
             values["mocap_pos"] = np.reshape(values["mocap_pos"], (-1, 3))
             values["mocap_quat"] = np.reshape(values["mocap_quat"], (-1, 4))
             self.engine.put(values, worlds, keep=f"keyframe {key}")
@@ -488,9 +504,9 @@ def _worlds_of_model(source: Any, worlds: int | None, device: Any, threads: int 
         raise BuildError(f"device={device!r}: the model was finalized for {model.device}")
     if options["solver"] != "convex":
         raise BuildError(f"solver={options['solver']!r}: a Model is run by the convex engine here; use SolverMuJoCo")
-    from kinema.simulation.model_worlds import model_worlds  # the adapter is imported on use
+    from kinema.simulation.model_worlds import ModelWorlds, model_worlds, the_only  # the adapter is imported on use
 
-    return model_worlds(source, threads)
+    return source if isinstance(source, ModelWorlds) else the_only(model_worlds(source, threads))
 
 
 def _on_paper(
