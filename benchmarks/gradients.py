@@ -72,7 +72,8 @@ def main() -> None:
     linearizer = Linearizer(engine, sensors=False)
     begun = time.perf_counter()
     found = linearizer().numpy()
-    print(f"made in {time.perf_counter() - begun:.1f} s; {linearizer.tangents().memory / 2**20:.1f} MiB of duals")
+    print(f"made in {time.perf_counter() - begun:.1f} s; {linearizer.memory / 2**20:.1f} MiB of scratch; "
+          f"{linearizer.against() or 'in closed form'}")  # fmt: skip
     nx = linearizer.nx
     A, B = np.zeros((nx, nx)), np.zeros((nx, m.nu))
     mujoco.mjd_transitionFD(m, d, 1e-6, True, A, B, None, None)

@@ -1,6 +1,10 @@
 """Compare linearizations with MuJoCo's differences in double precision, in contact-rich states of the corpus.
 
-    python -m tests.conformance.gradients CORPUS [--integrator euler] [--from 0] [--to 50]
+    python -m tests.conformance.gradients CORPUS [--integrator euler] [--out rows.jsonl] [--seconds 500]
+    python -m tests.conformance.gradients CORPUS --table euler.jsonl implicitfast.jsonl
+
+With `--out` a run goes on where the last one ended, and `--seconds` ends it before the next model: a survey can be made
+in pieces. `--table` prints what files of rows say, as a table of docs/gradients.md.
 
 The judge is centered `mjd_transitionFD`, and can be wrong: where rows or contacts come, go or change their zone within
 its step, or where two of its steps disagree by more than what is asked (contacts found by iteration, mostly). Such
@@ -187,6 +191,22 @@ def compare(model: ModelFile, states: int = 2) -> Row:
     return row
 
 
+def kept(path: Path) -> list[Row]:
+    """The rows of a file."""
+    return [Row(**json.loads(line)) for line in path.read_text().splitlines()]
+
+
+def table(paths: list[Path]) -> str:
+    """What files of rows say, one a line."""
+    lines = ["| | scored | conform | share | active set changes | judge unsure | not tried |", "|---" * 7 + "|"]
+    for path in paths:
+        found = Counter(row.verdict for row in kept(path))
+        good, scored = found["conforms"], found["conforms"] + found["off"]
+        rest = " | ".join(str(found[name]) for name in ("changes", "unsure", "not tried"))
+        lines.append(f"| {path.stem} | {scored} | {good} | {100 * good / max(1, scored):.1f} % | {rest} |")
+    return "\n".join(lines)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Score part of a packed corpus."""
     parser = argparse.ArgumentParser()
@@ -197,12 +217,21 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=np.inf)
+    parser.add_argument("--table", type=Path, nargs="+", default=[])
     given = parser.parse_args(argv)
+    if given.table:
+        print(table(given.table))
+        return 0
     wp.config.quiet = True
     models = packed(given.corpus)
     models = stepped_with(models, given.integrator) if given.integrator else models
-    rows = []
-    for model in [m for m in models[given.first : given.last : given.every] if given.only in m.name]:
+    rows, end = [], time.monotonic() + given.seconds
+    done = {row.name for row in kept(given.out)} if given.out and given.out.exists() else set()
+    chosen = [m for m in models[given.first : given.last : given.every] if given.only in m.name and m.name not in done]
+    for model in chosen:
+        if time.monotonic() > end:
+            break
         try:
             row = compare(model)
         except Exception as broken:  # one model must not end the run; it counts as off
@@ -214,7 +243,7 @@ def main(argv: list[str] | None = None) -> int:
         if given.out:
             with given.out.open("a") as file:
                 file.write(json.dumps(asdict(row)) + "\n")
-    print(dict(Counter(row.verdict for row in rows)))
+    print(dict(Counter(row.verdict for row in rows)), f"{len(chosen) - len(rows)} to go")
     return 0
 
 

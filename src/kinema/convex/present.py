@@ -41,12 +41,14 @@ class Present:
     Attributes:
         layout: Where the numbers are kept; None: nowhere yet, the compiled ones are the present ones.
         switches: Switches of mjOption that were changed.
+        writes: How often fields were written: whoever keeps what follows from them sees that it has to look again.
     """
 
     def __init__(self, source: Any):
         self.source = source
         self.layout: Layout | None = None
         self.switches: dict[str, int] = {}
+        self.writes = 0
         self._read: dict[str, set[str]] = {}
         self._shown: dict[str, Any] = {}
 
@@ -72,6 +74,7 @@ class Present:
 
     def forget(self, name: str) -> None:
         """A field was written: look at it anew."""
+        self.writes += 1
         self._shown.pop(name, None)
 
     def value(self, view: View, owner: str, name: str) -> Any:

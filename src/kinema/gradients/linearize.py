@@ -4,8 +4,9 @@
 
 at the present state, in the tangent space of positions (columns.py). Two methods:
 
-    exact   derivatives of the step's own arithmetic (tangents.py), at the constraints that are active and the pairs of
-            geoms that touch; in single precision, to about six digits
+    exact   at the constraints that are active and the pairs of geoms that touch; in single precision, to about six
+            digits: A and B in closed form where the model allows it (closed.py), else derivatives of the step's own
+            arithmetic (tangents.py), as are C and D
     fd      differences of steps in single precision (differences.py), for models that the other refuses, and to compare
 """
 
@@ -19,7 +20,7 @@ import warp as wp
 
 from kinema.convex.status import IDLE
 from kinema.errors import BuildError, did_you_mean
-from kinema.gradients import columns
+from kinema.gradients import closed, columns
 from kinema.gradients.differences import Differences
 from kinema.gradients.tangents import Tangents
 
@@ -51,26 +52,54 @@ class Linearizer:
         self._states, self._controls = columns.states(m), columns.controls(m)
         self._sensors = columns.sensors(m) if sensors else []
         self._kept = wp.empty_like(engine.layout.arrays["qacc_warmstart"])
-        self._made: tuple[int, Tangents] | None = None
+        self._made: tuple[tuple[int, str], list[Any]] | None = None
+        self._seen: tuple[int, str] = -1, ""
+        shape = engine.nworld, len(self._states + self._sensors), len(self._states + self._controls)
+        self._out = wp.zeros(shape, dtype=float, device=engine.device)
 
     @property
     def nx(self) -> int:
         """Numbers of the state: 2 nv + na."""
         return len(self._states)
 
-    def tangents(self) -> Tangents:
-        """What computes it, made anew when arrays of the engine have moved."""
-        if self._made is None or self._made[0] != self.engine.version:
-            rows = self._states + self._sensors
-            self._made = self.engine.version, Tangents(self.engine, self._states + self._controls, rows)
+    def against(self) -> str:
+        """Why A and B are not in closed form; empty: they are."""
+        now = self.engine.present.writes
+        if self._seen[0] != now:
+            self._seen = now, closed.against(self.engine.present.to("closed"))
+        return self._seen[1]
+
+    def runs(self) -> list[Any]:
+        """What computes them, each its rows, made anew when arrays of the engine have moved."""
+        key = self.engine.version, self.against()
+        if self._made is None or self._made[0] != key:
+            columns_of, nx, found = self._states + self._controls, self.nx, []
+            if not key[1] and nx:
+                found.append(closed.Closed(self.engine, self._out[:, :nx]))
+                if self._sensors:
+                    found.append(Tangents(self.engine, columns_of, self._sensors, out=self._out[:, nx:]))
+            else:
+                found.append(Tangents(self.engine, columns_of, self._states + self._sensors, out=self._out))
+            self._made = key, found
         return self._made[1]
+
+    @property
+    def memory(self) -> int:
+        """Bytes of scratch."""
+        return sum(run.memory for run in self.runs())
+
+    def at_hand(self) -> wp.array:
+        """The same where the engine's forward dynamics are those of its state."""
+        for run in self.runs():
+            run.run()
+        return self._out
 
     def __call__(self) -> wp.array:
         """All four as one array on the device, [world, (x', y), (x, u)]; it is written over by the next call."""
         warm = self.engine.layout.arrays["qacc_warmstart"]
         wp.copy(self._kept, warm)
         self.engine.forward()
-        found = self.tangents().run()
+        found = self.at_hand()
         wp.copy(self.engine.layout.arrays["qacc_warmstart"], self._kept)
         return found
 

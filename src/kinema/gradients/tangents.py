@@ -17,7 +17,7 @@ Nothing is allocated after the first run. A run leaves the engine's arrays alone
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -202,22 +202,39 @@ class Tangents:
         results: One a row.
         width: Directions carried at once.
         cut: Puts stages into parts, each compiled by itself.
+        colors: The column of each direction, where several go together; below `width`.
+        stages: Stages to run instead of those of a step that the results depend on.
+        given: Arrays they start from, beside the state, though they may write them.
+        apart: Worlds have scratch of their own on the CPU as well, so that it can be read afterwards.
+        out: Where derivatives go, [world, result, column]; None: an array of its own.
     """
 
     def __init__(
         self, engine: Any, directions: Sequence[Direction], results: Sequence[Direction], *, width: int | None = None,
-        cut: Callable[[Sequence[Stage]], list[tuple[Stage, ...]]] = parts,
+        cut: Callable[[Sequence[Stage]], list[tuple[Stage, ...]]] = parts, colors: Sequence[int] | None = None,
+        stages: Sequence[Stage] | None = None, given: Collection[str] = ("qacc", *contacts.GIVEN), apart: bool = False,
+        out: wp.array | None = None,
     ):  # fmt: skip
         transcribe.install()
         self.engine = engine
         cuda = engine.device.is_cuda
         self.width = width or WIDTH["cuda" if cuda else "cpu"]
-        self.stages = of_step.needed(of_step.differentiable(engine), {one.array for one in results})
+        self.given, self.apart = given, apart or cuda
+        wanted = {one.array for one in results}
+        self.stages = list(stages) if stages is not None else of_step.needed(of_step.differentiable(engine), wanted)
         self.parts = [p[k : k + MASK] for p in cut(self.stages) for k in range(0, len(p), MASK)]
-        self.directions, self.results = self._in_order(directions), results
-        self.masks, self.columns = self._groups(directions)
+        self.results = results
+        if colors is None:
+            self.directions = self._in_order(directions)
+            self.lanes = [k % self.width for k in range(len(directions))]
+            self.masks, self.columns = self._groups(directions)
+        else:
+            self.directions, self.lanes = list(enumerate(directions)), list(colors)
+            self.masks, self.columns = self._one_group(max(colors, default=-1) + 1)
+        count = len(directions) if colors is None else int(self.columns.max()) + 1
         self.touched = frozenset[str]().union(*(s.access.reads | s.access.writes for s in self.stages))
-        self.out = wp.zeros((engine.nworld, len(results), len(directions)), dtype=float, device=engine.device)
+        shape = engine.nworld, len(results), count
+        self.out = wp.zeros(shape, dtype=float, device=engine.device) if out is None else out
         self.model = Room(self.width, engine.device)
         number = 1 if cuda or engine.threads == 1 else min(engine.nworld, engine.threads)
         shares = np.array_split(np.arange(engine.nworld), number)
@@ -233,7 +250,7 @@ class Tangents:
 
     def _groups(self, directions: Sequence[Direction]) -> tuple[np.ndarray, np.ndarray]:
         """For each group and part a mask of stages, and the column of each of its directions."""
-        count = -(-len(directions) // self.width)
+        count = max(1, -(-len(directions) // self.width))
         columns = np.full((count, self.width), -1, np.int32)
         columns.reshape(-1)[: len(directions)] = [column for column, _ in self.directions]
         masks = np.zeros((count, len(self.parts)), np.int32)
@@ -247,6 +264,14 @@ class Tangents:
                     wanted = next(flags) and not (group and of_step.is_factor(stage))
                     masks[group, number] |= int(wanted) << bit
         return masks, columns
+
+    def _one_group(self, colors: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same where all directions go at once."""
+        if colors > self.width:
+            raise ValueError(f"{colors} colors: {self.width} directions are carried at once")
+        columns = np.full((1, self.width), -1, np.int32)
+        columns[0, :colors] = np.arange(colors)
+        return np.array([[(1 << len(part)) - 1 for part in self.parts]], np.int32), columns
 
     def _copies(self, *, fixed: bool) -> Callable[[], None]:
         """Copies what the model says; `fixed`: what no program can write."""
@@ -301,16 +326,17 @@ class _Run:
 
     def _plan(self) -> Plan:
         of, device, width = self.of, self.of.engine.device, self.of.width
-        state = {fields_of(State)[name].name for name in State.vars if name != "status"} | {"qacc", *contacts.GIVEN}
+        state = {fields_of(State)[name].name for name in State.vars if name != "status"} | set(of.given)
         given = [
             wide for name, wide in sorted(self.wide.items())
             if wide.given.data in self.scratch.arrays and (name in state or name not in written(of.stages))
         ]  # fmt: skip
         plan = Plan()
         plan.given = table([one.copies(per_world=True) for one in given if not one.is_empty], COPY, device)
-        seeds = [[*self._place(one), k % width] for k, (_, one) in enumerate(of.directions)]
+        seeds = [[*self._place(one), lane] for lane, (_, one) in zip(of.lanes, of.directions, strict=True)]
         plan.seeds = table(seeds, SEED, device)
         starts = np.minimum(np.arange(len(of.columns) + 1) * width, len(seeds)).astype(np.int32)
+        starts[-1] = len(seeds)
         plan.seedadr = wp.array(starts, dtype=int, device=device)
         plan.results = table([self._place(one) for one in of.results], RESULT, device)
         plan.columns = wp.array(of.columns, dtype=int, device=device)
@@ -328,7 +354,7 @@ class _OnThread(_Run):
     """Worlds that one CPU thread takes, with scratch of one world."""
 
     def __init__(self, of: Tangents, worlds: np.ndarray):
-        super().__init__(of, 1)
+        super().__init__(of, of.engine.nworld if of.apart else 1)
         device = of.engine.device
         block = type("Arguments", (ctypes.Structure,), {
             "_fields_": [("m", type(self.m)), ("d", type(self.d)), ("w", ctypes.c_int32), ("chosen", ctypes.c_int32)]

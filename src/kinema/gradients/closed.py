@@ -1,0 +1,208 @@
+"""A and B in closed form, for models of joints, contacts, limits and forces on single joints: most robots.
+
+    tree_slopes.cpp      how the forces that a motion needs change with position and velocity
+    local_slopes.cpp     springs, dampers, actuators (coloring.py)
+    contact_slopes.cpp   contacts, limits, friction losses (geometry.py, row_slopes.py)
+    transition.cpp       all columns through the matrix of the constraint solve, then to the next state
+
+It costs a few steps, of which the forward dynamics are one. `against` says of which models it knows too little: those
+with equalities, tendons, fluids and what else couples joints are differentiated stage by stage (tangents.py), which
+gives the same numbers.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from kinema.convex.call import Call
+from kinema.convex.data import Data
+from kinema.convex.layout import lone_bodies
+from kinema.convex.model import Model
+from kinema.convex.solve.native import ROWS, WARP, lay_in
+from kinema.convex.stage import Stage
+from kinema.gradients import coloring, geometry
+from kinema.gradients.row_slopes import row_slopes
+from kinema.gradients.tangents import Tangents
+from kinema.math.touches import touches
+from kinema.mujoco_enums import Disable, Integrator, Joint, native
+
+FILES = (
+    "scratch_layout.cpp", "dense_solve.cpp", "metric_slopes.cpp", "tree_slopes.cpp", "local_slopes.cpp",
+    "contact_slopes.cpp", "transition.cpp",
+)  # fmt: skip
+BLOCK = 64
+"""Threads of a block on CUDA: two worlds."""
+
+
+def against(m: Any) -> str:
+    """Why a model has no closed form here; empty: it has."""
+    limited = np.asarray(m.jnt_limited).astype(bool) & ~np.isin(np.asarray(m.jnt_type), (Joint.HINGE, Joint.SLIDE))
+    if m.opt.integrator not in (Integrator.EULER, Integrator.IMPLICITFAST):
+        return f"the integrator {Integrator(int(m.opt.integrator)).name}"
+    if m.opt.integrator == Integrator.IMPLICITFAST and np.any(lone_bodies(m)):
+        return "free bodies on their own are integrated in full"
+    if m.neq:
+        return "it has equalities"
+    if getattr(m, "nflex", 0):
+        return "it has flexes"
+    if np.any(limited) and not int(m.opt.disableflags) & Disable.LIMIT:
+        return "a ball joint is limited"
+    if np.any(m.geom_surfacevel):
+        return "surfaces move"
+    if np.any(m.geom_adhesion) or np.any(getattr(m, "pair_adhesion", 0)):
+        return "geoms adhere"
+    return coloring.against(m)
+
+
+def scratch_floats(nv: int, nbody: int, columns: int) -> int:
+    """Scratch of a world: what scratch_layout.cpp takes."""
+    nc8, n8 = (columns + 7) & ~7, (nv + 7) & ~7
+    taken = [nv * nc8] * 2 + [nv * n8] * 3 + [6 * nv] * 9 + [3 * nv] + [6 * nbody] * 6 + [12 * nbody] + [nv] * 2
+    return sum((count + 7) & ~7 for count in [*taken, 52 * n8, n8])
+
+
+def _text() -> str:
+    own = files("kinema.gradients")
+    parts = "\n".join(own.joinpath(name).read_text(encoding="utf-8") for name in FILES)
+    return lay_in('#include "lanes.cpp"\n#include "rows.cpp"\n' + native(Joint) + parts)
+
+
+@wp.func_native(_text())
+@touches(
+    reads=f"""
+    {ROWS} d.efc.D[w] d.efc.aref[w] d.con.ncon[w] d.con.pair[w] d.con.pos[w] d.con.frame[w]
+    d.crow.address[w] d.crow.bodies[w] d.inertia.cdof[w] d.inertia.cinert[w] d.inertia.crb[w] d.inertia.M[w]
+    d.inertia.subtree_com[w] d.vel.cvel[w]
+    d.vel.cdof_dot[w] d.pose.xipos[w] d.state.xfrc_applied[w] d.state.qvel[w] d.frc.qacc[w] m.opt.timestep m.opt.gravity
+    m.body.parentid m.body.rootid m.body.dofadr m.body.dofnum m.body.childadr m.body.childnum m.body.child
+    m.tree.leveladr m.tree.levelbody m.dof.bodyid m.dof.bodyend m.dof.jntid m.dof.parentid m.dof.M_rowadr m.dof.M_rownnz
+    m.dof.M_colind m.jnt.type m.jnt.dofadr room slopes colored forces states places
+    """,
+    writes="room out",
+)
+def close(
+    m: Model, d: Data, w: int, lane: int, slot: int, room: wp.array2d(dtype=float), slopes: wp.array2d(dtype=wp.vec3),
+    colored: wp.array3d(dtype=float), forces: wp.array2d(dtype=int), states: wp.array2d(dtype=int),
+    places: wp.array(dtype=wp.int64), damped: int, out: wp.array3d(dtype=float),
+): ...  # fmt: skip
+
+
+@wp.struct
+class Tables:
+    """What it goes by; kernels are given an array of one, for they take 32 kB at most."""
+
+    room: wp.array2d(dtype=float)
+    slopes: wp.array2d(dtype=wp.vec3)
+    colored: wp.array3d(dtype=float)
+    forces: wp.array2d(dtype=int)
+    states: wp.array2d(dtype=int)
+    places: wp.array(dtype=wp.int64)
+    damped: int
+
+
+@cache
+def world_kernel() -> wp.Kernel:
+    """Worlds first to last - 1 on one CPU thread."""
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def close_worlds(
+        m: Model, d: Data, tables: wp.array(dtype=Tables), out: wp.array3d(dtype=float), slot: int, first: int,
+        last: int,
+    ):  # fmt: skip
+        t = tables[0]
+        for w in range(first, last):
+            row_slopes(m, d, w, 0, slot, t.slopes)
+            close(m, d, w, 0, slot, t.room, t.slopes, t.colored, t.forces, t.states, t.places, t.damped, out)
+
+    return close_worlds
+
+
+@cache
+def warp_kernel() -> wp.Kernel:
+    """A world a warp on CUDA."""
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def close_world(m: Model, d: Data, tables: wp.array(dtype=Tables), out: wp.array3d(dtype=float)):
+        w, lane = wp.tid()
+        t = tables[0]
+        row_slopes(m, d, w, lane, w, t.slopes)
+        close(m, d, w, lane, w, t.room, t.slopes, t.colored, t.forces, t.states, t.places, t.damped, out)
+
+    return close_world
+
+
+class Closed:
+    """A and B of an engine's worlds.
+
+    Args:
+        engine: The engine, whose state, acceleration and contacts are taken as they are.
+        out: Where they go, [world, x', (x, u)].
+    """
+
+    def __init__(self, engine: Any, out: wp.array):
+        m = engine.present.to("closed")
+        self.engine, cuda, device = engine, engine.device.is_cuda, engine.device
+        self.coloring = coloring.coloring(m)
+        self.forces = Tangents(
+            engine, self.coloring.directions, self.coloring.results, width=coloring.MOST, colors=self.coloring.colors
+        )
+        build = engine.collider.detector.build
+        self.contacts = Tangents(
+            engine, [], [], width=geometry.WIDTH["cuda" if cuda else "cpu"], given=geometry.GIVEN, apart=True,
+            colors=[],
+            stages=[Stage(geometry.moving_geoms(build), alone=True)],
+        )  # fmt: skip
+        nx = 2 * int(m.nv) + int(m.na)
+        columns = nx + int(m.nu)
+        self.out = out
+        number = engine.nworld if cuda else max(1, min(engine.nworld, engine.threads))
+        tables = Tables()
+        tables.room = wp.zeros((number, scratch_floats(int(m.nv), int(m.nbody), columns)), dtype=float, device=device)
+        tables.slopes = wp.zeros((number, max(1, engine.rows)), dtype=wp.vec3, device=device)
+        tables.colored = self.forces.out
+        tables.forces = _rows(self.coloring.forces, 5, device)
+        tables.states = _rows(self.coloring.states, 4, device)
+        tables.places = wp.array(geometry.places(self.contacts.runs[0].wide), dtype=wp.int64, device=device)
+        tables.damped = int(any(row[4] for row in self.coloring.forces))
+        self.tables = tables
+        given = wp.array([tables], dtype=Tables, device=device)
+        self._calls: list[Any] = []
+        shares = np.array_split(np.arange(engine.nworld), number) if not cuda else []
+        for slot, share in enumerate(shares):
+            inputs = [engine.m, engine.d, given, self.out, slot, int(share[0]), int(share[-1]) + 1]
+            self._calls.append(Call(world_kernel(), 1, inputs, device))
+        if cuda:
+            inputs = [engine.m, engine.d, given, self.out]
+            self._calls.append(wp.launch(
+                warp_kernel(), dim=(engine.nworld, WARP), inputs=inputs, device=device, block_dim=BLOCK, record_cmd=True
+            ))  # fmt: skip
+        self._pool = ThreadPoolExecutor(number) if not cuda and number > 1 else None
+
+    def run(self) -> wp.array:
+        """[world, x', (x, u)] at the engine's present state, acceleration and contacts."""
+        self.forces.run()
+        self.contacts.run()
+        if self.engine.device.is_cuda:
+            self._calls[0].launch()
+        elif self._pool is None:
+            self._calls[0]()
+        else:
+            list(self._pool.map(Call.__call__, self._calls))
+        return self.out
+
+    @property
+    def memory(self) -> int:
+        """Bytes of scratch and duals."""
+        own = sum(each.size * each.dtype._length_ * 4 if each is self.tables.slopes else each.size * 4
+                  for each in (self.tables.room, self.tables.slopes))  # fmt: skip
+        return own + self.forces.memory + self.contacts.memory
+
+
+def _rows(rows: list[Any], columns: int, device: Any) -> wp.array:
+    return wp.array(np.array(rows, np.int32).reshape(len(rows), columns), dtype=int, device=device)

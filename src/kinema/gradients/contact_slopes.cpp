@@ -1,0 +1,229 @@
+// How the forces of rows change with position and velocity at a fixed acceleration, and what they add to H.
+//
+// A contact has up to six components: along and about the axes e_i of its frame. With a and v its relative acceleration
+// (without that of moving axes) and velocity, y its distance, and rows r = N (a - s_v v) - s_y y (row_slopes.py),
+//
+//   force of components:   d phi = -G da + G_v dv + (g + s_D phi) dy        G = N'S N,  G_v = N'S s_v N,  g = N'S s_y
+//   force on the bodies:   F = sum of e_i phi_i at the place of contact, M = sum of e_i phi_i+3
+//
+// y, place and frame change with the poses of the two geoms as geometry.py says: by 6 + 6 rates of turning and moving
+// about the first place of the pair. Only dofs that move one of the two bodies matter: `chain`, one column each.
+
+auto at_point = [](const float* s, const float* r, float* y) {  // a motion vector moved by r
+    for (int c = 0; c < 3; ++c) y[c] = s[c];
+    y[3] = s[3] + s[1] * r[2] - s[2] * r[1];
+    y[4] = s[4] + s[2] * r[0] - s[0] * r[2];
+    y[5] = s[5] + s[0] * r[1] - s[1] * r[0];
+};
+float *P = column, *Pd = P + 6 * n8, *Ph = Pd + 6 * n8, *on1 = Ph + 6 * n8, *on2 = on1 + n8;
+float *axis = on2 + n8, *pull = axis + 6 * n8, *drag = pull + 6 * n8, *turn = drag + 6 * n8, *shift = turn + 6 * n8;
+
+int ref = 0;
+for (int c = 0; c < ncon; ++c) {
+    if (c == 0 || KN_INT(d.con.pair, c) != KN_INT(d.con.pair, c - 1)) ref = c;
+    const int row = address_of(c);
+    if (row < 0) continue;
+    const int dim = dim_of(c), b1 = (&KN_INT(d.crow.bodies, c))[0], b2 = (&KN_INT(d.crow.bodies, c))[1];
+    const float *e = frame_of(c), *x = &KN_AT(d.con.pos, c), *o = &KN_AT(d.con.pos, ref);
+    const float r[3] = {x[0] - o[0], x[1] - o[1], x[2] - o[2]};
+
+    // the motion of both bodies about the first place, and what there is between them at this one
+    float v1[6], v2[6], a1[6], a2[6], va[6], aa[6], phi[6], F[3];
+    auto motion_at = [&](const float* s, int b, float* y) {
+        const float* p = centre_of(b);
+        const float from[3] = {o[0] - p[0], o[1] - p[1], o[2] - p[2]};
+        at_point(s, from, y);
+    };
+    motion_at(&KN_AT(d.vel.cvel, b1), b1, v1);
+    motion_at(&KN_AT(d.vel.cvel, b2), b2, v2);
+    motion_at(hat + 6 * b1, b1, a1);
+    motion_at(hat + 6 * b2, b2, a2);
+    for (int i = 0; i < 6; ++i) { F[i % 3] = 0.0f; phi[i] = v2[i] - v1[i]; }
+    at_point(phi, r, va);
+    for (int i = 0; i < 6; ++i) phi[i] = a2[i] - a1[i];
+    at_point(phi, r, aa);
+    forces_of(c, row, phi);
+    for (int i = 0; i < 3; ++i)
+        for (int a = 0; a < 3; ++a) F[a] += e[3 * i + a] * phi[i];
+
+    // G, G_v, g
+    float G[36] = {}, Gs[36] = {}, g[6] = {};
+    const float yields = row_slope[3 * row + 2];
+    if (dim == 1 || is_pyramid(row)) {
+        for (int k = 0; k < (dim == 1 ? 1 : 2 * (dim - 1)); ++k) {
+            if (state[row + k] != ConstraintState::QUADRATIC) continue;
+            const int i = dim == 1 ? 0 : k / 2 + 1;
+            const float mu = dim == 1 ? 0.0f : (k % 2 ? -1.0f : 1.0f) * friction_of(c)[i - 1];
+            const float s = D[row + k], t = s * row_slope[3 * (row + k) + 1], y = s * row_slope[3 * (row + k)];
+            G[0] += s; Gs[0] += t; g[0] += y;
+            if (i) {
+                G[i] += mu * s; G[6 * i] += mu * s; G[7 * i] += mu * mu * s;
+                Gs[i] += mu * t; Gs[6 * i] += mu * t; Gs[7 * i] += mu * mu * t;
+                g[i] += mu * y;
+            }
+        }
+    } else if (state[row] == ConstraintState::QUADRATIC) {
+        for (int i = 0; i < dim; ++i) {
+            G[7 * i] = D[row + i];
+            Gs[7 * i] = D[row + i] * row_slope[3 * (row + i) + 1];
+        }
+        g[0] = D[row] * row_slope[3 * row];
+    } else if (state[row] == ConstraintState::CONE) {
+        float residual[6];
+        for (int i = 0; i < dim; ++i) residual[i] = dot3(e + 3 * (i % 3), i < 3 ? aa + 3 : aa) - aref[row + i];
+        const Cone cone = cone_at(residual, D[row], mu_of(c), friction_of(c), dim);
+        for (int i = 0; i < dim; ++i) {
+            for (int k = 0; k < dim; ++k) {
+                G[6 * i + k] = cone_entry(cone, i, k);
+                Gs[6 * i + k] = G[6 * i + k] * row_slope[3 * (row + k) + 1];
+            }
+            g[i] = G[6 * i] * row_slope[3 * row];
+        }
+    }
+
+    // the dofs that matter
+    int n = 0;
+    for (int first = 0; first < nv; first += KN_LANES) {
+        const int k = first + lane;
+        bool one = false, two = false;
+        if (k < nv) {
+            const int from = m.dof.bodyid.data[k], to = m.dof.bodyend.data[k];
+            one = b1 >= from && b1 < to;
+            two = b2 >= from && b2 < to;
+        }
+#if defined(__CUDA_ARCH__)
+        const unsigned mask = __ballot_sync(0xffffffffu, one || two);
+        const int at = n + __popc(mask & ((1u << lane) - 1u));
+        n += __popc(mask);
+#else
+        const int at = n;
+        n += one || two;
+#endif
+        if (one || two) {
+            chain[at] = k;
+            on1[at] = one ? 1.0f : 0.0f;
+            on2[at] = two ? 1.0f : 0.0f;
+            float y[18];
+            const int b = m.dof.bodyid.data[k];
+            motion_at(cdof_of(k), b, y);
+            motion_at(rate_of(k), b, y + 6);
+            motion_at(before + 6 * k, b, y + 12);
+            for (int i = 0; i < 18; ++i) P[i * n8 + at] = y[i];
+        }
+    }
+    for (int k = n + lane; k < ((n + KN_V - 1) & ~(KN_V - 1)); k += KN_LANES)  // eight at once: fill up with nothing
+        for (int i = 0; i < 20; ++i) P[i * n8 + k] = 0.0f;
+    KN_SYNC();
+
+    const float* distance = (const float*)(geometry_dist + w * dist_world + c * dist_item);
+    const float* place = (const float*)(geometry_pos + w * pos_world + c * pos_item);
+    const float* frame = (const float*)(geometry_frame + w * frame_world + c * frame_item);
+    KN_COLUMNS(k, n) {
+        V p[6], q[6], h[6];
+        for (int i = 0; i < 6; ++i) { p[i] = load(P + i * n8 + k); q[i] = load(Pd + i * n8 + k); h[i] = load(Ph + i * n8 + k); }
+        const V first = load(on1 + k), second = load(on2 + k), sign = second - first;
+        auto geometry = [&](const float* t) -> V {  // rates along the twelve motions of the two geoms
+            V y = first * (t[1] * p[0] + t[2] * p[1] + t[3] * p[2] + t[4] * p[3] + t[5] * p[4] + t[6] * p[5]);
+            return y + second * (t[7] * p[0] + t[8] * p[1] + t[9] * p[2] + t[10] * p[3] + t[11] * p[4] + t[12] * p[5]);
+        };
+        V dy = geometry(distance), dx[3], de[9];
+        for (int i = 0; i < 3; ++i) dx[i] = geometry(place + i * number);
+        for (int i = 0; i < 9; ++i) de[i] = geometry(frame + i * number);
+
+        // what a rigid motion (p) makes of motion vectors that differ between the bodies, at this place
+        auto carried_by = [&](const float* s1, const float* s2, const V* own, const float* between, V* y) {
+            V s[6];
+            for (int i = 0; i < 6; ++i) s[i] = second * s2[i] - first * s1[i];
+            V l[3];
+            for (int i = 0; i < 3; ++i) {
+                const int a = (i + 1) % 3, b = (i + 2) % 3;
+                y[i] = p[a] * s[b] - p[b] * s[a] + own[i];
+                l[i] = p[a] * s[3 + b] - p[b] * s[3 + a] + p[3 + a] * s[b] - p[3 + b] * s[a] + own[3 + i];
+            }
+            for (int i = 0; i < 3; ++i) {
+                const int a = (i + 1) % 3, b = (i + 2) % 3;
+                y[3 + i] = l[i] + y[a] * r[b] - y[b] * r[a] + between[a] * dx[b] - between[b] * dx[a];
+            }
+        };
+        V own[6], dv[6], da[6];
+        for (int i = 0; i < 6; ++i) own[i] = sign * q[i];
+        carried_by(v1, v2, own, va, dv);
+        for (int i = 0; i < 3; ++i) {
+            const int a = (i + 1) % 3, b = (i + 2) % 3;
+            own[i] = sign * (p[b] * h[a] - p[a] * h[b]);
+            own[3 + i] = sign * (p[b] * h[3 + a] - p[a] * h[3 + b] + p[3 + b] * h[a] - p[3 + a] * h[b]);
+        }
+        carried_by(a1, a2, own, aa, da);
+
+        V lever[3];
+        for (int i = 0; i < 3; ++i) lever[i] = p[3 + i] + p[(i + 1) % 3] * r[(i + 2) % 3] - p[(i + 2) % 3] * r[(i + 1) % 3];
+        V along[6], dva[6], daa[6];
+        for (int i = 0; i < dim; ++i) {
+            const float* u = e + 3 * (i % 3);
+            const V* du = de + 3 * (i % 3);
+            const int at = i < 3 ? 3 : 0;
+            along[i] = sign * (i < 3 ? u[0] * lever[0] + u[1] * lever[1] + u[2] * lever[2] : u[0] * p[0] + u[1] * p[1] + u[2] * p[2]);
+            dva[i] = u[0] * dv[at] + u[1] * dv[at + 1] + u[2] * dv[at + 2] + du[0] * va[at] + du[1] * va[at + 1] + du[2] * va[at + 2];
+            daa[i] = u[0] * da[at] + u[1] * da[at + 1] + u[2] * da[at + 2] + du[0] * aa[at] + du[1] * aa[at + 1] + du[2] * aa[at + 2];
+        }
+        for (int i = 0; i < dim; ++i) {
+            V s = (g[i] + yields * phi[i]) * dy, t = 0.0f * dy, y = t;
+            for (int k = 0; k < dim; ++k) {
+                s += Gs[6 * i + k] * dva[k] - G[6 * i + k] * daa[k];
+                t += G[6 * i + k] * along[k];
+                y += Gs[6 * i + k] * along[k];
+            }
+            store(axis + i * n8 + k, along[i]);
+            store(turn + i * n8 + k, s);
+            store(pull + i * n8 + k, t);
+            store(drag + i * n8 + k, y);
+        }
+        V dF[3];
+        for (int a = 0; a < 3; ++a) dF[a] = de[a] * phi[0] + de[3 + a] * phi[1] + de[6 + a] * phi[2];
+        for (int i = 0; i < 3; ++i) {
+            const int a = (i + 1) % 3, b = (i + 2) % 3;
+            const V M = dx[a] * F[b] - dx[b] * F[a] + r[a] * dF[b] - r[b] * dF[a] + de[i] * phi[3] + de[3 + i] * phi[4] + de[6 + i] * phi[5];
+            store(shift + i * n8 + k, M);
+            store(shift + (3 + i) * n8 + k, dF[i]);
+        }
+    }
+    KN_SYNC();
+    KN_COLUMNS(k, n) {
+        for (int j = 0; j < n; ++j) {
+            const float sign = on2[j] - on1[j];
+            V q = 0.0f * load(shift + k), v = q, h = q;
+            for (int i = 0; i < 6; ++i) q += (sign * P[i * n8 + j]) * load(shift + i * n8 + k);
+            for (int i = 0; i < dim; ++i) {
+                const float s = axis[i * n8 + j];
+                q += s * load(turn + i * n8 + k);
+                v += s * load(drag + i * n8 + k);
+                h += s * load(pull + i * n8 + k);
+            }
+            float* to = rhs + chain[j] * nc8;
+            float* into = H + chain[j] * n8;
+#if defined(__CUDA_ARCH__)
+            to[chain[k]] += q;
+            to[nv + chain[k]] += v;
+            if (k <= j) into[chain[k]] += h;
+#else
+            for (int l = 0; l < 8 && k + l < n; ++l) {
+                to[chain[k + l]] += q[l];
+                to[nv + chain[k + l]] += v[l];
+                if (k + l <= j) into[chain[k + l]] += h[l];
+            }
+#endif
+        }
+    }
+    KN_SYNC();
+}
+
+// rows of one dof: friction losses and limits
+if (lane == 0 && constrained)
+    for (int k = 0; k < nefc && type[k] < Constraint::CONTACT_FRICTIONLESS; ++k) {
+        if (state[k] != ConstraintState::QUADRATIC) continue;
+        const int i = type[k] == Constraint::LIMIT_JOINT ? m.jnt.dofadr.data[id[k]] : id[k];
+        rhs[i * nc8 + i] += D[k] * row_slope[3 * k] + row_slope[3 * k + 2] * force[k];
+        rhs[i * nc8 + nv + i] += D[k] * row_slope[3 * k + 1];
+        H[i * n8 + i] += D[k];
+    }
+KN_SYNC();

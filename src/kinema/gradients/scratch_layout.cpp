@@ -1,0 +1,62 @@
+// One world's scratch, and the numbers that go by the names of the formulas. `closed.py` says how much there is.
+#undef KN_V
+#undef KN_COLUMNS
+#undef KN_INT
+#if defined(__CUDA_ARCH__)
+typedef float V;  // a lane takes a column
+#define KN_V 1
+#else
+typedef float V __attribute__((vector_size(32), aligned(4)));  // eight columns at once
+#define KN_V 8
+#endif
+#define KN_COLUMNS(k, n) for (int k = lane * KN_V; k < (n); k += KN_LANES * KN_V)
+#define KN_INT(a, i) (*(int*)((char*)(a).data + (size_t)w * (a).strides[0] + (size_t)(i) * (a).strides[1]))
+
+const int nb = m.size.nbody, na = m.size.na, nc = 2 * nv + na + m.size.nu;
+const int nc8 = (nc + 7) & ~7, n8 = (nv + 7) & ~7;
+float* next = (float*)((char*)room.data + (size_t)slot * room.strides[0]);
+auto take = [&](int count) -> float* { float* p = next; next += (count + 7) & ~7; return p; };
+float *rhs = take(nv * nc8), *carried = take(nv * n8), *H = take(nv * n8), *Mh = take(nv * n8);
+float* late = take(nv * nc8);
+float *before = take(6 * nv), *C = take(6 * nv), *Ce = take(6 * nv), *Z = take(6 * nv), *U = take(6 * nv), *W = take(3 * nv);
+float *Y = take(6 * nv), *Gq = take(6 * nv), *Gv = take(6 * nv), *Ge = take(6 * nv);
+float *acc = take(6 * nb), *hat = take(6 * nb), *del = take(6 * nb), *frc = take(6 * nb), *fre = take(6 * nb);
+float *ext = take(6 * nb), *slope = take(12 * nb);
+float *damp = take(nv), *chosen = take(nv);
+float* column = take(52 * n8);
+int* chain = (int*)take(n8);
+
+auto load = [](const float* p) -> V { return *(const V*)p; };
+auto store = [](float* p, V x) { *(V*)p = x; };
+
+const bool constrained = !(m.opt.disableflags & Disable::CONSTRAINT);
+const int ncon = constrained && !(m.opt.disableflags & Disable::CONTACT) ? KN_ROW(int, d.con.ncon)[0] : 0;
+const float* D = KN_ROW(float, d.efc.D);
+const float* aref = KN_ROW(float, d.efc.aref);
+const float* row_slope = (const float*)((const char*)slopes.data + (size_t)slot * slopes.strides[0]);  // row_slopes.py
+auto address_of = [&](int c) -> int { return KN_INT(d.crow.address, c); };
+auto frame_of = [&](int c) -> const float* { return &KN_AT(d.con.frame, c); };
+auto is_pyramid = [&](int row) -> bool { return type[row] == Constraint::CONTACT_PYRAMIDAL; };
+
+// forces of a contact along and about the axes of its frame
+auto forces_of = [&](int c, int row, float* phi) {
+    const int dim = dim_of(c);
+    for (int i = 0; i < 6; ++i) phi[i] = 0.0f;
+    if (is_pyramid(row))
+        for (int e = 0; e < 2 * (dim - 1); ++e) {
+            const float mu = friction_of(c)[e / 2];
+            phi[0] += force[row + e];
+            phi[e / 2 + 1] += (e % 2 ? -mu : mu) * force[row + e];
+        }
+    else
+        for (int i = 0; i < dim; ++i) phi[i] = force[row + i];
+};
+
+const int colors = colored.shape[2];
+const float* local = (const float*)((const char*)colored.data + (size_t)w * colored.strides[0]);  // coloring.py
+const char *geometry_dist = (const char*)places.data[0], *geometry_pos = (const char*)places.data[3];
+const char* geometry_frame = (const char*)places.data[6];
+const long long dist_world = places.data[1], dist_item = places.data[2], pos_world = places.data[4], pos_item = places.data[5];
+const long long frame_world = places.data[7], frame_item = places.data[8];
+const int number = (int)places.data[9];  // floats of a dual
+const float h = *(const float*)((const char*)m.opt.timestep.data + (size_t)w * m.opt.timestep.strides[0]);
