@@ -152,12 +152,12 @@ class Closed:
         self.forces = Tangents(
             engine, self.coloring.directions, self.coloring.results, width=coloring.MOST, colors=self.coloring.colors
         )
-        build = engine.collider.detector.build
-        self.contacts = Tangents(
-            engine, [], [], width=geometry.WIDTH["cuda" if cuda else "cpu"], given=geometry.GIVEN, apart=True,
-            colors=[],
-            stages=[Stage(geometry.moving_geoms(build), alone=True)],
-        )  # fmt: skip
+        self.contacts: Tangents | None = None
+        if engine.collider.stages and engine.layout.arrays["contact_dist"].size:
+            self.contacts = Tangents(
+                engine, [], [], width=geometry.WIDTH["cuda" if cuda else "cpu"], given=geometry.GIVEN, apart=True,
+                colors=[], stages=[Stage(geometry.moving_geoms(engine.collider.detector.build), alone=True)],
+            )  # fmt: skip
         nx = 2 * int(m.nv) + int(m.na)
         columns = nx + int(m.nu)
         self.out = out
@@ -168,7 +168,8 @@ class Closed:
         tables.colored = self.forces.out
         tables.forces = _rows(self.coloring.forces, 5, device)
         tables.states = _rows(self.coloring.states, 4, device)
-        tables.places = wp.array(geometry.places(self.contacts.runs[0].wide), dtype=wp.int64, device=device)
+        places = geometry.places(self.contacts.runs[0].wide) if self.contacts else [0] * geometry.PLACES
+        tables.places = wp.array(places, dtype=wp.int64, device=device)
         tables.damped = int(any(row[4] for row in self.coloring.forces))
         self.tables = tables
         given = wp.array([tables], dtype=Tables, device=device)
@@ -187,7 +188,8 @@ class Closed:
     def run(self) -> wp.array:
         """[world, x', (x, u)] at the engine's present state, acceleration and contacts."""
         self.forces.run()
-        self.contacts.run()
+        if self.contacts:
+            self.contacts.run()
         if self.engine.device.is_cuda:
             self._calls[0].launch()
         elif self._pool is None:
@@ -201,7 +203,7 @@ class Closed:
         """Bytes of scratch and duals."""
         own = sum(each.size * each.dtype._length_ * 4 if each is self.tables.slopes else each.size * 4
                   for each in (self.tables.room, self.tables.slopes))  # fmt: skip
-        return own + self.forces.memory + self.contacts.memory
+        return own + self.forces.memory + (self.contacts.memory if self.contacts else 0)
 
 
 def _rows(rows: list[Any], columns: int, device: Any) -> wp.array:

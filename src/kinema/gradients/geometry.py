@@ -29,6 +29,9 @@ GIVEN = ("ncon", "contact_pair", "contact_pos", "geom_xpos", "geom_xmat")
 WIDTH = {"cpu": 16, "cuda": 12}
 """Twelve motions, in registers of sixteen numbers."""
 
+PLACES = 10
+"""Numbers that `places` gives."""
+
 _SEED = """
     float* x = (float*)((char*)xpos.data + w * (size_t)xpos.strides[0] + g * (size_t)xpos.strides[1]);
     float* e = (float*)((char*)xmat.data + w * (size_t)xmat.strides[0] + g * (size_t)xmat.strides[1]);
