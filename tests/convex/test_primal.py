@@ -17,7 +17,7 @@ def solve_both(m, d, warm=False, solver=None):
     mujoco.mj_forward(m, d)
     harness = Harness(m, nworld=2)
     harness.inject(d)
-    for name in ("efc_J", "solver_H", "solver_fullM"):  # what lies outside the blocks must never be read
+    for name in ("efc_J", "solver_H", "solver_treeM"):  # what lies outside the blocks must never be read
         harness.layout.arrays[name].fill_(np.nan)
     if not warm:
         harness.write("qacc_warmstart", np.zeros(m.nv))

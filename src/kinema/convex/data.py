@@ -229,7 +229,7 @@ class Search:
     """Scratch of the constraint solver."""
 
     niter: per_world(int)
-    fullM: data("nv_dense", "nv_dense", rows=True)  # the mass matrix as a dense one
+    treeM: data("nv_dense", "nv_tree", rows=True)  # the mass matrix, each row in the columns of its tree
     H: data("nv_hessian", "nv_hessian", rows=True)  # blocks of eight by eight, see solve/leaves_first.cpp
     strip: data(14, "nv_vector", rows=True)
     pattern: data("ntree_dense", "ntreeword", dtype=int, rows=True)  # bit u of row t: trees t and u are coupled in H

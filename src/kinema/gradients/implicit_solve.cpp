@@ -7,7 +7,7 @@
 // values (KN_FACTOR), once a world; a solve takes all directions at once.
 
 #if KN_FACTOR
-wp::kn_plain* H = (wp::kn_plain*)KN_ROW(char, d.solver.fullM);
+wp::kn_plain* H = (wp::kn_plain*)KN_ROW(char, d.solver.H);
 for (int i = 0; i < nv * nv; ++i) H[i] = 0.0f;
 for (int i = 0; i < nv; ++i)
     for (int e = KN_METRIC_ROWADR.data[i]; e < KN_METRIC_ROWADR.data[i] + KN_METRIC_ROWNNZ.data[i]; ++e) {
@@ -92,7 +92,7 @@ for (int j = 0; j < nv; ++j) {
     }
 }
 #else
-const wp::kn_plain* H = (const wp::kn_plain*)KN_ROW(char, d.solver.fullM);
+const wp::kn_plain* H = (const wp::kn_plain*)KN_ROW(char, d.solver.H);
 for (int i = 0; i < nv; ++i) g[i] = float(0.0);
 for (int i = 0; i < nv; ++i) {
     for (int e = KN_METRIC_ROWADR.data[i]; e < KN_METRIC_ROWADR.data[i] + KN_METRIC_ROWNNZ.data[i]; ++e) {

@@ -40,7 +40,7 @@ def implicit_solve(*, discrete: bool, factor: bool) -> wp.Function:
     system = DISCRETE if discrete else CONTINUOUS
     text = files("kinema.gradients").joinpath("implicit_solve.cpp").read_text(encoding="utf-8")
     head = '#include "lanes.cpp"\n#include "rows.cpp"\n'
-    scratch = "d.solver.fullM[w] d.solver.Jaref[w] d.solver.grad[w]"
+    scratch = "d.solver.H[w] d.solver.Jaref[w] d.solver.grad[w]"
 
     @wp.func_native(lay_in(head + text, FACTOR=int(factor), **system.definitions))
     @touches(

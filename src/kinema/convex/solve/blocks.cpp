@@ -59,7 +59,7 @@ auto pack_mass = [&]() {
     for (int t = 0; t < ntree; ++t) {
         const int n = num_of(t), adr = adr_of(t), start = start_of(t), width = width_of(t);
         for (int e = lane; e < n * n; e += 32)
-            blocks[start + e / n * width + e % n] = M[(size_t)(adr + e / n) * nv + adr + e % n];
+            blocks[start + e / n * width + e % n] = M[(size_t)(adr + e / n) * widest + e % n];
     }
     __syncwarp();
 };

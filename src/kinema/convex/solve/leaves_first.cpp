@@ -44,7 +44,7 @@ auto start_hessian = [&]() {  // H = M, with room for what rows and elimination 
             float* row = H + (size_t)k * pitch;
             for (int q = 0; q < n; ++q)
                 for (int b = s[q].from; b < s[q].to && 8 * b <= k; ++b) block_of(row, b) = vec8{};
-            copy(row + first, M + (size_t)k * nv + first, k + 1 - first);
+            copy(row + first, M + (size_t)k * widest, k + 1 - first);
         }
     }
 };

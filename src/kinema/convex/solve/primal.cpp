@@ -33,7 +33,8 @@ if (KN_ROW(int, d.island.bucket)[KN_BUCKET] == KN_ROW(int, d.island.bucket)[KN_B
 #endif
 
 const float* aref = KN_ROW(float, d.efc.aref);
-float* M = KN_ROW(float, d.solver.fullM);
+float* M = KN_ROW(float, d.solver.treeM);
+const int widest = d.solver.treeM.shape[2];  // row i of M: the columns of its tree, from the first on
 const int ntree = m.size.ntree, nword = (ntree + 31) / 32;
 const int* tree_of = m.dof.treeid.data;
 #include "rows.cpp"
@@ -72,23 +73,23 @@ auto row_times = [&](int k, const float* p) -> float {  // (J p)_k
     return s;
 };
 auto mass_times = [&](int i, const float* p) -> float {  // (M p)_i
-    const int t = tree_of[i], from = tree_adr[t];
-    return dot(M + (size_t)i * nv + from, p + from, tree_num[t]);
+    const int t = tree_of[i];
+    return dot(M + (size_t)i * widest, p + tree_adr[t], tree_num[t]);
 };
 
 // the blocks of M
+auto inertia_of = [&](int i) -> float { return M[(size_t)i * widest + i - tree_adr[tree_of[i]]]; };
 KN_EACH(i, nv) {
-    const int t = tree_of[i];
-    for (int j = tree_adr[t]; j < tree_adr[t] + tree_num[t]; ++j) M[(size_t)i * nv + j] = 0.0f;
+    for (int j = 0; j < tree_num[tree_of[i]]; ++j) M[(size_t)i * widest + j] = 0.0f;
 }
 KN_SYNC();
 KN_EACH(i, nv) {
-    const int adr = KN_METRIC_ROWADR.data[i], nnz = KN_METRIC_ROWNNZ.data[i];
+    const int adr = KN_METRIC_ROWADR.data[i], nnz = KN_METRIC_ROWNNZ.data[i], first = tree_adr[tree_of[i]];
     for (int k = 0; k < nnz; ++k) {
         const int j = KN_METRIC_COLIND.data[adr + k];
         const float value = KN_AT(KN_METRIC, adr + k);
-        M[(size_t)i * nv + j] = value;
-        M[(size_t)j * nv + i] = value;
+        M[(size_t)i * widest + j - first] = value;
+        M[(size_t)j * widest + i - first] = value;
     }
 }
 KN_SYNC();
@@ -194,7 +195,7 @@ KN_ISLANDS(root) {
 
 float scale = KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1);
 #if KN_LANES == 1
-if (split) { scale = 0.0f; KN_DOFS(i) scale += M[(size_t)i * nv + i]; KN_SUM(scale); }
+if (split) { scale = 0.0f; KN_DOFS(i) scale += inertia_of(i); KN_SUM(scale); }
 #else
 if ((m.opt.disableflags & Disable::ISLAND) == 0) {  // as of one island: the dofs of all trees that rows act on
     int* acted_on = KN_ROW(int, d.solver.root);
@@ -208,7 +209,7 @@ if ((m.opt.disableflags & Disable::ISLAND) == 0) {  // as of one island: the dof
     }
     KN_SYNC();
     scale = 0.0f;
-    KN_EACH(i, nv) if (acted_on[tree_of[i]]) scale += M[(size_t)i * nv + i];
+    KN_EACH(i, nv) if (acted_on[tree_of[i]]) scale += inertia_of(i);
     KN_SUM(scale);
 }
 #endif
@@ -309,7 +310,8 @@ auto start_hessian = [&]() {  // H = M, with room for what rows and elimination 
         const int t = tree_of[k], n = segments(t, from, to);
         for (int q = 0; q < n; ++q)
             for (int j = q ? from[q] : k; j < to[q]; ++j)
-                H[(size_t)k * nv + j] = q || j >= tree_adr[t] + tree_num[t] ? 0.0f : M[(size_t)k * nv + j];
+                H[(size_t)k * nv + j] =
+                    q || j >= tree_adr[t] + tree_num[t] ? 0.0f : M[(size_t)k * widest + j - tree_adr[t]];
     }
     KN_SYNC();
 };

@@ -10,7 +10,7 @@
 // The factor only has to be good enough to converge. Models of few iterations end where MuJoCo's doubles do.
 const int TURNS = 6;
 auto is_stiff = [&]() -> bool {  // asked before H is factored
-    KN_DOFS(i) if (H[(size_t)i * pitch + i] > 3e3f * M[(size_t)i * nv + i]) return true;
+    KN_DOFS(i) if (H[(size_t)i * pitch + i] > 3e3f * inertia_of(i)) return true;
     return false;
 };
 auto refine = [&](float* x, float* dx) {

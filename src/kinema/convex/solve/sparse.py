@@ -15,6 +15,7 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.flex.tables import has_flexes
+from kinema.convex.metric_pattern import tree_sizes
 from kinema.convex.model import Model
 from kinema.convex.solve.native import CONTINUOUS, RESULT, source
 from kinema.convex.stage import WARP_LANES, Stage
@@ -106,13 +107,13 @@ def sizes(m: Any, rows: int, cuda: bool = False) -> dict[str, int]:
     nv, vector = int(m.nv), -(-int(m.nv) // 8) * 8
     if not has_flexes(m):
         return {
-            "ncolmax": nv, "nv_dense": nv, "nv_hessian": vector, "nv_vector": vector,
-            "ntree_dense": int(m.ntree), "nwide": 0, "nsparselist": 0, "nv_narrow": nv,
+            "ncolmax": nv, "nv_dense": nv, "nv_tree": int(tree_sizes(m).max(initial=0)), "nv_hessian": vector,
+            "nv_vector": vector, "ntree_dense": int(m.ntree), "nwide": 0, "nsparselist": 0, "nv_narrow": nv,
         }  # fmt: skip
     newton = int(m.opt.solver) == Solver.NEWTON
     columns = widest_row(m)
     return {
-        "ncolmax": columns, "nv_dense": 0, "nv_hessian": newton * nv, "nv_vector": 0,
+        "ncolmax": columns, "nv_dense": 0, "nv_tree": 0, "nv_hessian": newton * nv, "nv_vector": 0,
         "ntree_dense": 0, "nwide": 8 * nv + 3 * rows, "nv_narrow": 0,
         "nsparselist": newton * (5 * nv + rows + nv * nv // 2 + 2) + cuda * (2 * nv + 1 + rows * columns),
     }  # fmt: skip
