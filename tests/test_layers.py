@@ -38,7 +38,7 @@ ORDER = [
     {"simulation"},
     {"render"},
     {"physics"},
-    {"viewer", "envs", "cluster", "control"},
+    {"viewer", "envs", "cluster", "control", "sysid"},
     {"cli"},
     {"__main__"},
 ]

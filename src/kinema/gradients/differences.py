@@ -61,7 +61,7 @@ class Differences:
                 before = last if down[:, k].all() else _where(down[:, k] > 0, last, base)
                 width = up[:, k] + down[:, k]
                 for row, result in enumerate(results):
-                    rise = _difference(result, before, after)
+                    rise = difference(result, before, after)
                     out[:, row, k] = np.where(width > 0, rise / np.where(width > 0, width, 1.0), 0.0)
         return out
 
@@ -160,7 +160,7 @@ def _moved(direction: Direction, start: np.ndarray, by: np.ndarray) -> np.ndarra
     return value
 
 
-def _difference(result: Direction, before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray]) -> np.ndarray:
+def difference(result: Direction, before: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray]) -> np.ndarray:
     """How far a result has moved."""
     a, b, at = before[result.array], after[result.array], result.element
     if result.turn == 0:

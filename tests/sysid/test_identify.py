@@ -1,0 +1,130 @@
+"""Identification against what is known: data that MuJoCo made, and least squares over MuJoCo's own rollouts."""
+
+import importlib.util
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+import scipy.optimize
+
+from kinema import Simulation, sysid
+from kinema.errors import BuildError, UnknownKey
+from kinema.sysid import Measured, Parameter
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(scope="module")
+def example():
+    spec = importlib.util.spec_from_file_location("identify_arm", EXAMPLES / "identify_arm.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def sim(example):
+    return Simulation(example.ARM)
+
+
+def test_masses_damping_and_friction_are_found_within_a_percent(example, capsys):
+    found, true = example.main(["--small"])
+    assert found.converged and not found.warnings
+    np.testing.assert_allclose(found.values, true, rtol=0.01)
+    assert np.abs(found.start / true - 1).max() > 0.4
+    inside = (found.intervals[:, 0] <= true) & (true <= found.intervals[:, 1])
+    assert inside.sum() >= len(true) - 2
+    assert found.residual["sensordata[0]"] == pytest.approx(1e-3, rel=0.1)
+    assert "body_mass[fore]" in capsys.readouterr().out
+
+
+def test_values_and_errors_are_those_of_least_squares_over_mujoco(example, sim):
+    """The same residuals, simulated by MuJoCo in double precision and made small by SciPy."""
+    ctrl, read = example.experiment(0.6, 2e-3)
+    asked = [Parameter("dof_damping", "elbow", start=0.3), Parameter("dof_frictionloss", "wrist", start=0.08)]
+    found = sysid.identify(sim, Measured(ctrl, {"sensordata": read}), asked, noise={"sensordata": 2e-3})
+    m = mujoco.MjModel.from_xml_string(example.ARM)
+    dofs = m.joint("elbow").dofadr[0], m.joint("wrist").dofadr[0]
+
+    def residual(p):
+        m.dof_damping[dofs[0]], m.dof_frictionloss[dofs[1]] = p
+        d, rows = mujoco.MjData(m), []
+        for action in ctrl:
+            d.ctrl[:] = action
+            mujoco.mj_step(m, d)
+            rows.append(d.sensordata.copy())
+        return ((np.array(rows) - read) / 2e-3).ravel()
+
+    theirs = scipy.optimize.least_squares(residual, [0.3, 0.08], x_scale=[0.3, 0.08], diff_step=1e-4)
+    s2 = 2 * theirs.cost / (theirs.fun.size - 2)
+    errors = np.sqrt(np.diag(np.linalg.inv(theirs.jac.T @ theirs.jac)) * s2)
+    mine = np.sqrt(np.diag(found.covariance))
+    assert (np.abs(found.values - theirs.x) < 0.1 * errors).all(), (found.values, theirs.x, errors)
+    np.testing.assert_allclose(mine, errors, rtol=0.1)
+    assert 2 * found.costs[-1] == pytest.approx(2 * theirs.cost, rel=1e-3)
+
+
+def test_what_the_data_do_not_tell_is_said(example, sim):
+    ctrl, read = example.experiment(0.3, 1e-3)
+    asked = [
+        Parameter("actuator_gear", "elbow", 0, start=6.0), Parameter("actuator_gainprm", "elbow", 0, start=1.2),
+        Parameter("body_mass", "stand"), Parameter("dof_damping", "elbow", start=0.3),
+    ]  # fmt: skip
+    with pytest.warns(UserWarning, match="told apart"):
+        found = sysid.identify(sim, Measured(ctrl, {"sensordata": read}), asked, iterations=8)
+    told = " ".join(found.warnings)
+    assert "actuator_gear[elbow] and actuator_gainprm[elbow] cannot be told apart" in told
+    assert "body_mass[stand] does nothing that was measured" in told
+    assert np.isinf(found.intervals[2]).all() and np.isfinite(found.intervals[3]).all()
+    assert found.values[0] * found.values[1] == pytest.approx(5.0, rel=0.02)  # what counts is known
+
+
+def test_recordings_and_pieces_of_them_are_measurements(example, sim):
+    other = Simulation(example.ARM, worlds=2)
+    other.m.dof_damping[1] = 0.35
+    other.set_state(qpos=[[0.1, 0.2, 0.0], [-0.2, 0.0, 0.3]])
+    other.record(every=5)
+    for k in range(40):
+        other.d.ctrl = [[np.sin(0.2 * k), 0.3, 0.1], [0.4, np.cos(0.3 * k), -0.1]]
+        other.step(5)
+    recording = other.stop_recording()
+    before = sim.get_state()
+    for window in (None, 8):
+        found = sysid.identify(sim, recording, [Parameter("dof_damping", "elbow")], window=window)
+        assert found["dof_damping[elbow]"] == pytest.approx(0.35, rel=1e-3)
+    for name, value in sim.get_state().items():
+        np.testing.assert_array_equal(value, before[name])
+    assert sim.m.dof_damping[1] == pytest.approx(0.2)
+    found.apply(other)
+    assert other.m.dof_damping[1] == pytest.approx(0.35, rel=1e-3)
+
+
+def test_missing_numbers_do_not_count_and_bounds_hold(example, sim):
+    ctrl, read = example.experiment(0.4, 0.0)
+    read[::2] = np.nan
+    angles = {name: read[:, k] for k, name in enumerate(example.JOINTS)}
+    run = Measured(ctrl, {"elbow": angles["elbow"], "wrist": angles["wrist"]})
+    found = sysid.identify(sim, run, [Parameter("dof_damping", "elbow", start=0.3)])
+    assert found.values[0] == pytest.approx(0.2, rel=1e-3)
+    with pytest.warns(UserWarning, match="ends at its bound"):
+        found = sysid.identify(sim, run, [Parameter("dof_damping", "elbow", start=0.3, bounds=(0.25, 1.0))])
+    assert found.values[0] == pytest.approx(0.25)
+
+
+def test_wrong_calls_say_what_is_expected(sim):
+    run = Measured(np.zeros((4, 3)), {"qpos": np.zeros((4, 3))})
+    with pytest.raises(UnknownKey, match="dof_dampin.*dof_damping"):
+        sysid.identify(sim, run, [Parameter("dof_dampin", "elbow")])
+    with pytest.raises(UnknownKey, match="elbw"):
+        sysid.identify(sim, run, [Parameter("dof_damping", "elbw")])
+    with pytest.raises(BuildError, match="say which body"):
+        sysid.identify(sim, run, [Parameter("body_mass")])
+    with pytest.raises(BuildError, match="outside of"):
+        sysid.identify(sim, run, [Parameter("dof_damping", "elbow", start=-1.0)])
+    with pytest.raises(UnknownKey, match="'quos' is no signal.*qpos"):
+        sysid.identify(sim, Measured(np.zeros((4, 3)), {"quos": np.zeros((4, 3))}), [Parameter("dof_damping", "elbow")])
+    with pytest.raises(BuildError, match=r"signal 'qpos' of shape \(3, 3\)"):
+        sysid.identify(sim, Measured(np.zeros((4, 3)), {"qpos": np.zeros((3, 3))}), [Parameter("dof_damping", "elbow")])
+    with pytest.raises(BuildError, match="qvel is not there"):
+        sysid.identify(sim, run, [Parameter("dof_damping", "elbow")], window=2)
