@@ -1,7 +1,7 @@
 """The boundary of a class of worlds: State and Control into an engine, and what the engine made of them back.
 
-One kernel a direction: an item of it is a joint, a body, a control, or the world itself, and `conventions.py` says how
-each is converted. Bodies are moved on to the new state on the way (`kinematics.py`): an engine leaves them where the
+One kernel a direction: an item of it is a joint, a body, a control, a particle, or the world itself, and
+`conventions.py` says how each is converted. Bodies are moved on to the new state on the way (`kinematics.py`): an engine leaves them where the
 step began, as MuJoCo does. What few models have (activations, plugin states) and what few programs ask for
 (accelerations) has a kernel of its own, launched where it is there. The same arrays come again and again, so launches
 are recorded.
@@ -16,7 +16,7 @@ import numpy as np
 import warp as wp
 
 from kinema.adapter import conventions
-from kinema.adapter.conventions import Joints, Places
+from kinema.adapter.conventions import Joints, Particles, Places
 from kinema.adapter.kinematics import Moving, Tree, move_body
 from kinema.arrays import empty_worlds
 from kinema.compile.rows import RUNNING
@@ -37,9 +37,11 @@ class Items:
     mocapid: wp.array(dtype=int)
     rootid: wp.array(dtype=int)
     controls: wp.array(dtype=wp.vec2i)
-    njnt: int
+    particles: Particles
+    njnt: int  # without those of particles, which follow
     nbody: int
     nu: int
+    nparticle: int
 
 
 @wp.struct
@@ -52,6 +54,9 @@ class Flat:
     body_q: wp.array(dtype=wp.transform)
     body_qd: wp.array(dtype=wp.spatial_vector)
     body_f: wp.array(dtype=wp.spatial_vector)
+    particle_q: wp.array(dtype=wp.vec3)
+    particle_qd: wp.array(dtype=wp.vec3)
+    particle_f: wp.array(dtype=wp.vec3)
     ctrl: wp.array(dtype=float)
     target_q: wp.array(dtype=float)
     target_qd: wp.array(dtype=float)
@@ -75,6 +80,7 @@ class Given:
     time: wp.array(dtype=wp.float64)
     status: wp.array(dtype=int)
     qpos0: wp.array2d(dtype=float)
+    body_pos: wp.array2d(dtype=wp.vec3)
     body_ipos: wp.array2d(dtype=wp.vec3)
 
 
@@ -88,6 +94,7 @@ class Found:
     qfrc_actuator: wp.array2d(dtype=float)
     time: wp.array(dtype=wp.float64)
     qpos0: wp.array2d(dtype=float)
+    body_pos: wp.array2d(dtype=wp.vec3)
     body_ipos: wp.array2d(dtype=wp.vec3)
 
 
@@ -108,6 +115,7 @@ def read_item(w: int, k: int, items: Items, flat: Flat, given: Given, frozen: in
     """State and control of one item to the engine."""
     b = k - items.njnt
     u = b - items.nbody
+    p = u - items.nu
     if k < items.njnt:
         conventions.state_in(
             w, k, items.joints, items.places, flat.joint_q, flat.joint_qd, given.qpos0, given.body_ipos, given.qpos,
@@ -130,6 +138,11 @@ def read_item(w: int, k: int, items: Items, flat: Flat, given: Given, frozen: in
         conventions.controls_in(
             w, u, items.controls, items.places, flat.ctrl, flat.target_q, flat.target_qd, given.ctrl
         )
+    elif p < items.nparticle:
+        conventions.particle_in(
+            w, p, items.particles, items.places, flat.particle_q, flat.particle_qd, flat.particle_f, given.body_pos,
+            given.qpos, given.qvel, given.qfrc_applied, given.qacc_warmstart, given.mocap_pos,
+        )  # fmt: skip
     else:
         given.status[w] = given.status[w] & ~frozen  # the state that comes in decides again
         if flat.time.shape[0] > 0:
@@ -138,7 +151,8 @@ def read_item(w: int, k: int, items: Items, flat: Flat, given: Given, frozen: in
 
 @wp.func
 def write_item(w: int, k: int, items: Items, found: Found, flat: Flat):
-    """What the engine made of a joint, or of the time, to the state."""
+    """What the engine made of a joint, of a particle, or of the time, to the state."""
+    p = k - items.njnt
     if k < items.njnt:
         conventions.state_out(
             w, k, items.joints, items.places, found.qpos, found.qvel, found.qpos0, found.body_ipos, flat.joint_q,
@@ -150,6 +164,11 @@ def write_item(w: int, k: int, items: Items, found: Found, flat: Flat):
             conventions.actuation_out(
                 w, k, items.joints, items.places, found.qpos, found.body_ipos, found.qfrc_actuator, flat.actuation
             )
+    elif p < items.nparticle:
+        conventions.particle_out(
+            w, p, items.particles, items.places, found.qpos, found.qvel, found.body_pos, flat.particle_q,
+            flat.particle_qd,
+        )  # fmt: skip
     elif flat.time.shape[0] > 0:
         flat.time[items.places.world[w]] = found.time[w]
 
@@ -172,7 +191,7 @@ def read_items(items: Items, flat: Flat, given: Given, frozen: int, lanes: int):
     """State and control to the engine: on CUDA a thread an item, neighbours in neighbouring worlds, on the CPU
     a thread a world."""
     lane, w = wp.tid()
-    for k in range(lane, items.njnt + items.nbody + items.nu + 1, lanes):
+    for k in range(lane, items.njnt + items.nbody + items.nu + items.nparticle + 1, lanes):
         read_item(w, k, items, flat, given, frozen)
 
 
@@ -180,7 +199,7 @@ def read_items(items: Items, flat: Flat, given: Given, frozen: int, lanes: int):
 def write_items(items: Items, found: Found, tree: Tree, moving: Moving, flat: Flat, lanes: int):
     """The engine's state to the state, and bodies where it puts them: all bodies of a world are one item."""
     lane, w = wp.tid()
-    for k in range(lane, items.njnt + 2, lanes):
+    for k in range(lane, items.njnt + items.nparticle + 2, lanes):
         if k == 0:
             write_bodies(w, items, found, tree, moving, flat)
         else:
@@ -237,11 +256,12 @@ class Boundary:
         bodies: Core body of each of its bodies, counted within the world; -1: none.
         controls: What each of its controls is (`view.Source`).
         running: First row in each world, and number, of what else a state holds, by name (`rows.RUNNING`).
+        particles: Body of each particle.
     """
 
     def __init__(
         self, engine: Any, joints: Any, places: Any, bodies: np.ndarray, controls: np.ndarray,
-        running: dict[str, tuple[wp.array, int]],
+        running: dict[str, tuple[wp.array, int]], particles: np.ndarray,
     ):  # fmt: skip
         self.engine, self.device, self.nworld = engine, engine.device, engine.nworld
         self.running, self.number = running, next(_numbers)
@@ -251,7 +271,8 @@ class Boundary:
         for name, values in (("bodies", bodies), ("mocapid", host.body_mocapid), ("rootid", host.body_rootid)):
             setattr(items, name, wp.array(np.asarray(values, np.int32), dtype=int, device=self.device))
         items.controls = wp.array(np.asarray(controls, np.int32), dtype=wp.vec2i, device=self.device)
-        items.njnt, items.nbody, items.nu = int(host.njnt), int(host.nbody), int(host.nu)
+        items.njnt, items.nbody, items.nu = len(joints.type), len(bodies), int(host.nu)
+        items.particles, items.nparticle = self._particles(host, particles), len(particles)
         self.tree = {
             name: wp.array(np.asarray(getattr(host, name), np.int32), dtype=int, device=self.device)
             for name, field in Tree.vars.items() if field.type.ndim == 1
@@ -303,7 +324,7 @@ class Boundary:
 
     def _reads(self, state: State, control: Control) -> list[wp.Launch]:
         flat = self._flat(state, control)
-        lanes = self._lanes(self.items.njnt + self.items.nbody + self.items.nu + 1)
+        lanes = self._lanes(self.items.njnt + self.items.nbody + self.items.nu + self.items.nparticle + 1)
         inputs = [self.items, flat, self._of_engine(Given), int(BAD_STATE), lanes]
         commands = [self._record(read_items, (lanes, self.nworld), inputs)]
         for name, (start, count) in self.running.items():
@@ -313,7 +334,7 @@ class Boundary:
 
     def _writes(self, state: State) -> list[wp.Launch]:
         flat = self._flat(state, None)
-        lanes = self._lanes(self.items.njnt + 2)
+        lanes = self._lanes(self.items.njnt + self.items.nparticle + 2)
         inputs = [self.items, self._of_engine(Found), self._of_engine(Tree, given=self.tree), self.moving, flat, lanes]
         commands = [self._record(write_items, (lanes, self.nworld), inputs)]
         commands += self._loads(state.body_qdd, state.body_parent_f)
@@ -330,6 +351,17 @@ class Boundary:
         empty = wp.empty(0, dtype=wp.spatial_vector, device=self.device)
         inputs = [self.items, self._of_engine(Loads), *(empty if x is None else x for x in wanted)]
         return [self._record(write_loads, (self.nworld, self.items.nbody), inputs)]
+
+    def _particles(self, host: Any, bodies: np.ndarray) -> Particles:
+        """Where the numbers of particles are."""
+        found = Particles()
+        fixed = np.asarray(host.body_mocapid)[bodies]
+        dof = np.where(fixed >= 0, -1, np.asarray(host.body_dofadr)[bodies])
+        joint = np.where(fixed >= 0, 0, np.asarray(host.body_jntadr)[bodies])
+        qpos = np.where(fixed >= 0, -1, np.asarray(host.jnt_qposadr)[joint]) if host.njnt else fixed * 0 - 1
+        for name, values in (("body", bodies), ("qpos", qpos), ("qvel", dof), ("mocap", fixed)):
+            setattr(found, name, wp.array(np.asarray(values, np.int32), dtype=int, device=self.device))
+        return found
 
     def _lanes(self, items: int) -> int:
         return items if self.device.is_cuda else 1
@@ -357,6 +389,7 @@ class Boundary:
 
 STATE_ARRAYS = {
     "joint_q": "joint_q", "joint_qd": "joint_qd", "body_q": "body_q", "body_qd": "body_qd", "body_f": "body_f",
+    "particle_q": "particle_q", "particle_qd": "particle_qd", "particle_f": "particle_f",
     "warmstart": "mujoco.qacc_warmstart", "actuation": "mujoco.qfrc_actuator", "time": "mujoco.time",
 }  # fmt: skip
 CONTROL_ARRAYS = {
@@ -364,7 +397,10 @@ CONTROL_ARRAYS = {
 }  # fmt: skip
 """Where the arrays of `Flat` are found."""
 _RUNNING = tuple(f"mujoco.{name}" for name in RUNNING if name != "ctrl")
-READ_STATE = ("joint_q", "joint_qd", "body_q", "body_f", "mujoco.qacc_warmstart", "mujoco.time", *_RUNNING)
+READ_STATE = (
+    "joint_q", "joint_qd", "body_q", "body_f", "particle_q", "particle_qd", "particle_f", "mujoco.qacc_warmstart",
+    "mujoco.time", *_RUNNING,
+)  # fmt: skip
 READ_CONTROL = tuple(CONTROL_ARRAYS.values())
 WRITTEN = (*STATE_ARRAYS.values(), "body_qdd", "body_parent_f", *_RUNNING)
 

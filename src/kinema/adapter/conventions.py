@@ -13,6 +13,7 @@ ball joint   q between the frames X_p and X_c       q_c q q_c^-1, with q_c the r
 other axes   q                                      q + qpos0
 body_qd      (v of the centre of mass, w)           (v of the body's origin, w) of `kinematics.py`
 body_f       (force, torque) at the centre of mass  xfrc_applied, the same in the world's own frame
+particle     q, qd, f in the world                  three slides from where its body stands; of a fixed one mocap_pos
 
 Every function converts one item of one world of a class; `boundary.py` runs them over all.
 """
@@ -35,6 +36,7 @@ class Places:
     target: wp.array(dtype=int)  # first position target
     dof: wp.array(dtype=int)  # first dof
     body: wp.array(dtype=int)  # first body
+    particle: wp.array(dtype=int)  # first particle
     control: wp.array(dtype=int)  # first row of `mujoco:ctrl`
     xform: wp.array(dtype=wp.transform)  # where the world was placed
     moved: int  # 0 where no world was placed anywhere else than at the origin
@@ -52,6 +54,16 @@ class Joints:
     dof: wp.array(dtype=int)
     frame_p: wp.array(dtype=wp.transform)
     frame_c: wp.array(dtype=wp.transform)
+
+
+@wp.struct
+class Particles:
+    """Bodies that stand for particles, indexed [particle]."""
+
+    body: wp.array(dtype=int)
+    qpos: wp.array(dtype=int)  # first of three slides
+    qvel: wp.array(dtype=int)
+    mocap: wp.array(dtype=int)  # -1: it moves by itself
 
 
 @wp.func
@@ -332,6 +344,61 @@ def mocap_in(
         pose = wp.transform_inverse(places.xform[w]) * body_q[places.body[w] + bodies[b]]
         mocap_pos[w, mocapid[b]] = wp.transform_get_translation(pose)
         mocap_quat[w, mocapid[b]] = to_wxyz(wp.transform_get_rotation(pose))
+
+
+@wp.func
+def particle_in(
+    w: int,
+    p: int,
+    particles: Particles,
+    places: Places,
+    particle_q: wp.array(dtype=wp.vec3),
+    particle_qd: wp.array(dtype=wp.vec3),
+    particle_f: wp.array(dtype=wp.vec3),
+    body_pos: wp.array2d(dtype=wp.vec3),
+    qpos: wp.array2d(dtype=float),
+    qvel: wp.array2d(dtype=float),
+    qfrc_applied: wp.array2d(dtype=float),
+    warm: wp.array2d(dtype=float),
+    mocap_pos: wp.array2d(dtype=wp.vec3),
+):
+    """particle_q, particle_qd and particle_f to the slides of a body, or to where a fixed one is."""
+    i = places.particle[w] + p
+    turn = wp.transform_get_rotation(places.xform[w])
+    x = wp.transform_point(wp.transform_inverse(places.xform[w]), particle_q[i])
+    if particles.mocap[p] >= 0:
+        mocap_pos[w, particles.mocap[p]] = x
+    else:
+        v = particles.qvel[p]
+        write_row3(qpos, w, particles.qpos[p], x - body_pos[w, particles.body[p]])
+        write_row3(qvel, w, v, wp.quat_rotate_inv(turn, particle_qd[i]))
+        write_row3(warm, w, v, wp.vec3())
+        if particle_f.shape[0] > 0:
+            write_row3(qfrc_applied, w, v, wp.quat_rotate_inv(turn, particle_f[i]))
+
+
+@wp.func
+def particle_out(
+    w: int,
+    p: int,
+    particles: Particles,
+    places: Places,
+    qpos: wp.array2d(dtype=float),
+    qvel: wp.array2d(dtype=float),
+    body_pos: wp.array2d(dtype=wp.vec3),
+    particle_q: wp.array(dtype=wp.vec3),
+    particle_qd: wp.array(dtype=wp.vec3),
+):
+    """The slides of a particle's body to particle_q and particle_qd; a fixed one stays as it was given."""
+    if particles.mocap[p] < 0:
+        i = places.particle[w] + p
+        x = body_pos[w, particles.body[p]] + read_row3(qpos, w, particles.qpos[p])
+        v = read_row3(qvel, w, particles.qvel[p])
+        if places.moved != 0:
+            x = wp.transform_point(places.xform[w], x)
+            v = wp.quat_rotate(wp.transform_get_rotation(places.xform[w]), v)
+        particle_q[i] = x
+        particle_qd[i] = v
 
 
 @wp.func

@@ -28,7 +28,7 @@ from kinema.mujoco_enums import Joint
 SHOWN = ("_rgba", "_user", "_group", "_matid")
 """How arrays end that are only looked at."""
 
-TABLES = ("bodies", "joints", "geoms", "sites", "controls")
+TABLES = ("bodies", "joints", "geoms", "sites", "controls", "particles")
 
 
 class Kin:
@@ -117,7 +117,8 @@ def _structure(worlds: WorldClass, source: Source) -> tuple:
     option = tuple((n, np.asarray(v).tobytes()) for n, v in sorted(vars(host.opt).items()) if n != "gravity")
     tables = tuple(np.ascontiguousarray(getattr(source, name)).tobytes() for name in TABLES)
     frames = joint_frames(OwnFrame(worlds.template, None if worlds.xforms is None else worlds.xforms[0]), source)
-    counted = np.isin(np.asarray(host.jnt_type), (Joint.FREE, Joint.BALL))  # coordinates are counted from frames
+    kinds = np.asarray(host.jnt_type)[: len(source.joints)]
+    counted = np.isin(kinds, (Joint.FREE, Joint.BALL))  # coordinates are counted from frames
     return sizes, option, tables, tuple(np.round(f[counted], DIGITS).tobytes() for f in frames)
 
 

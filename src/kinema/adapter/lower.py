@@ -9,18 +9,21 @@
                       solref = (2 / (kd f), kd f / (2 sqrt(ke f))) gives the force ke x + kd v
     loops             a second joint that holds a body becomes an equality: fixed a weld, ball a connect, revolute two
     distance          a free joint, and a tendon between the two anchors with a range of lengths
+    particles         bodies after all others, and flexes between them (`deformables.py`)
 
 The document is compiled as any other, so everything MuJoCo derives (weights, sparsity, bounds) is there.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from kinema.adapter.deformables import Soft
 from kinema.adapter.shape_geoms import ShapeDocument, element, pose_attributes, text
 from kinema.compile.host_model import HostModel
 from kinema.compile.pipeline import compile_model
@@ -47,6 +50,8 @@ class Lowered:
         joints: (core joint, first coordinate, first dof) of each joint, counted within the world.
         geoms: Row of the shape columns of each geom.
         controls: (TARGET_Q or TARGET_QD, coordinate or dof) of each control.
+
+    Bodies, joints and geoms of particles follow those that are listed.
     """
 
     host: HostModel
@@ -68,6 +73,7 @@ class Parts:
         filters: Pairs of rows of `shapes` that never touch.
         coordinate_targets: Whether position targets are laid out as coordinates are.
         ties: Joints that are not of this part, since they tie it to a document (`ties.py`).
+        soft: Particles and what is between them.
     """
 
     rows: Mapping[str, np.ndarray]
@@ -76,6 +82,7 @@ class Parts:
     filters: np.ndarray
     coordinate_targets: bool = True
     ties: list[int] = field(default_factory=list)
+    soft: Soft | None = None
 
 
 def lower(parts: Parts) -> Lowered:
@@ -109,24 +116,31 @@ class _Lowering:
         shapes = ShapeDocument(self.root, self.parts.shapes, elements, names)
         geoms = {name: shape for shape in range(len(self.parts.shapes["shape_type"])) if (name := shapes.add(shape))}
         shapes.filter(self.parts.filters)
+        if self.parts.soft is not None:
+            self.parts.soft.write(self.root, world)
         for joint in self.loops:
             self._loop(joint)
         self._constraints()
         for section in (self.tendons, self.actuators, self.equality):
             if section.children:
                 self.root.add(section)
-        host = compile_model(self.root)
+        host = self._compile()
         if any(self._set_limits(host)):
-            host = compile_model(self.root)
+            host = self._compile()
         host.stated = {}  # its options are for a world without documents, not a wish against theirs
         return Lowered(
             host,
             self.root,
-            bodies=[-1 if name == "world" else int(name[4:]) for name in host.names("body")],
-            joints=[self.joint_places[name] for name in host.names("joint")],
-            geoms=[geoms[name] for name in host.names("geom")],
+            bodies=[-1 if name == "world" else int(name[4:]) for name in host.names("body") if name[:8] != "particle"],
+            joints=[self.joint_places[name] for name in host.names("joint") if name in self.joint_places],
+            geoms=[geoms[name] for name in host.names("geom") if name in geoms],
             controls=self.controls,
         )
+
+    def _compile(self) -> HostModel:
+        with warnings.catch_warnings():  # what holds a flex together is written once it is compiled
+            warnings.filterwarnings("ignore", message=".*is not rigid and has no equality constraints")
+            return compile_model(self.root)
 
     # ---- the tree
 

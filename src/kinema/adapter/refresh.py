@@ -42,6 +42,8 @@ class OwnRows(Mapping):
         self.now, self.built, self.changed = now, built, changed
 
     def __getitem__(self, key: str) -> np.ndarray:
+        if key == "particle_q":  # where it starts only says where coordinates are counted from
+            return self.built[key]
         if key not in MOVED:
             return self.now[key]
         return np.where(self.changed[key][:, None], self.now[key], self.built[key])
@@ -57,11 +59,11 @@ class Watch:
     """The arrays of a class of worlds as they were when its solver was made."""
 
     def __init__(self, model: Model, worlds: WorldClass, source: Source):
-        self.model, self.worlds, self.documents = model, worlds, bool(source.documents)
+        self.model, self.worlds, self.documents, self.among = model, worlds, bool(source.documents), source.among
         self.whole = has_no_worlds(model)
         template = WholeRows(model) if self.whole else worlds.template
         own = OwnFrame(template, None if worlds.xforms is None else worlds.xforms[0])
-        self.built = snapshot(own)
+        self.built = {**snapshot(own), "particle_q": np.array(own["particle_q"])}
         self.placed = {key: np.array(self._now(key)) for key in MOVED}
 
     def _now(self, key: str) -> np.ndarray:
@@ -80,7 +82,7 @@ class Watch:
     def host(self, world: int) -> Any:
         """One world as it is now, as an object with mjModel's attributes."""
         rows = self.rows(world)
-        source = view(self.model, self.worlds, rows)
+        source = view(self.model, self.worlds, rows, among=self.among)
         if self.documents:
             nbody, njnt, ngeom, nsite = (int(source.documents[name]) for name in ("nbody", "njnt", "ngeom", "nsite"))
             parts = (source.bodies[:nbody], source.joints[:njnt], source.geoms[:ngeom], source.sites[:nsite])

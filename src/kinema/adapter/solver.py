@@ -60,6 +60,10 @@ COORDINATES = {int(Joint.FREE): 7, int(Joint.BALL): 4, int(Joint.SLIDE): 1, int(
 DOFS = {int(Joint.FREE): 6, int(Joint.BALL): 3, int(Joint.SLIDE): 1, int(Joint.HINGE): 1}
 
 
+MOST_SUBSTEPS = 1000
+"""Time steps that one step may be made of."""
+
+
 class SolverConvex(Closed):
     """Runs a model with MuJoCo's physics.
 
@@ -72,19 +76,26 @@ class SolverConvex(Closed):
         tolerance: Accuracy the constraint solver stops at; None: what the document says.
         impratio: Ratio of frictional to normal impedance; None: what the document says.
         threads: CPU threads to spread worlds over; None: one a core, where there are worlds enough.
+        particle_enable_self_contact: Whether cloth and soft bodies touch each other and themselves.
+
+    Particles, cloth and soft bodies are simulated with the rest (`deformables.py`), in as many time steps a step as
+    their stiffness needs.
     """
 
     COMPUTED: tuple[str, ...] = ("body_qdd", "body_parent_f", "mujoco:qfrc_actuator")
     """What can be requested of states and is filled in."""
+    LEFT_OUT: tuple[tuple[str, str], ...] = (("muscle", "muscles"),)
+    """Kinds of a model that are not simulated, and what to call them."""
 
     def __init__(
         self, model: Model, *, integrator: str | None = None, solver: str | None = None, cone: str | None = None,
         iterations: int | None = None, tolerance: float | None = None, impratio: float | None = None,
-        threads: int | None = None,
+        threads: int | None = None, particle_enable_self_contact: bool = False,
     ):  # fmt: skip
         self.model = model
         self.device = model.device
-        _check_simulated(model)
+        self._among = bool(particle_enable_self_contact)
+        _check_simulated(model, self.LEFT_OUT)
         unknown = sorted(set(model.get_requested_state_attributes()) - set(self.COMPUTED))
         if unknown:
             raise BuildError(f"this solver does not compute {', '.join(unknown)}; it does {', '.join(self.COMPUTED)}")
@@ -106,13 +117,15 @@ class SolverConvex(Closed):
         for batch in self.batches:
             host, n = batch.source.host, len(batch.worlds)
             known = batch.source.joints[:, 1] >= 0
-            kinds = np.asarray(host.jnt_type)[known]
+            kinds = np.asarray(host.jnt_type)[: len(known)][known]
             moved["joint_q"] += n * sum(COORDINATES[kind] for kind in kinds.tolist())
             moved["joint_qd"] += n * sum(DOFS[kind] for kind in kinds.tolist())
             moved["body_q"] += n * int(np.sum(batch.source.bodies >= 0))
         counts = {"joint_q": model.joint_coord_count, "joint_qd": model.joint_dof_count, "body_q": model.body_count}
         found = [name for name, count in counts.items() if moved[name] != count]
-        return [*found, "body_qd"] if "body_q" in found else found
+        found += ["body_qd"] if "body_q" in found else []
+        fixed = any(np.any(np.asarray(b.source.host.body_mocapid)[b.source.particles] >= 0) for b in self.batches)
+        return [*found, "particle_q", "particle_qd"] if fixed else found
 
     def _together(self) -> Convoy | None:
         """What steps several engines at once, on CUDA."""
@@ -122,7 +135,7 @@ class SolverConvex(Closed):
     def _kin(self) -> list[Kin]:
         """Classes of worlds, together where one engine can run them."""
         model, classes = self.model, self.model.world_classes
-        sources = [view(model, worlds) for worlds in classes]
+        sources = [view(model, worlds, among=self._among) for worlds in classes]
         groups = [[k] for k in range(len(classes))] if len(classes) == 1 else self._groups(sources)
         return [Kin(model, [classes[k] for k in some], [sources[k] for k in some]) for some in groups]
 
@@ -160,7 +173,7 @@ class SolverConvex(Closed):
                     wp.copy(getattr(state_out, name), getattr(state_in, name))
         for batch in self.batches:
             batch.set_timestep(dt)
-        if self._convoy is not None:
+        if self._convoy is not None and all(batch.substeps == 1 for batch in self.batches):
             self._convoy.step(state_in, state_out, control)
         else:
             for batch in self.batches:
@@ -253,14 +266,17 @@ class SolverConvex(Closed):
 
 SOFT = (
     ("particle", "particles"), ("spring", "springs"), ("tri", "triangles of cloth"), ("edge", "bending edges"),
-    ("tet", "tetrahedra of soft bodies"), ("muscle", "muscles"),
+    ("tet", "tetrahedra of soft bodies"),
 )  # fmt: skip
-"""Kinds of a model that rigid bodies' physics does not move, and what to call them."""
+"""Kinds of a model that are soft bodies, and what to call them."""
 
 
-def _check_simulated(model: Model) -> None:
+def _check_simulated(model: Model, left_out: tuple[tuple[str, str], ...]) -> None:
     """Raise where a model has what the solver would leave hanging in the air."""
-    found = [f"{count} {name}" for kind, name in SOFT if (count := getattr(model, f"{kind}_count", 0))]
+    found = [f"{count} {name}" for kind, name in left_out if (count := getattr(model, f"{kind}_count", 0))]
+    starts = model.kind_starts("particle")
+    if not has_no_worlds(model) and int(starts[model.world_count] - starts[0]) != model.particle_count:
+        raise BuildError("particles of no world stand beside worlds: put them into a world")
     if found:
         raise BuildError(f"the model has {', '.join(found)}, which this solver does not simulate: remove them")
     if model.requires_grad:
@@ -300,6 +316,7 @@ class Batch:
         host = self.source.host
         self.engine = self._engine(host)
         self.timestep = float(host.opt.timestep)
+        self.substeps = 1
         self.hosts, self.of = [host], np.zeros(len(self.worlds), int)
         self._tables()
         self._place_shapes(self.hosts, self.of)
@@ -336,7 +353,7 @@ class Batch:
     def step(self, state_in: State, state_out: State, control: Control) -> None:
         """One step: from a state, to a state."""
         self.boundary.read(state_in, control)
-        self.engine.step()
+        self.engine.step(self.substeps)
         self.boundary.write(state_out)
 
     # ---- tables
@@ -346,7 +363,7 @@ class Batch:
         n = len(self.worlds)
         places = conventions.Places()
         places.world = self._ints(self.worlds.worlds)
-        for name, kind in (("coord", "joint_coord"), ("dof", "joint_dof"), ("body", "body")):
+        for name, kind in (("coord", "joint_coord"), ("dof", "joint_dof"), ("body", "body"), ("particle", "particle")):
             setattr(places, name, self._ints(self.starts(kind)))
         places.target = places.coord if model.use_coord_layout_targets else places.dof
         own = "mujoco:ctrl" in model.fields
@@ -354,9 +371,9 @@ class Batch:
         places.xform = wp.array(self.placed.astype(np.float32), dtype=wp.transform, device=self.device)
         places.moved = int(not np.array_equal(self.placed, np.tile(IDENTITY, (len(self.placed), 1))))
         joints = conventions.Joints()
-        core, coord, dof = source.joints.T if host.njnt else np.zeros((3, 0), int)
-        columns = {"type": host.jnt_type, "body": host.jnt_bodyid, "qpos": host.jnt_qposadr, "qvel": host.jnt_dofadr,
-                   "coord": coord, "dof": dof}  # fmt: skip
+        core, coord, dof = source.joints.T if len(source.joints) else np.zeros((3, 0), int)
+        columns = {"type": host.jnt_type, "body": host.jnt_bodyid, "qpos": host.jnt_qposadr, "qvel": host.jnt_dofadr}
+        columns = {name: values[: len(core)] for name, values in columns.items()} | {"coord": coord, "dof": dof}
         for name, values in columns.items():
             setattr(joints, name, self._ints(values))
         for name, frames in zip(("frame_p", "frame_c"), self._joint_frames(0), strict=True):
@@ -366,7 +383,9 @@ class Batch:
             count = int(source.documents.get(symbol, 0))
             if count and name != "ctrl":
                 running[name] = self._ints(self.starts(frequency(symbol))), count
-        self.boundary = Boundary(self.engine, joints, places, source.bodies, source.controls, running)
+        self.boundary = Boundary(
+            self.engine, joints, places, source.bodies, source.controls, running, source.particles
+        )
 
     def _ints(self, values: Sequence[int] | np.ndarray) -> wp.array:
         return wp.array(np.asarray(values, dtype=np.int32), dtype=int, device=self.device)
@@ -411,11 +430,25 @@ class Batch:
     # ---- numbers that may change
 
     def set_timestep(self, dt: float | None) -> None:
-        """Let a step last dt seconds."""
+        """Let a step last dt seconds; one that is too long for what is elastic becomes several (`stable_step.py`)."""
         dt = float(self.source.host.opt.timestep) if dt is None else float(dt)
-        if dt != self.timestep:
-            self.engine.set_parameter("timestep", dt)
-            self.timestep = dt
+        self.substeps = self._parts_of(dt)
+        if dt / self.substeps != self.timestep:
+            self.timestep = dt / self.substeps
+            self.engine.set_parameter("timestep", self.timestep)
+
+    def _parts_of(self, dt: float) -> int:
+        """How many time steps a step of dt seconds is made of."""
+        longest = min(source.step for source in self.worlds.sources)
+        if dt <= longest:
+            return 1
+        parts = int(np.ceil(dt / longest))
+        if parts > MOST_SUBSTEPS:
+            raise BuildError(
+                f"cloth and soft bodies are so stiff for their mass that a step of {dt:g} s takes {parts} time steps "
+                f"of {longest:.2g} s: give dt, make particles heavier, or lower stiffness and damping"
+            )
+        return parts
 
     def set_gravity(self) -> None:
         """Gravity of each world, in its own frame."""
@@ -430,7 +463,8 @@ class Batch:
         hosts = [self.worlds.host(world) for world in kinds]
         self._choose(hosts)
         frames = [self._joint_frames(world) for world in kinds]
-        by_frame = np.isin(np.asarray(self.source.host.jnt_type), (Joint.FREE, Joint.BALL))
+        kinds_of = np.asarray(self.source.host.jnt_type)[: len(self.source.joints)]
+        by_frame = np.isin(kinds_of, (Joint.FREE, Joint.BALL))
         if any(not np.array_equal(np.stack(f)[:, by_frame], np.stack(frames[0])[:, by_frame]) for f in frames):
             raise BuildError(
                 "joint_X_p or joint_X_c of a free or ball joint differ from world to world: change them in all worlds"

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
 import numpy as np
 
+from kinema.adapter.deformables import Soft, SoftContact, soft_bodies
+from kinema.adapter.elastic import add_elasticity
 from kinema.adapter.lower import Lowered, Parts, lower
 from kinema.adapter.pairs import add_pairs
 from kinema.adapter.shape_geoms import COLUMNS
+from kinema.adapter.stable_step import largest_step
 from kinema.adapter.ties import add_ties, tying_joints
 from kinema.compile.host_model import HostModel
 from kinema.compile.join import join
@@ -30,8 +34,8 @@ from kinema.compile.world_rows import (
 )
 from kinema.errors import BuildError
 from kinema.model import Model, WorldClass
-from kinema.model.enums import JointType
-from kinema.model.transform import transform_inverse, transform_mul
+from kinema.model.enums import JointType, ShapeFlags
+from kinema.model.transform import quat_rotate, transform_inverse, transform_mul
 from kinema.mujoco_enums import Joint
 
 OWN_CONTROL = 0
@@ -50,6 +54,8 @@ class OwnFrame(Mapping):
             return values
         if key == "body_q":
             return transform_mul(self.back, values.astype(float))
+        if key == "particle_q":
+            return quat_rotate(self.back[3:], values.astype(float)) + self.back[:3]
         if key == "shape_transform":
             static = np.asarray(self.rows["shape_body"]) < 0
         elif key == "joint_X_p":
@@ -78,6 +84,11 @@ class Source:
         controls: What each control is: (0, row of `mujoco:ctrl`), (1, row of joint_target_q) or (2, dof of
             joint_target_qd), shape (nu, 2).
         documents: Rows of each size that documents account for, first in every array.
+        particles: Body of each particle, counted within the world.
+        step: Longest stable time step [s] of the soft bodies.
+        among: Whether soft bodies touch each other and themselves.
+
+    Bodies, joints and geoms of particles follow those that `bodies`, `joints` and `geoms` list.
     """
 
     host: HostModel
@@ -87,9 +98,14 @@ class Source:
     sites: np.ndarray
     controls: np.ndarray
     documents: Mapping[str, int]
+    particles: np.ndarray = dataclass_field(default_factory=lambda: np.zeros(0, int))
+    step: float = np.inf
+    among: bool = False
 
 
-def view(model: Model, worlds: WorldClass, rows: Mapping[str, np.ndarray] | None = None) -> Source:
+def view(
+    model: Model, worlds: WorldClass, rows: Mapping[str, np.ndarray] | None = None, *, among: bool = False
+) -> Source:
     """A class of worlds as an object with mjModel's attributes.
 
     Args:
@@ -97,6 +113,7 @@ def view(model: Model, worlds: WorldClass, rows: Mapping[str, np.ndarray] | None
         worlds: One of its classes.
         rows: Rows to use instead of the class's template, in the world's own frame: those of a world that was changed
             since.
+        among: Whether cloth and soft bodies touch each other and themselves.
     """
     whole = has_no_worlds(model)
     if rows is None:
@@ -109,13 +126,32 @@ def view(model: Model, worlds: WorldClass, rows: Mapping[str, np.ndarray] | None
     bodies = claimed_rows(rows, "body_index") if documents else set()
     ties = tying_joints(own, bodies, claimed_rows(rows, "body_joint")) if documents else []
     shapes = claimed_rows(rows, "geom_shape", "site_shape") if documents else set()
-    by_hand = _lowered(model, own, whole, bodies, shapes, ties, empty=not sources)
+    contact = SoftContact(model.soft_contact_ke, model.soft_contact_kd, model.soft_contact_mu, among)
+    soft = soft_bodies(own, contact)
+    by_hand = _lowered(model, own, whole, bodies, shapes, ties, soft, empty=not sources)
     if by_hand is not None:
         sources.append(by_hand)
     found = _together(sources, documents)
+    found.among = among
     add_ties(found, own, ties)
     add_pairs(found, model, rows)
+    if soft is not None:
+        _complete(found, model, own, soft)
     return found
+
+
+def _complete(source: Source, model: Model, rows: Mapping[str, np.ndarray], soft: Soft) -> None:
+    """Materials and contacts of soft bodies, and where their particles are."""
+    host = source.host
+    bits = (np.asarray(host.geom_contype) | np.asarray(host.geom_conaffinity))[: len(source.geoms)] != 0
+    documents = np.arange(len(source.geoms)) < int(source.documents.get("ngeom", 0))
+    flags = np.concatenate([rows["shape_flags"], all_rows(model, "shape_flags"), [0]]).astype(int)
+    place = np.where(source.geoms >= 0, source.geoms, len(rows["shape_flags"]) - 2 - source.geoms)
+    place = np.where(source.geoms == -1, -1, place)
+    meets = (flags[place] & ShapeFlags.COLLIDE_PARTICLES) != 0
+    add_elasticity(host, soft, np.flatnonzero(np.where(documents, bits, meets)))
+    source.particles = int(host.nbody) - soft.count + np.arange(soft.count)
+    source.step = largest_step(host)
 
 
 def _starts(documents: list[HostModel]) -> list[dict[str, int]]:
@@ -159,14 +195,14 @@ def _document_joints(host: HostModel, rows: Mapping[str, Any], body: int, joint:
 
 
 def _lowered(
-    model: Model, rows: Mapping[str, np.ndarray], whole: bool, bodies: set[int], shapes: set[int], ties: list[int], *,
-    empty: bool = False,
+    model: Model, rows: Mapping[str, np.ndarray], whole: bool, bodies: set[int], shapes: set[int], ties: list[int],
+    soft: Soft | None, *, empty: bool = False,
 ) -> Source | None:
     """What was built by hand and what all worlds share; None if there is nothing of it."""
     ours = [b for b in range(len(rows["body_mass"])) if b not in bodies]
     local = [s for s in range(len(rows["shape_type"])) if s not in shapes]
     shared = [] if whole else shared_shapes(model)
-    if not (ours or local or shared or empty):
+    if not (ours or local or shared or soft or empty):
         return None
     columns = {key: np.concatenate([rows[key][local], all_rows(model, key)[shared]]) for key in COLUMNS}
     columns["shape_body"][len(local) :] = -1
@@ -179,7 +215,9 @@ def _lowered(
     filters = [[place[a], place[b]] for a, b in rows["shape_filter_pairs"].tolist() if a in place and b in place]
     _check_mixed_filters(rows, place)
     found: Lowered = lower(
-        Parts(rows, columns, ours, np.array(filters, dtype=int).reshape(-1, 2), model.use_coord_layout_targets, ties)
+        Parts(
+            rows, columns, ours, np.array(filters, dtype=int).reshape(-1, 2), model.use_coord_layout_targets, ties, soft
+        )
     )
     names = np.array([*local, *(-2 - s for s in shared)], dtype=int)
     return Source(

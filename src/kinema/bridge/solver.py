@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from kinema.adapter.kin import Kin
-from kinema.adapter.solver import Batch, SolverConvex
+from kinema.adapter.solver import SOFT, Batch, SolverConvex
 from kinema.adapter.view import Source
 from kinema.bridge.engine import BridgeEngine
 from kinema.errors import BuildError, did_you_mean
@@ -53,6 +53,7 @@ class SolverMuJoCo(SolverConvex):
         impratio: float | None = None, threads: int | None = None,
     ):  # fmt: skip
         self.backend = backend
+        self.LEFT_OUT = (*SOFT, *self.LEFT_OUT) if backend == "warp" else self.LEFT_OUT
         super().__init__(
             model, integrator=integrator, solver=solver, cone=cone, iterations=iterations, tolerance=tolerance,
             impratio=impratio, threads=threads,

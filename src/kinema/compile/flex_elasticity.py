@@ -17,6 +17,8 @@ number more for a reference that is folded already: its triple product over the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from kinema.geometry.mesh import Float64, Int32
@@ -38,20 +40,30 @@ def plane_stress(young: float, poisson: float) -> float:
 
 def stretching(point: Float64, element: Int32, dim: int, young: float, poisson: float, thickness: float) -> Float64:
     """(nelem, 21 or 24) metrics of edge lengths."""
-    x = point[element]  # (n, dim + 1, 3)
     mu = young / (2 * (1 + poisson))
     if dim == 2:
-        volume = 0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)
-        basis, scale, lame = _triangle_basis(x, volume), volume * thickness, plane_stress(young, poisson)
+        return edge_metric(point[element], mu * thickness, plane_stress(young, poisson) * thickness)
+    return edge_metric(point[element], mu, young * poisson / ((1 + poisson) * (1 - 2 * poisson)))
+
+
+def edge_metric(x: Float64, mu: Float64 | float, lame: Float64 | float) -> Float64:
+    """(nelem, 21 or 24) metrics of elements with corners x (nelem, dim + 1, 3), by their Lamé parameters.
+
+    Those of triangles are of a plane, times the thickness [N/m].
+    """
+    dim = x.shape[1] - 1
+    if dim == 2:
+        scale = 0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)
+        basis = _triangle_basis(x, scale)
     else:
         volume = _triple(x) / 6
         basis, scale = _tetrahedron_basis(x, volume), np.abs(volume)
-        lame = young * poisson / ((1 + poisson) * (1 - 2 * poisson))
+    mu, lame = (np.broadcast_to(value, len(x))[:, None, None] for value in (mu, lame))
     trace = np.trace(basis, axis1=2, axis2=3)  # (n, k)
     square = np.einsum("neij,nfji->nef", basis, basis)
     metric = scale[:, None, None] * (mu * square + 0.5 * lame * trace[:, :, None] * trace[:, None, :])
     row, column = np.triu_indices(basis.shape[1])
-    out = np.zeros((len(element), METRIC[dim]))
+    out = np.zeros((len(x), METRIC[dim]))
     out[:, : len(row)] = metric[:, row, column]
     return out
 
@@ -91,19 +103,44 @@ def bending(point: Float64, flap: Int32, young: float, poisson: float, thickness
     inner = flap[:, 3] >= 0
     v = [point[flap[inner, k]] for k in range(4)]
     rigidity = young * thickness**3 / (12 * (1 - poisson * poisson))
-    a01, a02 = _cotangent(v[0], v[1], v[2]), _cotangent(v[0], v[3], v[1])
-    a03, a04 = _cotangent(v[1], v[2], v[0]), _cotangent(v[1], v[0], v[3])
-    weight = np.stack([a03 + a04, a01 + a02, -(a01 + a03), -(a02 + a04)], axis=1)
-    area = _area(v[0], v[1], v[2]) + _area(v[1], v[0], v[3])
-    stiffness = rigidity / area
+    stiffness = rigidity / (_area(v[0], v[1], v[2]) + _area(v[1], v[0], v[3]))
     edge, one, two = v[1] - v[0], v[2] - v[0], v[3] - v[0]
     normal, other = np.cross(edge, one), np.cross(two, edge)
     cosine = (normal * other).sum(axis=1) / (np.linalg.norm(normal, axis=1) * np.linalg.norm(other, axis=1))
-    form = weight[:, :, None] * weight[:, None, :] * (cosine * stiffness)[:, None, None]
-    out[inner, :16] = form.reshape(-1, 16)
-    heights = (edge * edge).sum(axis=1) / ((a01 + a03) * (a02 + a04))  # of the two triangles over the edge, multiplied
+    weight = curvature(v)
+    out[inner, :16] = _form(weight, cosine * stiffness)
+    heights = (edge * edge).sum(axis=1) / (weight[:, 2] * weight[:, 3])  # h2 h3, over the edge
     out[inner, 16] = -stiffness * (normal * two).sum(axis=1) / heights**2
     return out
+
+
+def curvature(v: Sequence[Float64]) -> Float64:
+    """(n, 4) weights w of the corners of flaps: sum w x is the edge's length times the angle it is folded by."""
+    a01, a02 = _cotangent(v[0], v[1], v[2]), _cotangent(v[0], v[3], v[1])
+    a03, a04 = _cotangent(v[1], v[2], v[0]), _cotangent(v[1], v[0], v[3])
+    return np.stack([a03 + a04, a01 + a02, -(a01 + a03), -(a02 + a04)], axis=1)
+
+
+def hinges(v: Sequence[Float64], stiffness: Float64, angle: Float64) -> Float64:
+    """(n, 17) bending of flaps with a torsion spring [N m/rad] at a rest angle of their own.
+
+    Folding by t costs stiffness (1 - cos(t - angle)); the angle's sign is that of (n1 x n2) (v1 - v0), with the normals
+    n1 of (v0, v1, v2) and n2 of (v1, v0, v3). As everywhere in MuJoCo, a flap that is folded at rest also draws its
+    triangles together: the form tells bending from stretching only where it is flat.
+    """
+    edge = v[1] - v[0]
+    square = (edge * edge).sum(axis=1)
+    weight = curvature(v)
+    scale = stiffness / square
+    out = np.zeros((len(edge), BENDING))
+    out[:, :16] = _form(weight, np.cos(angle) * scale)
+    inverse_heights = weight[:, 2] * weight[:, 3] / square  # 1 / (h2 h3), as w2 = - |edge| / h2
+    out[:, 16] = scale * np.sqrt(square) * np.sin(angle) * inverse_heights
+    return out
+
+
+def _form(weight: Float64, stiffness: Float64) -> Float64:
+    return (weight[:, :, None] * weight[:, None, :] * stiffness[:, None, None]).reshape(-1, 16)
 
 
 def _cotangent(at: Float64, a: Float64, b: Float64) -> Float64:

@@ -20,14 +20,17 @@ from kinema.compile.constants import derived_constants
 from kinema.compile.host_model import KINDS, HostModel
 from kinema.compile.names import name_arrays
 from kinema.compile.rows import FREQUENCIES, frequency, reference_of
-from kinema.compile.sizes import arena_estimate, moment_entries
+from kinema.compile.sizes import COUNTED, arena_estimate, moment_entries
 from kinema.errors import BuildError
 from kinema.model.mujoco_fields import Field, model_arrays
 from kinema.mujoco_enums import Equality, Obj
 
 ADDRESSES = {
     "M_rowadr": "nC", "D_rowadr": "nD", "B_rowadr": "nB", "ten_J_rowadr": "nJten", "dof_Madr": "nM", "mapM2M": "nM",
-    "mapM2D": "nC", "mapD2M": "nD",
+    "mapM2D": "nC", "mapD2M": "nD", "flexedge_J_rowadr": "nJfe", "flex_nodeadr": "nflexnode",
+    "flex_vertadr": "nflexvert", "flex_edgeadr": "nflexedge", "flex_elemadr": "nflexelem",
+    "flex_elemdataadr": "nflexelemdata", "flex_elemedgeadr": "nflexelemedge", "flex_stiffnessadr": "nflexstiffness",
+    "flex_bendingadr": "nflexbending", "flex_shelldataadr": "nflexshelldata", "flex_texcoordadr": "nflextexcoord",
 }  # fmt: skip
 """Integers that index arrays of numbers rather than objects."""
 WIDEST = ("nuser", "flg_", "njmax", "nconmax", "npolygonmax", "nmeshdegmax")
@@ -38,6 +41,7 @@ MEMORY = ("nbuffer", "signature")
 NO_PATHS = b"\0"
 SIGNATURES = ("pair_signature", "exclude_signature")
 MOST_BODIES = 1 << 16
+OF_FLEXES = (Equality.FLEX, Equality.FLEXVERT, Equality.FLEXSTRAIN)
 
 
 def join(a: HostModel, b: HostModel) -> HostModel:
@@ -45,15 +49,14 @@ def join(a: HostModel, b: HostModel) -> HostModel:
 
     Args:
         a: The model whose ids stay.
-        b: The model that follows it; without flexes.
+        b: The model that follows it.
     """
-    if b.nflex:
-        raise BuildError("only the first document of a world may have flexes")
     sizes = {name: _size(name, int(a.sizes[name]), int(b.sizes[name])) for name in a.sizes}
     if sizes["nbody"] >= MOST_BODIES:
         raise BuildError(f"{sizes['nbody']} bodies in one world")
     arrays = {field.name: _joined(field, a, b, sizes) for field in model_arrays() if field.name in a.arrays}
     _hang(arrays, a, b)
+    _order_volumes(arrays, a, b)
     _span_world(arrays, sizes, a, b)
     theirs = _apart(a, b)
     names = {kind: [*a.names(kind), *theirs[kind]] for kind in KINDS}
@@ -73,6 +76,7 @@ def join(a: HostModel, b: HostModel) -> HostModel:
         if f"statistic {name}" not in a.stated:
             setattr(joined.stat, name, value)
     arrays.update(found)
+    sizes.update({size: len(arrays[name]) for size, name in COUNTED.items()})
     return joined
 
 
@@ -100,6 +104,23 @@ def _hang(arrays: dict[str, np.ndarray], a: HostModel, b: HostModel) -> None:
     """Put the second model's trees on the world, and what stood on its world onto a body fixed to it."""
     arrays["body_parentid"][a.nbody :][np.asarray(b.body_parentid) == 0] = 0
     arrays["body_weldid"][a.nbody :][np.asarray(b.body_weldid) == 0] = 0
+
+
+def _order_volumes(arrays: dict[str, np.ndarray], a: HostModel, b: HostModel) -> None:
+    """Bounding volumes of flexes, which move and have no box in the model, after those of bodies and meshes."""
+    moving, still = int(a.nbvhdynamic), int(b.nbvhstatic)
+    if not moving or not still:
+        return
+    first = int(a.nbvhstatic)
+    for name in ("bvh_depth", "bvh_child", "bvh_nodeid"):
+        mine, dynamic, static, rest = np.split(arrays[name], [first, first + moving, first + moving + still])
+        arrays[name] = np.concatenate([mine, static, dynamic, rest])
+    for name, count, begin, shift in (
+        ("flex_bvhadr", slice(0, a.nflex), first, still), ("body_bvhadr", slice(a.nbody, None), 0, -moving),
+        ("mesh_bvhadr", slice(a.nmesh, None), 0, -moving),
+    ):  # fmt: skip
+        values = arrays[name][count]
+        arrays[name][count] = np.where(values >= begin, values + shift, values)
 
 
 def _span_world(arrays: dict[str, np.ndarray], sizes: dict[str, int], a: HostModel, b: HostModel) -> None:
@@ -141,7 +162,10 @@ def _moved(field: Field, values: np.ndarray, a: HostModel, b: HostModel) -> np.n
     offsets = {frequency(name): np.int64(a.sizes[name]) for name in FREQUENCIES}
     selector = field.refers[3:]
     kinds = _equality_objects(b) if selector == "eq_objtype" else b.arrays[selector]
-    return reference(values[None], offsets, {f"mujoco:{selector}": kinds})[0]
+    moved = reference(values[None], offsets, {f"mujoco:{selector}": kinds})[0]
+    if field.name == "eq_obj1id":
+        moved = np.where(np.isin(b.eq_type, OF_FLEXES), values + a.nflex, moved)
+    return moved
 
 
 def _equality_objects(m: HostModel) -> np.ndarray:

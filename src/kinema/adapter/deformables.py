@@ -1,0 +1,305 @@
+"""Particles, springs, cloth and soft bodies of a world as MuJoCo's bodies and flexes.
+
+    particle       a body with three slides; of mass 0 or not active, a mocap body: it is where the state puts it
+    spring         an edge of a flex of dim 1, with the same law: ke (l - L) + kd dl/dt
+    triangle       an element of a flex of dim 2: Saint Venant-Kirchhoff, mu = tri_ke and lambda = tri_ka [N/m]
+    bending edge   a hinge of a flex of dim 2, of torsional stiffness edge_ke times the length of the edge, as in Newton
+    tetrahedron    an element of a flex of dim 3: Saint Venant-Kirchhoff, mu = k_mu and lambda = k_lambda [Pa]
+
+Newton's solids and membranes are neo-Hookean with the same Lamé parameters: both laws agree where strains are small.
+Damping is Rayleigh's, the stiffness times a time d. Newton resists the rate of C = F'F with kd dC/dt, which is d mu / 2
+dC/dt for d = 2 kd / mu; that of a hinge is d = edge_kd / edge_ke.
+
+A flex has one radius, one d, and one stiffness of springs, so elements are sorted into as many flexes as differ in
+them; they share the bodies of their particles. Everything else may differ from element to element: it is written into
+the compiled model (`elastic.py`). Triangles of no stiffness on the surface of a solid are the solid's own shell.
+
+Contact: elements touch as flexes do. Particles of no element, such as those of a rope of springs, have a sphere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kinema.adapter.shape_geoms import element, text
+from kinema.errors import BuildError
+from kinema.mjcf.source import Node
+from kinema.model.enums import ParticleFlags
+
+MOST_FLEXES = 64
+SMALLEST_INERTIA = 1e-12
+"""Of a particle's body, about which nothing ever turns [kg m^2]."""
+DEFAULT_KE, DEFAULT_KD = 1.0e3, 10.0
+"""Newton's soft_contact_ke and soft_contact_kd."""
+MUJOCO_KE, MUJOCO_KD = 2.5e3, 100.0
+"""What MuJoCo's default solref amounts to, per unit of mass [1/s^2, 1/s]."""
+
+
+@dataclass(frozen=True)
+class SoftContact:
+    """How particles and elements touch.
+
+    `ke` and `kd` count in proportion to Newton's defaults, which are MuJoCo's defaults here.
+
+    Attributes:
+        ke: Stiffness, Newton's soft_contact_ke.
+        kd: Damping, Newton's soft_contact_kd.
+        mu: Friction.
+        among: Whether flexes touch one another, and themselves.
+    """
+
+    ke: float = DEFAULT_KE
+    kd: float = DEFAULT_KD
+    mu: float = 0.5
+    among: bool = False
+
+    def solref(self) -> np.ndarray:
+        """MuJoCo's reference of the contacts."""
+        if self.ke <= 0.0 or self.kd <= 0.0:
+            return np.array([0.02, 1.0])
+        k, b = MUJOCO_KE * self.ke / DEFAULT_KE, MUJOCO_KD * self.kd / DEFAULT_KD
+        return np.array([2.0 / b, b / (2.0 * np.sqrt(k))])
+
+    def attributes(self) -> dict[str, str]:
+        """The contact attributes that geoms and flexes share."""
+        return {"condim": "3", "friction": text(self.mu, 0.005, 0.0001), "solref": text(self.solref())}
+
+
+@dataclass
+class FlexPart:
+    """Elements that become one flex.
+
+    Attributes:
+        elements: Particles of each element, (n, dim + 1).
+        rows: Row of each element in tri_*, tet_* or spring_*; -1: it is only there for its hinges.
+        radius: Radius [m].
+        damping: Rayleigh's d [s].
+        touches: Whether it collides.
+        hinges: Rows of edge_* that are hinges of it.
+        spring: Stiffness and damping of its edges.
+    """
+
+    elements: np.ndarray
+    rows: np.ndarray
+    radius: float
+    damping: float
+    touches: bool
+    hinges: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+    spring: tuple[float, float] = (0.0, 0.0)
+    vertices: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.vertices = np.unique(self.elements)
+
+    @property
+    def dim(self) -> int:
+        return self.elements.shape[1] - 1
+
+    def local(self, particles: np.ndarray) -> np.ndarray:
+        """Numbers of particles among the vertices."""
+        return np.searchsorted(self.vertices, particles)
+
+
+@dataclass
+class Soft:
+    """All that a world has of particles.
+
+    Attributes:
+        rows: Core columns of the world, in its own frame.
+        contact: How they touch.
+        fixed: Which particles are where the state puts them.
+        parts: The flexes.
+        lone: Particles that no element holds: they are spheres.
+    """
+
+    rows: Mapping[str, np.ndarray]
+    contact: SoftContact
+    fixed: np.ndarray
+    parts: list[FlexPart]
+    lone: np.ndarray
+
+    @property
+    def count(self) -> int:
+        return len(self.fixed)
+
+    @property
+    def spheres(self) -> np.ndarray:
+        """Particles that have a sphere."""
+        return self.lone[np.asarray(self.rows["particle_radius"])[self.lone] > 0.0]
+
+    def write(self, root: Node, world: Node) -> None:
+        """Bodies of the particles after all others, and the flexes."""
+        q = np.asarray(self.rows["particle_q"], dtype=float)
+        mass = np.asarray(self.rows["particle_mass"], dtype=float)
+        radius = np.asarray(self.rows["particle_radius"], dtype=float)
+        spheres = set(self.spheres.tolist())
+        for p in range(self.count):
+            body = element(world, "body", name=f"particle{p}", pos=text(q[p]))
+            if self.fixed[p]:
+                body.attributes["mocap"] = "true"
+            else:
+                for axis, along in zip("xyz", ("1 0 0", "0 1 0", "0 0 1"), strict=True):
+                    element(body, "joint", name=f"particle{p}.{axis}", type="slide", axis=along)
+                inertia = max(0.4 * mass[p] * radius[p] ** 2, SMALLEST_INERTIA)
+                element(body, "inertial", pos="0 0 0", mass=text(mass[p]), diaginertia=text([inertia] * 3))
+            if p in spheres:
+                element(
+                    body, "geom", name=f"particle{p}", size=text(radius[p]), mass="0", contype="0", conaffinity="0",
+                    **self.contact.attributes(),
+                )  # fmt: skip
+        if not self.parts:
+            return
+        section = element(root, "deformable")
+        for k, part in enumerate(self.parts):
+            flex = element(
+                section, "flex", name=f"flex{k}", dim=str(part.dim), radius=text(part.radius),
+                body=" ".join(f"particle{p}" for p in part.vertices),
+                element=" ".join(map(str, part.local(part.elements).ravel())),
+            )  # fmt: skip
+            element(flex, "contact", contype="0", conaffinity="0", selfcollide="none", **self.contact.attributes())
+            element(flex, "edge", stiffness=text(part.spring[0]), damping=text(part.spring[1]))
+            element(flex, "elasticity", damping=text(part.damping))
+
+
+def soft_bodies(rows: Mapping[str, np.ndarray], contact: SoftContact) -> Soft | None:
+    """What a world has of particles, sorted into flexes; None if there are none."""
+    count = len(rows["particle_q"])
+    if not count:
+        return None
+    _refuse(rows)
+    inactive = (np.asarray(rows["particle_flags"]) & ParticleFlags.ACTIVE) == 0
+    fixed = (np.asarray(rows["particle_mass"]) <= 0.0) | inactive
+    radius = np.asarray(rows["particle_radius"], dtype=float)
+    solids, cloth = _solids(rows, radius), _cloth(rows, radius)
+    parts = [*solids, *cloth, *_springs(rows)]
+    if len(parts) > MOST_FLEXES:
+        raise BuildError(
+            f"soft bodies of one world differ in {len(parts)} radii, damping ratios and stiffnesses of springs: use at "
+            f"most {MOST_FLEXES} (damping ratio: 2 tri_kd / tri_ke, 2 k_damp / k_mu, edge_kd / edge_ke)"
+        )
+    held = [part.vertices for part in parts if part.touches]
+    lone = np.setdiff1d(np.arange(count), np.concatenate([np.zeros(0, int), *held]))
+    return Soft(rows, contact, fixed, parts, lone)
+
+
+ACTING = {"tri_activations": "triangles", "tet_activations": "tetrahedra"}
+
+
+def _refuse(rows: Mapping[str, np.ndarray]) -> None:
+    """Raise where elements ask for what has no counterpart."""
+    if len(rows["tri_materials"]):
+        for name, column in (("tri_drag", 3), ("tri_lift", 4)):
+            if np.any(np.asarray(rows["tri_materials"])[:, column]):
+                raise BuildError(f"{name}: air drag and lift of triangles are not simulated; leave it at 0")
+    for key, name in ACTING.items():
+        if len(rows[key]) and np.any(rows[key]):
+            raise BuildError(f"{key}: activation of {name} is not simulated; leave it at 0")
+
+
+def _ratio(damping: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
+    """damping / stiffness, in the digits that floats have; 0 where there is no stiffness."""
+    safe = np.where(stiffness > 0.0, stiffness, 1.0)
+    return np.where(stiffness > 0.0, damping / safe, 0.0).astype(np.float32).astype(float)
+
+
+def _occurrence(keys: np.ndarray) -> np.ndarray:
+    """Of each row, how many equal rows stand before it."""
+    seen: dict[tuple, int] = {}
+    found = np.zeros(len(keys), int)
+    for k, key in enumerate(map(tuple, keys.tolist())):
+        found[k] = seen.get(key, 0)
+        seen[key] = found[k] + 1
+    return found
+
+
+def _groups(*keys: np.ndarray) -> list[np.ndarray]:
+    """Rows with the same keys, in order of first appearance."""
+    table = np.stack([np.asarray(key, dtype=float) for key in keys], axis=1)
+    _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    return [np.flatnonzero(inverse.reshape(-1) == g) for g in np.argsort(first)]
+
+
+def _stiff_first(members: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
+    """Members with the stiff ones first: MuJoCo tells by the first element whether a flex is elastic."""
+    return members[np.argsort(stiffness[members] <= 0.0, kind="stable")]
+
+
+def _solids(rows: Mapping[str, np.ndarray], radius: np.ndarray) -> list[FlexPart]:
+    corners = np.asarray(rows["tet_indices"], dtype=int)
+    if not len(corners):
+        return []
+    mu, lame, kd = np.asarray(rows["tet_materials"], dtype=float).T
+    damping = _ratio(2.0 * kd, np.where(mu > 0.0, mu, lame))
+    size = radius[corners].max(axis=1)
+    found = []
+    for members in _groups(size, damping):
+        members = _stiff_first(members, mu + lame)
+        found.append(FlexPart(corners[members], members, size[members[0]], damping[members[0]], True))
+    return found
+
+
+def _cloth(rows: Mapping[str, np.ndarray], radius: np.ndarray) -> list[FlexPart]:
+    """Flexes of triangles, with the hinges that fit; other hinges have flexes of their own."""
+    corners = np.asarray(rows["tri_indices"], dtype=int)
+    materials = np.asarray(rows["tri_materials"], dtype=float).reshape(-1, 5)
+    mu, lame, kd = materials[:, :3].T
+    damping = _ratio(2.0 * kd, np.where(mu > 0.0, mu, lame))
+    size = radius[corners].max(axis=1, initial=0.0) if len(corners) else np.zeros(0)
+    shell = np.isin(corners, rows["tet_indices"]).all(axis=1) & (mu + lame <= 0.0) if len(corners) else size > 0
+    kept = np.flatnonzero(~shell)
+    found = []
+    for members in _groups(size[kept], damping[kept]) if len(kept) else []:
+        members = _stiff_first(kept[members], mu + lame)
+        found.append(FlexPart(corners[members], members, size[members[0]], damping[members[0]], True))
+    return found + _hinges(rows, radius, found)
+
+
+def _hinges(rows: Mapping[str, np.ndarray], radius: np.ndarray, cloth: list[FlexPart]) -> list[FlexPart]:
+    """Give each hinge to a flex with its two triangles and its damping; returns flexes for those without one."""
+    edges = np.asarray(rows["edge_indices"], dtype=int).reshape(-1, 4)
+    if not len(edges):
+        return []
+    ke, kd = np.asarray(rows["edge_bending_properties"], dtype=float).T
+    live = np.flatnonzero((edges >= 0).all(axis=1) & (ke > 0.0))
+    damping = _ratio(kd, ke)
+    wings = [np.sort(edges[:, [k, 2, 3]], axis=1) for k in (0, 1)]
+    again = np.zeros(len(edges), int)
+    again[live] = _occurrence(np.sort(edges[live][:, 2:], axis=1))
+    left = []
+    triangles = [{tuple(t) for t in np.sort(part.elements, axis=1).tolist()} for part in cloth]
+    taken: list[list[int]] = [[] for _ in cloth]
+    for k in live.tolist():
+        home = next((
+            f for f, part in enumerate(cloth) if part.damping == damping[k] and not again[k]
+            and all(tuple(wing[k].tolist()) in triangles[f] for wing in wings)
+        ), None)  # fmt: skip
+        left.append(k) if home is None else taken[home].append(k)
+    for part, hinges in zip(cloth, taken, strict=True):
+        part.hinges = np.array(hinges, dtype=int)
+    rest, more = np.array(left, dtype=int), []
+    for members in _groups(damping[rest], again[rest]) if len(rest) else []:
+        mine = rest[members]
+        both = np.unique(np.concatenate([wing[mine] for wing in wings]), axis=0)
+        size = float(radius[both].max())
+        more.append(FlexPart(both, np.full(len(both), -1), size, damping[mine[0]], False, mine))
+    return more
+
+
+def _springs(rows: Mapping[str, np.ndarray]) -> list[FlexPart]:
+    ends = np.asarray(rows["spring_indices"], dtype=int).reshape(-1, 2)
+    if not len(ends):
+        return []
+    ke, kd = (np.asarray(rows[f"spring_{name}"], dtype=float) for name in ("stiffness", "damping"))
+    live = np.flatnonzero((ends >= 0).all(axis=1) & (ends[:, 0] != ends[:, 1]) & ((ke != 0.0) | (kd != 0.0)))
+    if not len(live):
+        return []
+    again = _occurrence(np.sort(ends[live], axis=1))
+    found = []
+    for group in _groups(ke[live], kd[live], again):
+        members = live[group]
+        spring = float(ke[members[0]]), float(kd[members[0]])
+        found.append(FlexPart(ends[members], members, 0.0, 0.0, False, spring=spring))
+    return found
