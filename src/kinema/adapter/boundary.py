@@ -1,11 +1,12 @@
 """The boundary of a class of worlds: State and Control into an engine, and what the engine made of them back.
 
 One kernel a direction: an item of it is a joint, a body, a control, a particle, or the world itself, and
-`conventions.py` says how each is converted. Bodies are moved on to the new state on the way (`kinematics.py`): an engine leaves them where the
-step began, as MuJoCo does. What few models have (activations, plugin states) and what few programs ask for
-(accelerations) has a kernel of its own, launched where it is there. The same arrays come again and again, so launches
-are recorded.
+`conventions.py` says how each is converted. Bodies are moved on to the new state on the way (`kinematics.py`): an
+engine leaves them where the step began, as MuJoCo does. What few models have (activations, plugin states) and what few
+programs ask for (accelerations) has a kernel of its own, launched where it is there. The same arrays come again and
+again, so launches are recorded.
 """
+
 
 from __future__ import annotations
 
