@@ -5,7 +5,7 @@ those it finds (model_contacts.py), in the order of worlds, with what the solver
 
     force = (f, tau)    on shape 0, in the world's frame, at the contact; shape 1 feels the opposite
 
-Contacts that got no force, and sides that are of a flex (shape -1), are there too.
+Contacts that got no force, and sides that are of a flex or a particle (shape -1), are there too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Sides:
 
     shape: wp.array(dtype=int)  # of each geom, counted within the world; -2 - index: of no world; -1: none
     start: wp.array(dtype=int)  # first shape of each world
-    body: wp.array(dtype=int)  # core body of each body; -1: none
+    body: wp.array(dtype=int)  # core body of each body but particles; -1: none
     margin: wp.array(dtype=float)  # of each shape of the model
 
 
@@ -58,7 +58,7 @@ def frame_of(m: EngineModel, d: Data, sides: Sides, places: Places, w: int, geom
     body = int(0)
     if geom >= 0:
         body = m.geom.bodyid[geom]
-    if sides.body[body] >= 0:
+    if body < sides.body.shape[0] and sides.body[body] >= 0:
         return wp.transform_inverse(wp.transform(d.pose.xpos[w, body], to_xyzw(d.pose.xquat[w, body])))
     return places.xform[w]
 

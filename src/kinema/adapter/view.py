@@ -88,7 +88,7 @@ class Source:
         step: Longest stable time step [s] of the soft bodies.
         among: Whether soft bodies touch each other and themselves.
 
-    Bodies, joints and geoms of particles follow those that `bodies`, `joints` and `geoms` list.
+    Bodies and joints of particles follow those that `bodies` and `joints` list.
     """
 
     host: HostModel
@@ -150,6 +150,7 @@ def _complete(source: Source, model: Model, rows: Mapping[str, np.ndarray], soft
     place = np.where(source.geoms == -1, -1, place)
     meets = (flags[place] & ShapeFlags.COLLIDE_PARTICLES) != 0
     add_elasticity(host, soft, np.flatnonzero(np.where(documents, bits, meets)))
+    source.geoms = np.concatenate([source.geoms, np.full(len(soft.spheres), -1)])
     source.particles = int(host.nbody) - soft.count + np.arange(soft.count)
     source.step = largest_step(host)
 
