@@ -16,7 +16,7 @@ OLDEST_TESTS := tests/test_arrays.py tests/test_devices.py tests/test_draws.py t
 	tests/viewer/test_surface.py tests/compile/test_attach.py tests/envs/test_autoreset.py
 
 # Packages that only carry models or peers for side-by-side tests; their own dependencies are not needed.
-CARRIERS := brax mujoco-mjx newton==1.7.0
+CARRIERS := brax mujoco-mjx newton==1.7.0 newton-usd-schemas
 
 .PHONY: demo test test-gpu test-oldest lint bench docs gallery clean
 demo: $(DEMO)

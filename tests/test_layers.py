@@ -24,7 +24,7 @@ ORDER = [
     {"mjcf"},
     {"model"},
     {"engine"},
-    {"geometry", "math"},
+    {"geometry", "math", "usd"},
     {"compile"},
     {"collide"},
     {"convex"},
@@ -47,6 +47,7 @@ LAZY = {"plugins"}
 # Methods that lead up, inside a function only: what a user finds on a lower object and a higher layer does.
 DOORS = {
     ("model", "compile"): "ModelBuilder.add_mjcf",
+    ("model", "usd"): "ModelBuilder.add_usd",
     ("model", "adapter"): "Model.collide",
     ("mjcf", "physics"): "mjcf.Physics",
     ("mjcf", "compile"): "mjcf.from_urdf",

@@ -93,7 +93,9 @@ def test_core_arrays():
     kinds = [JointType(k).name for k in model.joint_type.numpy()]
     assert kinds == ["FREE", "D6", "PRISMATIC", "BALL", "FIXED"]
     assert model.shape_type.numpy()[result.shapes[3]] == GeoType.MESH
-    assert [model.shape_label[i] for i in result.shapes[:3]] == ["floor", "trunk", "upper"]
+    assert [model.shape_label[i] for i in result.shapes[:3]] == [
+        "robot/worldbody/floor", "robot/worldbody/base/trunk", "robot/worldbody/base/arm/upper",
+    ]  # fmt: skip
     assert np.allclose(builder.gravity, (0, 0, -3))
 
 

@@ -29,7 +29,7 @@ def swinging():
     one.add_mjcf(XML)
     many.replicate(one, 2, spacing=(3.0, 0.0, 0.0))
     model = many.finalize(device="cpu")
-    imu = SensorIMU(model, "imu_*")
+    imu = SensorIMU(model, "*/imu_*")
     solver, state, out = SolverConvex(model), model.state(), model.state()
     for _ in range(30):
         solver.step(state, state)
@@ -56,7 +56,7 @@ def test_inertial_units(swinging):
 
 def test_frames_seen_from_sites(swinging):
     model, _, state, _, d = swinging
-    sensor = SensorFrameTransform(model, re.compile("imu_b"), "base")
+    sensor = SensorFrameTransform(model, re.compile(".*/imu_b"), "*/base")
     sensor.update(state)
     found = sensor.transforms.numpy()
     assert len(found) == 2
@@ -71,12 +71,12 @@ def test_refused(swinging):
     with pytest.raises(BuildError, match="is a shape, not a site"):
         SensorIMU(model, [1])
     with pytest.raises(BuildError, match="there are"):
-        SensorFrameTransform(model, [999], "base")
+        SensorFrameTransform(model, [999], "*/base")
     plain = ModelBuilder()
     plain.add_mjcf(XML)
     other = plain.finalize(device="cpu")
     solver, before = SolverConvex(other), other.state()
-    late = kinema.sensors.SensorIMU(other, "imu_a")
+    late = kinema.sensors.SensorIMU(other, "*/imu_a")
     with pytest.raises(BuildError, match="before model.state"):
         late.update(before)
     with pytest.raises(BuildError, match="before the solver is made"):

@@ -49,8 +49,8 @@ def test_extras_are_imported_on_use():
     """Nothing but the library's own dependencies is imported by its main doors."""
     import subprocess
 
-    extras = ("mujoco", "mujoco_warp", "fsspec", "viser", "trimesh", "PIL", "imageio_ffmpeg", "matplotlib", "gymnasium",
-              "torch", "ray")  # fmt: skip
+    extras = ("mujoco", "mujoco_warp", "fsspec", "viser", "trimesh", "PIL", "pxr", "coacd", "imageio_ffmpeg",
+              "matplotlib", "gymnasium", "torch", "ray")  # fmt: skip
     code = (
         "import sys, kinema, kinema.simulation, kinema.render, kinema.plugins, kinema.cli, kinema.mjcf, kinema.solvers;"
         f"print([name for name in {extras} if name in sys.modules])"

@@ -13,8 +13,12 @@ __all__ = [
 
 def __getattr__(name: str):
     # the builder's side is imported on use: compiling a document needs no model layer
-    if name in ("MjcfResult", "add_mjcf", "add_urdf", "register_mujoco_attributes"):
+    if name in ("MjcfResult", "add_mjcf", "register_mujoco_attributes"):
         from kinema.compile import import_mjcf as module
 
         return getattr(module, name)
+    if name == "add_urdf":
+        from kinema.compile.import_urdf import add_urdf
+
+        return add_urdf
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

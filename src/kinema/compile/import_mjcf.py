@@ -7,7 +7,7 @@ they cannot hold in full, is in the rows (see `rows.py`), and the convex solver 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -20,6 +20,7 @@ from kinema.compile.constants.tree import Tree
 from kinema.compile.context import Compilation
 from kinema.compile.element import Element
 from kinema.compile.host_model import KINDS, HostModel
+from kinema.compile.labels import Labels
 from kinema.compile.pipeline import compile_tree
 from kinema.compile.price import Limits
 from kinema.compile.rows import (
@@ -32,6 +33,7 @@ from kinema.compile.rows import (
     stated_in_world,
 )
 from kinema.errors import BuildError, did_you_mean
+from kinema.mjcf.source import Node
 from kinema.model import (
     AttributeFrequency,
     CustomAttribute,
@@ -86,6 +88,8 @@ def add_mjcf(
     assets: Mapping[str, bytes] | None = None,
     limits: Limits | None = None,
     urdf: Mapping[str, str] | None = None,
+    links: Mapping[str, str] | None = None,
+    edit: Callable[[Node], None] | None = None,
     **wishes: Any,
 ) -> MjcfResult:
     """Compile a document and add it to a builder: to its open world, beside what that holds already.
@@ -99,22 +103,32 @@ def add_mjcf(
         assets: Files by name that come before those on disk.
         limits: How large the document may be.
         urdf: Settings of the compiler for a URDF file that states none of its own.
+        links: The joint above each link, where the source is a robot description.
+        edit: A further edit of the document before it is compiled.
         wishes: What else Newton's importers can be asked for: xform, floating, base_joint, armature_scale,
             ignore_names, ignore_classes, enable_self_collisions, skip_equality_constraints, up_axis,
             override_root_xform, as `adjust.py` has them; and the words of `NEEDLESS`, which change nothing here.
     """
-    edit = editing(_wishes(wishes), builder.up_axis)
+    asked = _wishes(wishes)
+    wished = editing(asked, builder.up_axis)
+
+    def edited(root: Node) -> None:
+        wished(root)
+        if edit is not None:
+            edit(root)
+
     register_mujoco_attributes(builder)
     extra = _names_to_read(builder)
-    c, host = compile_tree(source, assets=assets, extra=extra, limits=limits, edit=edit, urdf=urdf)
+    c, host = compile_tree(source, assets=assets, extra=extra, limits=limits, edit=edited, urdf=urdf)
     stated = stated_in_world(builder)
     if stated is not None:
         refuse_conflicts(stated, host.stated)
         warn_unheard(stated, host.stated)
     result = MjcfResult(host)
-    _add_bodies(builder, c, result)
-    _add_joints(builder, c, result)
-    _add_shapes(builder, c, result)
+    labels = Labels(c, host, builder.body_count, _base(asked), links)
+    _add_bodies(builder, c, result, labels)
+    _add_joints(builder, c, result, labels)
+    _add_shapes(builder, c, result, labels)
     if stated is None:  # options are those of a world's first document
         builder.gravity = np.asarray(host.opt.gravity, dtype=float)
     rows = _user_rows(builder, c)
@@ -124,20 +138,11 @@ def add_mjcf(
     return result
 
 
-def add_urdf(builder: ModelBuilder, source: Any, **wishes: Any) -> MjcfResult:
-    """Add a URDF description, its links kept apart and its visuals as shapes that do not touch anything.
-
-    Args:
-        builder: Builder that takes the rows.
-        source: Path or XML text.
-        wishes: As for `add_mjcf`; with `collapse_fixed_joints` links that do not move are made part of their parents,
-            with `hide_visuals` visual geometry is left out.
-    """
-    settings = {
-        "fusestatic": str(bool(wishes.pop("collapse_fixed_joints", False))).lower(),
-        "discardvisual": str(bool(wishes.pop("hide_visuals", False))).lower(),
-    }
-    return add_mjcf(builder, source, urdf=settings, **wishes)
+def _base(asked: Wishes) -> str | None:
+    """What Newton calls the joint of a root that the caller asked for."""
+    if asked.base_joint is not None:
+        return str(asked.base_joint.get("label") or "base_joint")
+    return None if asked.floating is None else "floating_base" if asked.floating else "fixed_base"
 
 
 ANY = object()
@@ -232,7 +237,7 @@ def _rotation(quat: np.ndarray) -> np.ndarray:
     ])  # fmt: skip
 
 
-def _add_bodies(builder: ModelBuilder, c: Compilation, result: MjcfResult) -> None:
+def _add_bodies(builder: ModelBuilder, c: Compilation, result: MjcfResult, labels: Labels) -> None:
     m = result.host
     pose = forward_kinematics(m, Tree(m), np.asarray(m.qpos0)[None])
     result.bodies.append(-1)
@@ -244,7 +249,7 @@ def _add_bodies(builder: ModelBuilder, c: Compilation, result: MjcfResult) -> No
             com=m.body_ipos[i],
             inertia=turn @ np.diag(m.body_inertia[i]) @ turn.T,
             mass=float(m.body_mass[i]),
-            label=e.name or None,
+            label=labels.body(i),
             lock_inertia=True,
             is_kinematic=bool(m.body_mocapid[i] >= 0),
             custom_attributes=_read(builder, e, AttributeFrequency.BODY),
@@ -252,25 +257,24 @@ def _add_bodies(builder: ModelBuilder, c: Compilation, result: MjcfResult) -> No
         result.bodies.append(body)
 
 
-def _add_joints(builder: ModelBuilder, c: Compilation, result: MjcfResult) -> None:
+def _add_joints(builder: ModelBuilder, c: Compilation, result: MjcfResult, labels: Labels) -> None:
     m = result.host
     result.joints.append(-1)
     trees: dict[int, list[int]] = {}
     for i in range(1, m.nbody):
-        joint = _add_joint(builder, c, result, i)
+        joint = _add_joint(builder, c, result, i, labels.joint(i))
         result.joints.append(joint)
         trees.setdefault(int(m.body_rootid[i]), []).append(joint)
     for root, joints in trees.items():
-        builder.add_articulation(joints, label=c.elements["body"][root].name or None)
+        builder.add_articulation(joints, label=labels.articulation(root, len(trees) > 1))
 
 
-def _add_joint(builder: ModelBuilder, c: Compilation, result: MjcfResult, i: int) -> int:
+def _add_joint(builder: ModelBuilder, c: Compilation, result: MjcfResult, i: int, label: str) -> int:
     m = result.host
     parent, child = result.bodies[m.body_parentid[i]], result.bodies[i]
     start, number = int(m.body_jntadr[i]), int(m.body_jntnum[i])
     ids = range(start, start + number)
     placed = _xform(m.body_pos[i], m.body_quat[i])
-    label = c.elements["joint"][start].name or None if number else None
     if number == 0:
         return builder.add_joint_fixed(parent, child, parent_xform=placed, label=label)
     first = c.elements["joint"][start]
@@ -328,7 +332,7 @@ def _axis(m: HostModel, j: int) -> JointDofConfig:
     )
 
 
-def _add_shapes(builder: ModelBuilder, c: Compilation, result: MjcfResult) -> None:
+def _add_shapes(builder: ModelBuilder, c: Compilation, result: MjcfResult, labels: Labels) -> None:
     m = result.host
     meshes: dict[int, Any] = {}
     for g in range(m.ngeom):
@@ -355,7 +359,8 @@ def _add_shapes(builder: ModelBuilder, c: Compilation, result: MjcfResult) -> No
         rgba = np.asarray(m.mat_rgba[m.geom_matid[g]] if m.geom_matid[g] >= 0 else m.geom_rgba[g], dtype=float)
         shape = builder.add_shape(
             body=result.bodies[m.geom_bodyid[g]], type=kind, xform=_xform(m.geom_pos[g], m.geom_quat[g]), cfg=cfg,
-            scale=scale, src=source, color=rgba[:3], opacity=float(rgba[3]), label=e.name or None,
+            scale=scale, src=source, color=rgba[:3], opacity=float(rgba[3]),
+            label=labels.part("geom", int(m.geom_bodyid[g]), e.name, "" if collides else "_visual"),
             custom_attributes=_read(builder, e, AttributeFrequency.SHAPE),
         )  # fmt: skip
         result.shapes.append(shape)
@@ -364,7 +369,8 @@ def _add_shapes(builder: ModelBuilder, c: Compilation, result: MjcfResult) -> No
         drawable = kind if kind != GeoType.MESH else GeoType.SPHERE
         site = builder.add_site(
             result.bodies[m.site_bodyid[s]], xform=_xform(m.site_pos[s], m.site_quat[s]), type=drawable,
-            scale=np.asarray(m.site_size[s], dtype=float), label=c.elements["site"][s].name or None,
+            scale=np.asarray(m.site_size[s], dtype=float),
+            label=labels.part("site", int(m.site_bodyid[s]), c.elements["site"][s].name),
         )  # fmt: skip
         result.sites.append(site)
 
@@ -382,4 +388,4 @@ def _hfield(m: HostModel, index: int) -> Heightfield:
     return Heightfield(data, rows, columns, hx=x, hy=y, min_z=0.0, max_z=top)
 
 
-__all__ = ["NAMESPACE", "MjcfResult", "add_mjcf", "add_urdf", "register_mujoco_attributes"]
+__all__ = ["NAMESPACE", "MjcfResult", "add_mjcf", "register_mujoco_attributes"]

@@ -86,6 +86,13 @@ class ModelBuilder(DeformableMethods):
 
         return add_urdf(self, source, **options)
 
+    def add_usd(self, source: Any, **options: Any) -> dict[str, Any]:
+        """Add a USD stage (a path, or a `pxr.Usd.Stage`); see `kinema.usd.add_usd` for the options."""
+        self.mutable("add_usd()")
+        from ..usd import add_usd
+
+        return add_usd(self, source, **options)
+
     def approximate_meshes(
         self, method: str = "convex_hull", shape_indices: Any = None, raise_on_failure: bool = False,
         keep_visual_shapes: bool = False,

@@ -87,6 +87,8 @@ def quat_from_targets(x: float, y: float, z: float) -> np.ndarray:
     )
 
 
+MAY_BE_INFINITE = ("axis", "actuator_mode", "limit_lower", "limit_upper", "effort_limit", "velocity_limit")
+"""What of an axis is no number, or may be without bound."""
 _XYZ = (Axis.X, Axis.Y, Axis.Z)
 _DOF_COLUMNS = {
     "joint_axis": "axis",
@@ -200,10 +202,11 @@ class JointMethods(BodyMethods):
     def _check_axes(axes: list[JointDofConfig], call: str) -> None:
         for axis in axes:
             for name, value in vars(axis).items():
-                if name not in ("axis", "actuator_mode", "limit_lower", "limit_upper") and not math.isfinite(value):
+                if name not in MAY_BE_INFINITE and not math.isfinite(value):
                     raise BuildError(f"{call}: {name}={value!r} of an axis is not finite")
-            if math.isnan(axis.limit_lower) or math.isnan(axis.limit_upper):
-                raise BuildError(f"{call}: limits {axis.limit_lower!r}, {axis.limit_upper!r} are not numbers")
+            if any(math.isnan(getattr(axis, name)) for name in MAY_BE_INFINITE[2:]):
+                found = {name: getattr(axis, name) for name in MAY_BE_INFINITE[2:]}
+                raise BuildError(f"{call}: limits {found} of an axis are not numbers")
 
     def _start_coords(self, kind, coords, linear, angular, parent, child, frame_p, frame_c):
         """Coordinates at the start, and position targets."""
