@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import kinema
+from tests.conformance.staged import StagedEngine
 
 from .newton_arrays import compared_fields, differences, quietly
 
@@ -62,7 +63,8 @@ def test_bodies_and_joints_are_newtons(name):
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name not in ("bear.usd", "bunny.usd")])
-def test_every_model_with_bodies_runs(name):
+def test_every_model_with_bodies_runs(name, monkeypatch):
+    monkeypatch.setattr("kinema.adapter.solver.Engine", StagedEngine)  # kernels that models share
     model = load(kinema, name)
     if not model.body_count:
         pytest.skip("nothing in it moves")

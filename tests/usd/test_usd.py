@@ -7,6 +7,7 @@ import pytest
 
 import kinema
 from kinema.errors import BuildError
+from tests.conformance.staged import StagedEngine
 
 from ..model.newton_arrays import compared_fields, differences, quietly
 from .stages import BOX, STAGES, body, collider, joint, world
@@ -170,10 +171,11 @@ def test_what_is_wrong_is_said_and_nothing_is_left_behind():
         builder.add_usd(stage_of(loop), root_path="/Wurld")
 
 
-def test_a_stage_moves_as_the_same_document_does():
+def test_a_stage_moves_as_the_same_document_does(monkeypatch):
     """A pendulum from a stage beside the same one in MJCF, by MuJoCo's own step."""
     import mujoco
 
+    monkeypatch.setattr("kinema.adapter.solver.Engine", StagedEngine)
     text = world(
         body("rod", collider("Capsule", "capsule", 'double radius = 0.05\ndouble height = 0.8\n'
                              'uniform token axis = "X"'), at=(0.5, 0, 2)),

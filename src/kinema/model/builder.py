@@ -7,6 +7,7 @@ The work is done in the files named after it: rows and columns (`rows.py`, `colu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .attributes import CustomAttribute
@@ -92,6 +93,28 @@ class ModelBuilder(DeformableMethods):
         from ..usd import add_usd
 
         return add_usd(self, source, **options)
+
+    def collapse_fixed_joints(
+        self, verbose: bool = False, joints_to_keep: Sequence[str | int] | None = None
+    ) -> dict[str, Any]:
+        """Make bodies that fixed joints hold part of what holds them, and remove these joints.
+
+        Args:
+            verbose: Print what became of which body.
+            joints_to_keep: Labels or indices of fixed joints that stay.
+
+        Returns:
+            New indices by old ones (`body_remap`, `joint_remap`, `articulation_remap`), and of bodies that are gone
+            what they are part of and where (`body_merged_parent`, `body_merged_transform`, `merged_body_data`).
+        """
+        self.mutable("collapse_fixed_joints()")
+        from .collapse import collapse_fixed_joints
+
+        result = collapse_fixed_joints(self, joints_to_keep or ())
+        if verbose:
+            for label, entry in result["merged_body_data"].items():
+                print(f"{label} is part of {entry['parent_body']}")
+        return result
 
     def approximate_meshes(
         self, method: str = "convex_hull", shape_indices: Any = None, raise_on_failure: bool = False,
