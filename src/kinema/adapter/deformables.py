@@ -80,6 +80,7 @@ class FlexPart:
         touches: Whether it collides.
         hinges: Rows of edge_* that are hinges of it.
         spring: Stiffness and damping of its edges.
+        rgba: What it looks like; transparent where other elements show what it is part of.
     """
 
     elements: np.ndarray
@@ -89,6 +90,7 @@ class FlexPart:
     touches: bool
     hinges: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
     spring: tuple[float, float] = (0.0, 0.0)
+    rgba: tuple[float, ...] = (0.5, 0.5, 0.5, 0.0)
     vertices: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -157,7 +159,7 @@ class Soft:
             flex = element(
                 section, "flex", name=f"flex{k}", dim=str(part.dim), radius=text(part.radius),
                 body=" ".join(f"particle{p}" for p in part.vertices),
-                element=" ".join(map(str, part.local(part.elements).ravel())),
+                element=" ".join(map(str, part.local(part.elements).ravel())), rgba=text(part.rgba),
             )  # fmt: skip
             element(flex, "contact", contype="0", conaffinity="0", selfcollide="none", **self.contact.attributes())
             element(flex, "edge", stiffness=text(part.spring[0]), damping=text(part.spring[1]))
@@ -174,7 +176,8 @@ def soft_bodies(rows: Mapping[str, np.ndarray], contact: SoftContact) -> Soft | 
     fixed = (np.asarray(rows["particle_mass"]) <= 0.0) | inactive
     radius = np.asarray(rows["particle_radius"], dtype=float)
     solids, cloth = _solids(rows, radius), _cloth(rows, radius)
-    parts = [*solids, *cloth, *_springs(rows)]
+    parts = [*solids, *cloth, *_springs(rows, radius)]
+    _paint(rows, solids, cloth)
     if len(parts) > MOST_FLEXES:
         raise BuildError(
             f"soft bodies of one world differ in {len(parts)} radii, damping ratios and stiffnesses of springs: use at "
@@ -288,7 +291,19 @@ def _hinges(rows: Mapping[str, np.ndarray], radius: np.ndarray, cloth: list[Flex
     return more
 
 
-def _springs(rows: Mapping[str, np.ndarray]) -> list[FlexPart]:
+def _paint(rows: Mapping[str, np.ndarray], solids: list[FlexPart], cloth: list[FlexPart]) -> None:
+    """Give solids and cloth the mean colour of their triangles."""
+    shown = np.column_stack([np.reshape(rows["tri_color"], (-1, 3)), np.reshape(rows["tri_opacity"], (-1, 1))])
+    corners = np.asarray(rows["tri_indices"], dtype=int).reshape(-1, 3)
+    for part in (*solids, *(part for part in cloth if part.touches)):
+        mine = shown[part.rows] if part.dim == 2 else shown[np.isin(corners, part.vertices).all(axis=1)]
+        part.rgba = tuple(mine.mean(axis=0).tolist()) if len(mine) else (0.5, 0.5, 0.5, 1.0)
+
+
+ROPE = (0.6, 0.5, 0.35, 1.0)
+
+
+def _springs(rows: Mapping[str, np.ndarray], radius: np.ndarray) -> list[FlexPart]:
     ends = np.asarray(rows["spring_indices"], dtype=int).reshape(-1, 2)
     if not len(ends):
         return []
@@ -301,5 +316,8 @@ def _springs(rows: Mapping[str, np.ndarray]) -> list[FlexPart]:
     for group in _groups(ke[live], kd[live], again):
         members = live[group]
         spring = float(ke[members[0]]), float(kd[members[0]])
-        found.append(FlexPart(ends[members], members, 0.0, 0.0, False, spring=spring))
+        within = np.isin(ends[members], np.append(rows["tri_indices"], rows["tet_indices"])).all()
+        rgba = (*ROPE[:3], 0.0 if within else 1.0)
+        thick = 0.5 * float(radius[ends[members]].min())
+        found.append(FlexPart(ends[members], members, thick, 0.0, False, spring=spring, rgba=rgba))
     return found

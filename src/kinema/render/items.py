@@ -1,4 +1,4 @@
-"""What is drawn: one table of items, of geoms, sites, skins and the segments of spatial tendons.
+"""What is drawn: one table of items, of geoms, sites, skins, flexes and the segments of spatial tendons.
 
 An item is a shape with a look. The look of an object is that of its material, unless the object has a colour of its own
 (any that differs from the default grey), as mjv_updateScene decides it. Sizes are semi-axes: (r, r, r) of a sphere,
@@ -31,12 +31,12 @@ GROUPS = (0, 1, 2)
 
 @dataclass
 class Items:
-    """Columns of the table, one row an item; `owner` holds the row of the geom, site, skin or tendon.
+    """Columns of the table, one row an item; `owner` holds the row of the geom, site, skin, flex or tendon.
 
     Attributes:
         objtype: mjtObj of the owner.
         owner: Id of the owner.
-        segment: Number of the segment on its tendon; 0 for others.
+        segment: Number of the segment on its tendon, or of the element of a rope; 0 for others.
         shape: mjtGeom.
         dataid: Mesh, height field or skin; -1: none.
         size: Semi-axes.
@@ -64,11 +64,18 @@ class Items:
 
 
 def items_of(m, *, geom_groups: Collection[int] = GROUPS, site_groups: Collection[int] = GROUPS,
-             tendon_groups: Collection[int] = GROUPS, skin_groups: Collection[int] = GROUPS) -> Items:  # fmt: skip
-    """The items of a model, those of the given groups that are not wholly transparent."""
+             tendon_groups: Collection[int] = GROUPS, skin_groups: Collection[int] = GROUPS,
+             flex_groups: Collection[int] = GROUPS) -> Items:  # fmt: skip
+    """The items of a model (`flex.with_flexes`), those of the given groups that are not wholly transparent."""
     rows = [_geom(m, i) for i in range(m.ngeom) if _shown(m.geom_group[i], geom_groups)]
     rows += [_site(m, i) for i in range(m.nsite) if _shown(m.site_group[i], site_groups)]
-    rows += [_skin(m, i) for i in range(m.nskin) if _shown(m.skin_group[i], skin_groups)]
+    flex_of = getattr(m, "skin_flex", np.full(m.nskin, -1))
+    for i in range(m.nskin):
+        if _shown(m.skin_group[i], skin_groups if flex_of[i] < 0 else flex_groups):
+            rows.append(_skin(m, i, int(flex_of[i])))
+    for f in range(getattr(m, "nflex", 0)):
+        if int(m.flex_dim[f]) == 1 and _shown(m.flex_group[f], flex_groups):
+            rows += _rope(m, f)
     for i in range(m.ntendon):
         if _shown(m.tendon_group[i], tendon_groups):
             rows += _tendon(m, i)
@@ -121,9 +128,22 @@ def _site(m, i: int) -> dict:
     return _row(m, Obj.SITE, i, int(m.site_type[i]), -1, m.site_size[i], m.site_matid[i], m.site_rgba[i])
 
 
-def _skin(m, i: int) -> dict:
+def _skin(m, i: int, flex: int) -> dict:
+    """A skin, or a flex that is one."""
     rgba = np.asarray(m.skin_rgba).reshape(-1, 4)[i]
-    return _row(m, Obj.SKIN, i, Geom.SKIN, i, np.zeros(3), m.skin_matid[i], rgba)
+    kind, owner = (Obj.SKIN, i) if flex < 0 else (Obj.FLEX, flex)
+    return _row(m, kind, owner, Geom.SKIN, i, np.zeros(3), m.skin_matid[i], rgba)
+
+
+def _rope(m, f: int) -> list[dict]:
+    """Elements of a flex of one dimension."""
+    radius, first = float(m.flex_radius[f]), int(m.flex_elemadr[f])
+    rgba = np.asarray(m.flex_rgba).reshape(-1, 4)[f]
+    rows = []
+    for segment in range(int(m.flex_elemnum[f])):
+        row = _row(m, Obj.FLEX, f, Geom.CAPSULE, -1, (radius, radius, 0.0), int(m.flex_matid[first + segment]), rgba)
+        rows.append({**row, "segment": segment})
+    return rows
 
 
 def _tendon(m, i: int) -> list[dict]:

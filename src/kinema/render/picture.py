@@ -22,7 +22,7 @@ LOOKS = (
     "tendon_rgba", "tendon_matid", "tendon_width", "mat_rgba", "mat_emission", "mat_specular", "mat_shininess",
     "mat_reflectance", "mat_texid", "mat_texrepeat", "light_active", "light_castshadow", "light_ambient",
     "light_diffuse", "light_specular", "light_attenuation", "light_cutoff", "light_exponent", "light_bulbradius",
-    "cam_projection", "skin_rgba", "skin_matid",
+    "cam_projection", "skin_rgba", "skin_matid", "flex_rgba", "flex_matid", "flex_radius",
 )  # fmt: skip
 """What of a model is seen and may be written."""
 
@@ -33,6 +33,7 @@ def render(
     antialias: bool = True,
     geom_groups: Collection[int] = GROUPS, site_groups: Collection[int] = GROUPS,
     tendon_groups: Collection[int] = GROUPS, skin_groups: Collection[int] = GROUPS,
+    flex_groups: Collection[int] = GROUPS,
     overlays: Collection[str] = (), labels: str | None = None, refresh: bool = True,
 ) -> np.ndarray:  # fmt: skip
     """Pictures of worlds in their present state.
@@ -47,7 +48,7 @@ def render(
         reflections: Whether a material with reflectance mirrors.
         sky, haze: Whether the model's sky is behind everything, and haze before it.
         antialias: Smooth the outlines of things and the edges of shadows.
-        geom_groups, site_groups, tendon_groups, skin_groups: Groups that are drawn.
+        geom_groups, site_groups, tendon_groups, skin_groups, flex_groups: Groups that are drawn.
         overlays: What is drawn on top: "contacts", "forces", "joints", "frames", "inertia".
         labels: Names to write on top: "body", "joint", "geom", "site", "actuator", ...; needs kinema[video].
         refresh: Compute poses from the state first; False draws them as the last step or forward left them.
@@ -59,7 +60,7 @@ def render(
     if isinstance(camera, list | tuple):
         raise BuildError("render draws one camera: a kinema.render.Renderer draws several at once")
     chosen = None if worlds is None else tuple(np.atleast_1d(np.asarray(worlds)).tolist())
-    groups = tuple(tuple(sorted(g)) for g in (geom_groups, site_groups, tendon_groups, skin_groups))
+    groups = tuple(tuple(sorted(g)) for g in (geom_groups, site_groups, tendon_groups, skin_groups, flex_groups))
     look = hash(tuple(np.asarray(getattr(sim.model, name)).tobytes() for name in LOOKS))
     overlays = check_overlays(overlays)
     if labels is not None and kind != "rgb":
@@ -71,7 +72,7 @@ def render(
         renderer = Renderer(
             sim, camera, width, height, kinds=(kind,), worlds=chosen, shadows=shadows, reflections=reflections,
             sky=sky, haze=haze, antialias=antialias, geom_groups=geom_groups, site_groups=site_groups,
-            tendon_groups=tendon_groups, skin_groups=skin_groups, overlays=overlays,
+            tendon_groups=tendon_groups, skin_groups=skin_groups, flex_groups=flex_groups, overlays=overlays,
         )  # fmt: skip
     kept[key] = renderer  # the newest last
     while len(kept) > KEPT:

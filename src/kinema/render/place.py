@@ -6,6 +6,7 @@ copied into [slot, item] rows, each item is bounded by a ball, and those of the 
 
 import warp as wp
 
+from kinema.math.quaternion import rotate
 from kinema.mujoco_enums import Geom, Obj
 from kinema.render.camera import Views, lens_of
 from kinema.render.scene import Lights, Look, Placed
@@ -52,7 +53,7 @@ def semi_axes(shape: int, size: wp.vec3, drawn: wp.vec3) -> wp.vec3:
 
 @wp.kernel(enable_backward=False)
 def place_items(look: Look, shown: Shown, placed: Placed):
-    """Copy an item's pose and size; a segment of a tendon is a capsule between two points of its path."""
+    """Copy an item's pose and size; a segment of a tendon, or of a rope, is a capsule between two points."""
     slot, i = wp.tid()
     w = placed.world[slot]
     owner = look.owner[i]
@@ -96,6 +97,18 @@ def place_items(look: Look, shown: Shown, placed: Placed):
                 size = wp.vec3(thick, thick, 0.5 * length)
                 placed.size[slot, i] = size
                 bound = thick + 0.5 * length
+    elif kind == Obj.FLEX and shape == Geom.CAPSULE:
+        a = look.ends[i][0]
+        b = look.ends[i][1]
+        from_ = shown.xpos[w, a] + rotate(shown.xquat[w, a], look.end_at[i, 0])
+        to = shown.xpos[w, b] + rotate(shown.xquat[w, b], look.end_at[i, 1])
+        length = wp.length(to - from_)
+        pos = 0.5 * (from_ + to)
+        if length > 0.0:
+            mat = upright((to - from_) / length)
+        size = wp.vec3(look.width[i], look.width[i], 0.5 * length)
+        placed.size[slot, i] = size
+        bound = look.width[i] + 0.5 * length
     placed.pos[slot, i] = pos
     placed.mat[slot, i] = mat
     centre = pos + mat @ wp.vec3(surface[0], surface[1], surface[2])

@@ -26,6 +26,7 @@ from kinema.render import place
 from kinema.render import scene as scenes
 from kinema.render.camera import Views, pixel_ray, upload_views, view_of
 from kinema.render.decor import SHAPES, check_overlays, decorations
+from kinema.render.flex import with_flexes
 from kinema.render.items import GROUPS, items_of, with_room
 from kinema.render.scene import Scene
 from kinema.render.shade import Shade, dark_of, radiance_of
@@ -252,7 +253,7 @@ class Renderer:
         reflections: Whether a material with reflectance mirrors.
         sky, haze: Whether the model's sky is behind everything, and haze before it.
         antialias: Smooth the outlines of things and the edges of shadows.
-        geom_groups, site_groups, tendon_groups, skin_groups: Groups that are drawn.
+        geom_groups, site_groups, tendon_groups, skin_groups, flex_groups: Groups that are drawn.
         overlays: What is drawn on top: "contacts", "forces", "joints", "frames", "inertia". They are computed on the
             host, and only for colours.
         threads: CPU threads; None: one a core.
@@ -269,6 +270,7 @@ class Renderer:
         haze: bool = True, antialias: bool = False,
         geom_groups: Collection[int] = GROUPS, site_groups: Collection[int] = GROUPS,
         tendon_groups: Collection[int] = GROUPS, skin_groups: Collection[int] = GROUPS,
+        flex_groups: Collection[int] = GROUPS,
         overlays: Collection[str] = (), threads: int | None = None,
     ):  # fmt: skip
         kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
@@ -287,9 +289,10 @@ class Renderer:
         self.overlays = check_overlays(overlays)
         if self.overlays and kinds != ("rgb",):
             raise BuildError(f"overlays={self.overlays}: they are drawn in colours only, not in {', '.join(kinds)}")
+        self._model = with_flexes(model)
         self._items = items_of(
-            model, geom_groups=geom_groups, site_groups=site_groups, tendon_groups=tendon_groups,
-            skin_groups=skin_groups,
+            self._model, geom_groups=geom_groups, site_groups=site_groups, tendon_groups=tendon_groups,
+            skin_groups=skin_groups, flex_groups=flex_groups,
         )  # fmt: skip
         self._light = {"shadows": shadows, "reflections": reflections, "sky": sky, "haze": haze}
         self._room: dict[int, int] = {}
@@ -302,7 +305,7 @@ class Renderer:
 
     def _build(self) -> scenes.Setting:
         items = with_room(self._items, self._room) if self._room else self._items
-        setting = scenes.build(self.sim.model, items, self.worlds, self.device, **self._light)
+        setting = scenes.build(self._model, items, self.worlds, self.device, **self._light)
         if self._room:  # decorations differ from world to world
             look = setting.scene.look
             colours = np.ascontiguousarray(np.broadcast_to(setting.items.rgba, (*look.rgba.shape, 4)))
@@ -406,7 +409,7 @@ class Renderer:
             for mesh in skins.meshes:
                 mesh.refit()
             if not skins.meshes:
-                plant_skins(skins, self.sim.model, scene.look.surface, scene.placed.surface_root)
+                plant_skins(skins, self._model, scene.look.surface, scene.placed.surface_root)
         if self.setting.tree is None:
             scenes.plant(self.setting)
         else:

@@ -12,7 +12,8 @@ import numpy as np
 import warp as wp
 
 from kinema.arrays import shared
-from kinema.mujoco_enums import Geom, LightType, Texture
+from kinema.mujoco_enums import Geom, LightType, Obj, Texture
+from kinema.render.flex import rope_ends
 from kinema.render.items import Items
 from kinema.render.skin import Skins, upload_skins
 from kinema.render.texture import Textures, upload_textures
@@ -46,7 +47,9 @@ class Look:
     face_density: wp.array(dtype=float)  # by face: textures a unit of length
     ball: wp.array(dtype=wp.vec4)  # around a surface of triangles, in its frame
     half: wp.array(dtype=wp.vec3)  # half sizes of the box about the ball's centre
-    width: wp.array(dtype=float)  # radius of a tendon
+    width: wp.array(dtype=float)  # radius of a tendon or a rope
+    ends: wp.array(dtype=wp.vec2i)  # bodies that an element of a rope reaches between
+    end_at: wp.array2d(dtype=wp.vec3)  # (item, 2) and where on them
 
 
 @wp.struct
@@ -144,7 +147,7 @@ def build(m, items: Items, worlds: np.ndarray, device, *, shadows: bool = True, 
     skins = upload_skins(m, items, len(worlds), device)
     placed = _placed(items, worlds, device, tree, skins)
     scene = Scene()
-    scene.look = _look(items, surfaces, len(worlds), device)
+    scene.look = _look(m, items, surfaces, len(worlds), device)
     scene.placed = placed
     scene.lights = _lights(m, len(worlds), device, shadows)
     scene.sky = _sky(m, items, scene.lights, reflections, sky, haze)
@@ -167,7 +170,19 @@ def _ordered(items: Items) -> Items:
     return Items(**{name: getattr(items, name)[order] for name in Items.__dataclass_fields__})
 
 
-def _look(items: Items, surfaces: Surfaces, slots: int, device) -> Look:
+def _ropes(m, items: Items, device) -> tuple[wp.array, wp.array]:
+    """What the elements of ropes among the items reach between."""
+    rows = np.flatnonzero((items.objtype == Obj.FLEX) & (items.shape == Geom.CAPSULE))
+    count = len(items) if len(rows) else 0
+    ends, at = np.zeros((count, 2), np.int32), np.zeros((count, 2, 3), np.float32)
+    for f in np.unique(items.owner[rows]).tolist():
+        mine = rows[items.owner[rows] == f]
+        bodies, points = rope_ends(m, f)
+        ends[mine], at[mine] = bodies[items.segment[mine]], points[items.segment[mine]]
+    return wp.array(ends, dtype=wp.vec2i, device=device), wp.array(at, dtype=wp.vec3, device=device)
+
+
+def _look(m, items: Items, surfaces: Surfaces, slots: int, device) -> Look:
     look = Look()
     for name in ("shape", "objtype", "owner", "segment", "texture", "mapping"):
         setattr(look, name, wp.array(getattr(items, name), dtype=int, device=device))
@@ -176,6 +191,7 @@ def _look(items: Items, surfaces: Surfaces, slots: int, device) -> Look:
     look.rgba = shared(items.rgba, slots, wp.vec4, device)
     look.ball = wp.array(surfaces.ball, dtype=wp.vec4, device=device)
     look.half = wp.array(surfaces.half, dtype=wp.vec3, device=device)
+    look.ends, look.end_at = _ropes(m, items, device)
     look.width = wp.array(np.ascontiguousarray(items.size[:, 0]), dtype=float, device=device)
     material = items.look * np.array([1.0, 1.0, 128.0, 1.0], np.float32)
     look.material = wp.array(material, dtype=wp.vec4, device=device)

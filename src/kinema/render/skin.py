@@ -91,7 +91,7 @@ def upload_skins(m, items: Items, slots: int, device) -> Skins | None:
     arrays.bent = wp.zeros((slots, count), dtype=wp.vec3, device=device)
     arrays.normal = wp.zeros((slots, count), dtype=wp.vec3, device=device)
     arrays.point = wp.zeros(slots * count, dtype=wp.vec3, device=device)
-    ids = items.owner[rows].tolist()
+    ids = items.dataid[rows].tolist()
     starts = np.asarray(m.skin_faceadr)
     chosen = [faces[starts[i] : starts[i] + int(m.skin_facenum[i])] - first[i] for i in ids]
     return Skins(arrays, rows, ids, chosen, [])

@@ -12,7 +12,7 @@ class Options:
     """Choices of what is drawn.
 
     Attributes:
-        groups: Visible groups of geoms, sites, tendons and skins.
+        groups: Visible groups of geoms, sites, tendons, skins and flexes.
         contacts, forces, joints, inertia, skins, shadows: Whether these are drawn.
         frames: "none", "body", "geom" or "site".
         labels: "none", or what is called by its name: "body", "joint", "geom", "site", ...
@@ -22,7 +22,7 @@ class Options:
     """
 
     groups: dict[str, set[int]] = field(
-        default_factory=lambda: {kind: set(SHOWN_GROUPS) for kind in ("geom", "site", "tendon", "skin")}
+        default_factory=lambda: {kind: set(SHOWN_GROUPS) for kind in ("geom", "site", "tendon", "skin", "flex")}
     )
     contacts: bool = False
     forces: bool = False

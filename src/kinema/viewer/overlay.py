@@ -1,4 +1,4 @@
-"""What is drawn on top of geoms and sites: tendons, contacts and their forces, frames, boxes of inertia, skins.
+"""What is drawn on top of geoms and sites: tendons, contacts and their forces, frames, boxes of inertia, skins, flexes.
 
 Sizes and colours are those of `<visual>`, scaled by the model's mean size as MuJoCo does. All functions take the arrays
 of several worlds and the place each world stands at, and give plain arrays.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinema.mujoco_enums import Geom
+from kinema.render.flex import rope_ends
 from kinema.viewer import texture as textures
 from kinema.viewer.scene import GROUPS, color_of, quaternions
 
@@ -210,39 +211,66 @@ def frames(xpos: np.ndarray, xmat: np.ndarray, offsets: np.ndarray) -> tuple[np.
 
 
 class Skin:
-    """A skin: vertices that follow several bones each, by weight.
+    """A skin, or a flex as one: vertices that follow several bones each, by weight.
 
     v = sum over bones of w (R v0 + x - R c), where R turns the bone from its bind pose, at c, to its pose now, at x.
     """
 
     def __init__(self, m, index: int):
         first, count = int(m.skin_vertadr[index]), int(m.skin_vertnum[index])
-        self.rest = np.asarray(m.skin_vert[first : first + count], dtype=float)
+        self.rest = np.asarray(m.skin_vert, dtype=float).reshape(-1, 3)[first : first + count]
         face, faces = int(m.skin_faceadr[index]), int(m.skin_facenum[index])
-        self.faces = np.asarray(m.skin_face[face : face + faces]).reshape(-1, 3)
+        self.faces = np.asarray(m.skin_face).reshape(-1, 3)[face : face + faces]
         self.group = int(np.clip(m.skin_group[index], 0, GROUPS - 1))
+        self.kind = "flex" if int(getattr(m, "skin_flex", np.full(m.nskin, -1))[index]) >= 0 else "skin"
         material = int(m.skin_matid[index])
-        self.rgba = np.array(color_of(m, m.skin_rgba[index], material))
+        self.rgba = np.array(color_of(m, np.asarray(m.skin_rgba).reshape(-1, 4)[index], material))
         texture = textures.texture_of(m, material)
         if texture >= 0:
             self.rgba[:3] *= textures.mean_color(textures.picture(m, texture))
-        self.bones = []
-        for bone in range(int(m.skin_boneadr[index]), int(m.skin_boneadr[index]) + int(m.skin_bonenum[index])):
-            rows = slice(int(m.skin_bonevertadr[bone]), int(m.skin_bonevertadr[bone]) + int(m.skin_bonevertnum[bone]))
-            bind = _matrix(np.asarray(m.skin_bonebindquat[bone], dtype=float))
-            self.bones.append((
-                int(m.skin_bonebodyid[bone]), np.asarray(m.skin_bonevertid[rows]),
-                np.asarray(m.skin_bonevertweight[rows], dtype=float)[:, None],
-                np.asarray(m.skin_bonebindpos[bone], dtype=float), bind,
-            ))  # fmt: skip
+        bones = slice(int(m.skin_boneadr[index]), int(m.skin_boneadr[index]) + int(m.skin_bonenum[index]))
+        number = np.asarray(m.skin_bonevertnum)[bones]
+        start = int(np.asarray(m.skin_bonevertadr)[bones][0]) if len(number) else 0
+        pairs = slice(start, start + int(number.sum()))
+        bone = np.repeat(np.arange(len(number)), number)
+        vertex = np.asarray(m.skin_bonevertid)[pairs]
+        order = np.argsort(vertex, kind="stable")
+        bone, self._vertex = bone[order], vertex[order]
+        self._body = np.asarray(m.skin_bonebodyid)[bones][bone]
+        self._weight = np.asarray(m.skin_bonevertweight, dtype=float)[pairs][order][:, None]
+        at = np.asarray(m.skin_bonebindpos, dtype=float).reshape(-1, 3)[bones][bone]
+        bind = np.asarray(m.skin_bonebindquat, dtype=float).reshape(-1, 4)[bones]
+        turns = np.stack([_matrix(q) for q in bind]) if len(bind) else np.zeros((0, 3, 3))
+        self._local = np.einsum("nji,nj->ni", turns[bone], self.rest[self._vertex] - at)
 
     def vertices(self, xpos: np.ndarray, xmat: np.ndarray) -> np.ndarray:
-        """Positions (V, 3) for poses of all bodies of one world: xpos (nbody, 3), xmat (nbody, 9)."""
-        out = np.zeros_like(self.rest)
-        for body, ids, weights, at, bind in self.bones:
-            turn = xmat[body].reshape(3, 3) @ bind.T
-            np.add.at(out, ids, weights * ((self.rest[ids] - at) @ turn.T + xpos[body]))
-        return out.astype(np.float32)
+        """Positions (..., V, 3) for poses of all bodies: xpos (..., nbody, 3), xmat (..., nbody, 9)."""
+        turn = xmat.reshape(*xpos.shape, 3)[..., self._body, :, :]
+        found = self._weight * (np.einsum("...nij,nj->...ni", turn, self._local) + xpos[..., self._body, :])
+        out = np.zeros((*xpos.shape[:-2], *self.rest.shape), np.float32)
+        held, first = np.unique(self._vertex, return_index=True)
+        if len(held):
+            out[..., held, :] = np.add.reduceat(found, first, axis=-2)
+        return out
+
+
+def ropes(m, xpos: np.ndarray, xmat: np.ndarray, offsets: np.ndarray, groups) -> Instances:
+    """Elements of flexes of one dimension, of some worlds: xpos (worlds, nbody, 3), xmat (worlds, nbody, 9)."""
+    ends, radii, colors = [np.zeros((0, 2, 3))], [np.zeros(0)], [np.zeros((0, 3))]
+    for f in range(int(m.nflex)):
+        material = int(m.flex_matid[int(m.flex_elemadr[f])])
+        rgba = np.array(color_of(m, np.asarray(m.flex_rgba).reshape(-1, 4)[f], material))
+        group = int(np.clip(m.flex_group[f], 0, GROUPS - 1))
+        if int(m.flex_dim[f]) != 1 or rgba[3] == 0 or group not in groups:
+            continue
+        body, local = rope_ends(m, f)
+        turn = xmat.reshape(len(xmat), -1, 3, 3)[:, body]
+        at = xpos[:, body] + np.einsum("wneij,nej->wnei", turn, local) + offsets[:, None, None]
+        ends.append(at.reshape(-1, 2, 3))
+        radii.append(np.full(len(ends[-1]), float(m.flex_radius[f])))
+        colors.append(np.tile(rgba[:3], (len(ends[-1]), 1)))
+    a, b = np.concatenate(ends).swapaxes(0, 1)
+    return rods(a, b, np.concatenate(radii), np.concatenate(colors))
 
 
 def _matrix(q: np.ndarray) -> np.ndarray:

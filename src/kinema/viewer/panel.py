@@ -195,7 +195,7 @@ class Panel:
             box = self.gui.add_checkbox(label, getattr(options, name))
             self.toggles[name] = box
             self.inputs.on(box, partial(setattr, options, name))
-        if session.stage.skins:
+        if any(skin.kind == "skin" for skin in session.stage.skins):
             self.toggles["skins"] = box = self.gui.add_checkbox("Skins", options.skins)
             self.inputs.on(box, lambda value: setattr(options, "skins", value))
         self.toggles["shadows"] = shadows = self.gui.add_checkbox("Shadows", options.shadows)
@@ -207,7 +207,7 @@ class Panel:
         self.groups: dict[tuple[str, int], Any] = {}
         used = {
             "geom": np.asarray(m.geom_group), "site": np.asarray(m.site_group), "tendon": np.asarray(m.tendon_group),
-            "skin": np.asarray(m.skin_group),
+            "skin": np.asarray(m.skin_group), "flex": np.asarray(m.flex_group),
         }  # fmt: skip
         for kind, members in used.items():
             present = sorted({int(np.clip(g, 0, GROUPS - 1)) for g in members})

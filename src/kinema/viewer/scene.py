@@ -10,7 +10,7 @@ a texture is multiplied by it; what is wholly transparent is not drawn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -71,7 +71,6 @@ class Scene:
     extent: float
     center: np.ndarray
     meansize: float
-    skins: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +105,7 @@ def scene_of(m, *, detail: int = 24) -> Scene:
             found.setdefault(key, []).append((i, piece))
     batches = [_batch(m, looks, key, members, number, detail) for number, (key, members) in enumerate(found.items())]
     stat = m.stat
-    skins = [k for k in range(int(getattr(m, "nskin", 0)))]
-    return Scene(batches, float(stat.extent), np.array(stat.center, dtype=float), float(stat.meansize), skins)
+    return Scene(batches, float(stat.extent), np.array(stat.center, dtype=float), float(stat.meansize))
 
 
 class _Looks:

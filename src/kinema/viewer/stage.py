@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kinema.mujoco_enums import Joint, Texture
+from kinema.render.flex import with_flexes
 from kinema.render.labels import names_at
 from kinema.viewer import overlay
 from kinema.viewer import surface as shapes
@@ -26,6 +27,9 @@ DETAIL = ((64, 8), (16, 12), (1, 24))
 
 MANY = 16
 """Worlds from which on shadows are left out."""
+
+MOST_VERTICES = 200_000
+"""Vertices of one skin or flex that are sent of all worlds together; of more worlds the first are drawn."""
 
 LABELS = 200
 """Names that are shown at once; a page pays for each."""
@@ -88,7 +92,9 @@ class Stage:
         self.offsets = grid_offsets(len(self.worlds), self.spacing)
         self.scene = scene_of(self.m, detail=next(d for n, d in DETAIL if len(self.worlds) >= n))
         self.tendon_colors = overlay.tendon_colors(self.m)
-        self.skins = [overlay.Skin(self.m, k) for k in self.scene.skins]
+        drawn = with_flexes(self.m, both_sides=False)
+        self.skins = [overlay.Skin(drawn, k) for k in range(int(getattr(drawn, "nskin", 0)))]
+        self._has_ropes = bool(getattr(self.m, "nflex", 0)) and bool(np.any(np.asarray(self.m.flex_dim) == 1))
         poses = self._poses(("geom", "site"))
         for batch in self.scene.batches:
             self._add(batch, *placed(batch, *poses[batch.kind], self.offsets))
@@ -177,6 +183,7 @@ class Stage:
         self._show_frames()
         self._show_labels()
         self._show_skins()
+        self._show_ropes()
         self._show_pull()
 
     def show_groups(self) -> None:
@@ -347,21 +354,34 @@ class Stage:
             self.sent[name] = (positions, wxyzs)
 
     def _show_skins(self) -> None:
-        shown = self.options.skins and self.skins and len(self.worlds) == 1
+        """Skins and flexes; those of all worlds are one surface."""
+        if not self.skins:
+            return
+        xpos, xmat = self._read("xpos"), self._read("xmat")
         for k, skin in enumerate(self.skins):
-            name = f"/skin/{k}"
-            if not shown or skin.group not in self.options.groups["skin"] or skin.rgba[3] == 0:
+            name = f"/{skin.kind}/{k}"
+            wanted = self.options.skins or skin.kind == "flex"
+            if not wanted or skin.group not in self.options.groups[skin.kind] or skin.rgba[3] == 0:
                 self._drop(name)
                 continue
-            vertices = skin.vertices(self._read("xpos")[0], self._read("xmat")[0])
+            worlds = max(1, min(len(xpos), MOST_VERTICES // max(len(skin.rest), 1)))
+            placed = skin.vertices(xpos[:worlds], xmat[:worlds]) + self.offsets[:worlds, None].astype(np.float32)
+            vertices = placed.reshape(-1, 3)
             if name in self.nodes:
                 self._send(name, vertices=vertices)
             else:
+                faces = (skin.faces[None] + len(skin.rest) * np.arange(worlds)[:, None, None]).reshape(-1, 3)
                 self.nodes[name] = self.api.add_mesh_simple(
-                    name, vertices, skin.faces, color=_bytes(skin.rgba[:3], light=False), side="double",
+                    name, vertices, faces, color=_bytes(skin.rgba[:3], light=False), side="double",
                     opacity=float(skin.rgba[3]) if skin.rgba[3] < 1 else None,
                 )  # fmt: skip
                 self.sent[name] = (vertices,)
+
+    def _show_ropes(self) -> None:
+        if not self._has_ropes:
+            return
+        found = overlay.ropes(self.m, self._read("xpos"), self._read("xmat"), self.offsets, self.options.groups["flex"])
+        self._show_instances("/rope", "cylinder", found)
 
     def _show_pull(self) -> None:
         if self._pull is None:
