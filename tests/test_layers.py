@@ -53,6 +53,7 @@ DOORS = {
     ("mjcf", "compile"): "mjcf.from_urdf",
     ("simulation", "render"): "Simulation.render",
     ("simulation", "viewer"): "Simulation.view",
+    ("sensors", "render"): "sensors.SensorTiledCamera",
 }
 
 RANK = {name: rank for rank, row in enumerate(ORDER) for name in row}
