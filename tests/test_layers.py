@@ -49,6 +49,7 @@ DOORS = {
     ("model", "compile"): "ModelBuilder.add_mjcf",
     ("model", "usd"): "ModelBuilder.add_usd",
     ("model", "adapter"): "Model.collide",
+    ("model", "simulation"): "Model.save_mjcf",
     ("mjcf", "physics"): "mjcf.Physics",
     ("mjcf", "compile"): "mjcf.from_urdf",
     ("simulation", "render"): "Simulation.render",

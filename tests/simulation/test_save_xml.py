@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -55,7 +56,7 @@ def worlds(source, n: int = 1):
     """What save_xml and recompute see of a simulation, without kernels that run it."""
     model = load(source)
     engine: Engine = StagedEngine(model, n, device="cpu")
-    return SimpleNamespace(engine=engine, model=model, document=document_of(source), worlds=n)
+    return SimpleNamespace(engine=engine, model=model, document=document_of(source), worlds=n, newton=None)
 
 
 def same(sim, compiled, world: int = 0) -> None:
@@ -153,5 +154,16 @@ def test_what_cannot_be_written():
     sim.engine.set_parameter("geom_friction", friction)
     with pytest.raises(BuildError, match="copies of one geom|would differ in geom_friction"):
         save_xml(sim, None, 0)
-    with pytest.raises(BuildError, match="made of a compiled model"):
-        save_xml(worlds(load(MODEL)), None, 0)
+    with pytest.raises(BuildError, match="that MuJoCo compiled"):
+        save_xml(worlds(mujoco.MjModel.from_xml_string("<mujoco/>")), None, 0)
+
+
+def test_a_compiled_model_is_written_by_its_numbers():
+    """No document is there to change, so all numbers are said: those that were changed too."""
+    text = '<mujoco><worldbody><body><joint name="j"/><geom size=".1" friction=".7"/></body></worldbody></mujoco>'
+    sim = worlds(load(text))
+    sim.engine.set_parameter("dof_damping", [0.25])
+    sim.engine.set_parameter("geom_friction", [[0.5, 0.01, 0.001]])
+    written = compile_model(save_xml(sim, None, 0))
+    assert written.dof_damping[0] == 0.25 and written.geom_friction[0].tolist() == [0.5, 0.01, 0.001]
+    assert written.body_mass[1] == sim.model.body_mass[1] and written.names("joint") == ["j"]

@@ -435,6 +435,26 @@ class Model(Closed):
 
         save(path, self, state)
 
+    def save_mjcf(self, path: Any = None, *, world: int = 0) -> str:
+        """One world as an MJCF document, with its numbers as they are now; gives the text.
+
+        Documents that were added come back as numbers: all that physics needs is said, textures are not. The text is
+        compiled and compared before it is given.
+
+        Args:
+            path: The file to write, if any.
+            world: Which world; it is written in its own frame.
+        """
+        if not 0 <= world < self.world_count:
+            raise IndexError(f"save_mjcf(): world {world} is not in 0 to {self.world_count - 1}")
+        from ..simulation.simulation import Simulation  # a higher layer, imported on use
+
+        for sim in Simulation.of_model(self):
+            found = np.flatnonzero(sim._of_model().worlds == world)
+            if len(found):
+                return sim.save_xml(path, world=int(found[0]))
+        raise BuildError(f"save_mjcf(): no engine runs world {world}")
+
     @staticmethod
     def load(path: Any, device: Any = None) -> tuple[Model, State | None]:
         """Read a model, and the state that was saved with it or None."""

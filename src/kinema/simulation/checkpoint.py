@@ -21,6 +21,7 @@ from kinema.archive import read_archive, write_archive
 from kinema.errors import BuildError, ResourceError
 from kinema.model.mujoco_fields import model_fields
 from kinema.simulation.parameters import changed_parameters, put_parameters
+from kinema.simulation.present_model import document_text
 from kinema.simulation.state import STATE
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def save(sim: Simulation, path: str | os.PathLike, more: Mapping[str, Any] | Non
         "worlds": sim.worlds,
         "model": fingerprint(sim),
         "expanded": [name for name in parameters if name in engine.expanded],
-        "model_xml": sim.document.xml,
+        "model_xml": document_text(sim),
         "model_path": sim.document.path,
         "more": dict(more or {}),
     }

@@ -10,6 +10,7 @@ import numpy as np
 from kinema.errors import BuildError, WrongMoment
 from kinema.recording import FIELDS, Recording
 from kinema.simulation.parameters import changed_parameters, put_parameters
+from kinema.simulation.present_model import document_text
 
 if TYPE_CHECKING:
     from kinema.simulation.simulation import Simulation
@@ -67,7 +68,7 @@ def as_recording(
     return Recording(
         **stacked,
         timestep=float(sim.engine.array("timestep64").numpy()[0]), every=every, worlds=worlds, start=start,
-        parameters=parameters, expanded=expanded, model_xml=sim.document.xml, model_path=sim.document.path,
+        parameters=parameters, expanded=expanded, model_xml=document_text(sim), model_path=sim.document.path,
         reason=reason,
     )  # fmt: skip
 

@@ -7,6 +7,8 @@ the document. ROWS says which attribute a field is; a few take more than one (po
 Nothing is trusted: before anything is written the new document is compiled, and every number of the simulation is
 compared with what it says. What cannot be written, such as copies of one <replicate> that differ by now, is an error
 that names the field.
+
+A model that came compiled, or is a Model built by hand, has no document: all its numbers are written (decompile.py).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kinema.compile.field_attributes import LIMITS, POLYNOMIALS, ROWS
 from kinema.errors import BuildError
 from kinema.mjcf.attribute import shortest
 from kinema.mjcf.source import Node
@@ -32,53 +35,6 @@ if TYPE_CHECKING:
     from kinema.compile.context import Compilation
     from kinema.compile.element import Element
     from kinema.simulation.simulation import Simulation
-
-ROWS = {
-    **{f"opt.{name}": ("option", name) for name in (
-        "timestep", "impratio", "tolerance", "ls_tolerance", "noslip_tolerance", "gravity", "wind", "magnetic",
-        "density", "viscosity")},
-    "body_gravcomp": ("body", "gravcomp"),
-    "jnt_pos": ("joint", "pos"), "jnt_axis": ("joint", "axis"), "jnt_margin": ("joint", "margin"),
-    "jnt_solref": ("joint", "solreflimit"), "jnt_solimp": ("joint", "solimplimit"),
-    "jnt_range": ("joint", "range"), "jnt_actfrcrange": ("joint", "actuatorfrcrange"),
-    "jnt_stiffness": ("joint", "stiffness"), "jnt_springyield": ("joint", "springyield"),
-    "qpos0": ("joint", "ref"), "qpos_spring": ("joint", "springref"),
-    "dof_armature": ("joint", "armature"), "dof_frictionloss": ("joint", "frictionloss"),
-    "dof_damping": ("joint", "damping"), "dof_solref": ("joint", "solreffriction"),
-    "dof_solimp": ("joint", "solimpfriction"),
-    **{f"geom_{name}": ("geom", name) for name in (
-        "friction", "solref", "solimp", "solmix", "margin", "gap", "surfacevel", "adhesion")},
-    "cam_fovy": ("camera", "fovy"), "light_dir": ("light", "dir"),
-    "tendon_solref_lim": ("tendon", "solreflimit"), "tendon_solimp_lim": ("tendon", "solimplimit"),
-    "tendon_solref_fri": ("tendon", "solreffriction"), "tendon_solimp_fri": ("tendon", "solimpfriction"),
-    "tendon_range": ("tendon", "range"), "tendon_actfrcrange": ("tendon", "actuatorfrcrange"),
-    "tendon_stiffness": ("tendon", "stiffness"), "tendon_damping": ("tendon", "damping"),
-    "tendon_lengthspring": ("tendon", "springlength"),
-    **{f"tendon_{name}": ("tendon", name) for name in ("margin", "armature", "frictionloss", "springyield")},
-    "actuator_ctrlrange": ("actuator", "ctrlrange"), "actuator_forcerange": ("actuator", "forcerange"),
-    "actuator_actrange": ("actuator", "actrange"), "actuator_gear": ("actuator", "gear"),
-    "actuator_cranklength": ("actuator", "cranklength"),
-    "eq_solref": ("equality", "solref"), "eq_solimp": ("equality", "solimp"),
-    "sensor_cutoff": ("sensor", "cutoff"), "sensor_noise": ("sensor", "noise"),
-    **{f"pair_{name}": ("pair", name) for name in (
-        "friction", "solref", "solreffriction", "solimp", "margin", "gap")},
-}  # fmt: skip
-"""Fields that are one attribute of an element: the field, the kind of element, the attribute."""
-
-POLYNOMIALS = {
-    "jnt_stiffnesspoly": "jnt_stiffness", "dof_dampingpoly": "dof_damping", "tendon_stiffnesspoly": "tendon_stiffness",
-    "tendon_dampingpoly": "tendon_damping",
-}  # fmt: skip
-"""Fields that are the further numbers of another one's attribute."""
-
-LIMITS = {
-    "jnt_range": ("limited", "jnt_limited"), "jnt_actfrcrange": ("actuatorfrclimited", "jnt_actfrclimited"),
-    "tendon_range": ("limited", "tendon_limited"), "tendon_actfrcrange": ("actuatorfrclimited", "tendon_actfrclimited"),
-    "actuator_ctrlrange": ("ctrllimited", "actuator_ctrllimited"),
-    "actuator_forcerange": ("forcelimited", "actuator_forcelimited"),
-    "actuator_actrange": ("actlimited", "actuator_actlimited"),
-}  # fmt: skip
-"""Ranges, and the attribute and field that say whether they hold: a range alone would turn them on."""
 
 ANGLES = frozenset({"jnt_range", "qpos0", "qpos_spring"})
 """Fields that are angles for joints that turn."""
@@ -314,7 +270,7 @@ def save_xml(sim: Simulation, path: str | os.PathLike | None, world: int) -> str
     from kinema.compile.pipeline import compile_model, compile_tree  # imported on use
 
     if sim.document.made_of is None:
-        raise BuildError("save_xml: made of a compiled model, which has no document: make the simulation of the MJCF")
+        return _from_numbers(sim, path, world)
     changes = _Changes(sim, world)
     c, _ = compile_tree(sim.document.made_of)
     editor = _Editor(c, changes)
@@ -337,6 +293,19 @@ def save_xml(sim: Simulation, path: str | os.PathLike | None, world: int) -> str
         out.write_text(text, encoding="utf-8")
         for name, contents in files.items():
             (out.parent / name).write_bytes(contents)
+    return text
+
+
+def _from_numbers(sim: Simulation, path: str | os.PathLike | None, world: int) -> str:
+    """A document that says all the numbers of a model that came compiled, or was built by hand."""
+    from kinema.compile.decompile import mjcf_text
+    from kinema.simulation.present_model import host_of_world
+
+    text = mjcf_text(host_of_world(sim, world), FOLLOWING | {"stat.meaninertia"})
+    if path is not None:
+        out = Path(path).resolve()
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, encoding="utf-8")
     return text
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from kinema.recording import Recording
 from kinema.simulation import Simulation
+from kinema.simulation.parameters import put_parameters
 from kinema.viewer.options import Options
 from kinema.viewer.server import close_server, open_server
 
@@ -45,6 +46,7 @@ def page_of(
         sim = source
     elif sim is None:
         sim = Simulation(source.source, worlds=len(source.worlds))
+        put_parameters(sim.engine, source.parameters, source.expanded)  # worlds may differ in sizes
     server = open_server("127.0.0.1", 0)
     try:
         session = Session(server, sim, recording=recording)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kinema.recording import Recording
 from kinema.simulation import Simulation
+from kinema.simulation.parameters import put_parameters
 from kinema.viewer.panel import Panel
 from kinema.viewer.server import close_server, open_server
 from kinema.viewer.session import Session
@@ -130,7 +131,9 @@ def _opened(source, worlds: int, device) -> tuple[Simulation, Recording | None, 
     if isinstance(source, str | os.PathLike) and str(source).endswith(".npz"):
         source = Recording.load(source)
     if isinstance(source, Recording):
-        return Simulation(source.source, worlds=len(source.worlds), device=device), source, None
+        sim = Simulation(source.source, worlds=len(source.worlds), device=device)
+        put_parameters(sim.engine, source.parameters, source.expanded)  # worlds may differ in sizes
+        return sim, source, None
     sim = Simulation(source, worlds=worlds, device=device)
     path = Path(sim.document.path) if sim.document.path else None
     return sim, None, path
