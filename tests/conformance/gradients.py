@@ -30,7 +30,7 @@ import warp as wp
 from kinema.cli.oracle import restored
 from kinema.convex.stage import Stage
 from kinema.errors import KinemaError
-from kinema.gradients import columns
+from kinema.gradients import closed, columns
 from kinema.gradients.contacts import touching
 from kinema.gradients.tangents import Tangents
 
@@ -53,8 +53,9 @@ class Row:
         scored: States that were.
         changed: States in which rows or contacts change within the step of the differences, or one-sided and centered
             differences disagree: there is a corner.
-        unsure: States in which two steps of the differences disagree.
+        unsure: States in which two steps of the differences disagree, or which MuJoCo resets instead of stepping.
         note: Why it was not tried.
+        closed: Whether A and B are in closed form.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Row:
     unsure: int = 0
     note: str = ""
     seconds: float = 0.0
+    closed: bool = False
 
     @property
     def verdict(self) -> str:
@@ -132,6 +134,23 @@ def changes(m: mujoco.MjModel, state: np.ndarray, eps: float) -> bool:
     return False
 
 
+def at_limit(m: mujoco.MjModel, state: np.ndarray, eps: float) -> bool:
+    """Does a control stand on its limit? Whether it counts as inside is then a matter of the last digit."""
+    ctrl, limited = restored(m, state).ctrl, np.asarray(m.actuator_ctrllimited).astype(bool)
+    if m.nu != m.nactuator or m.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL:
+        return False
+    return bool(np.any((np.abs(ctrl[:, None] - m.actuator_ctrlrange) <= eps)[limited]))
+
+
+def breaks(m: mujoco.MjModel, state: np.ndarray) -> bool:
+    """Does MuJoCo find the state bad, and start anew?"""
+    d = restored(m, state)
+    mujoco.mj_step(m, d)
+    kinds = mujoco.mjtWarning
+    bad = kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC
+    return any(d.warning[int(kind)].number for kind in bad)
+
+
 def staged_tangents(engine: StagedEngine, *, sensors: bool = False) -> Tangents:
     """Derivatives with a kernel a stage, which models share."""
 
@@ -146,6 +165,15 @@ def staged_tangents(engine: StagedEngine, *, sensors: bool = False) -> Tangents:
     m = engine.source
     x, u, y = columns.states(m), columns.controls(m), columns.sensors(m) if sensors else []
     return Tangents(engine, x + u, x + y, cut=cut)
+
+
+def staged_closed(engine: StagedEngine) -> closed.Closed:
+    """The closed form with a kernel a stage."""
+    m = engine.source
+    nx = 2 * m.nv + m.na
+    out = wp.zeros((engine.nworld, nx, nx + m.nu), dtype=float)
+    build = common_build(engine.collider.detector.build)
+    return closed.Closed(engine, out, cut=lambda stages: [(stage,) for stage in stages], build=build)
 
 
 def error(mine: np.ndarray, theirs: np.ndarray) -> float:
@@ -166,7 +194,9 @@ def compare(model: ModelFile, states: int = 2) -> Row:
         engine = StagedEngine(m, nworld=len(chosen))
         put_states(engine, [restored(m, state) for state in chosen])
         engine.forward()
-        found = staged_tangents(engine).run().numpy().astype(float)
+        row.closed = not closed.against(m)
+        run = staged_closed(engine) if row.closed else staged_tangents(engine)
+        found = run.run().numpy().astype(float)
     except KinemaError as refused:
         row.note = str(refused)[:160]
         return row
@@ -179,10 +209,10 @@ def compare(model: ModelFile, states: int = 2) -> Row:
             again = judge(m, restored(m, state), EPS[1])
             side = judge(m, restored(m, state), EPS[0], centered=False)
             kinked = max(error(side[0], A), error(side[1], B)) > ASKED  # such as where a muscle turns from rise to fall
-            if kinked or changes(m, state, EPS[0]):
+            if kinked or changes(m, state, EPS[0]) or at_limit(m, state, EPS[0]):
                 row.changed += 1
                 continue
-            if max(error(again[0], A), error(again[1], B)) > 0.3 * ASKED:
+            if max(error(again[0], A), error(again[1], B)) > 0.3 * ASKED or breaks(m, state):
                 row.unsure += 1
                 continue
         row.scored += 1
@@ -198,11 +228,14 @@ def kept(path: Path) -> list[Row]:
 
 def table(paths: list[Path]) -> str:
     """What files of rows say, one a line."""
-    lines = ["| | scored | conform | share | active set changes | judge unsure | not tried |", "|---" * 7 + "|"]
+    head = "| | scored | conform | share | in closed form | active set changes | judge unsure | not tried |"
+    lines = [head, "|---" * 8 + "|"]
     for path in paths:
         found = Counter(row.verdict for row in kept(path))
         good, scored = found["conforms"], found["conforms"] + found["off"]
-        rest = " | ".join(str(found[name]) for name in ("changes", "unsure", "not tried"))
+        shut = sum(row.closed and row.scored > 0 for row in kept(path))
+        numbers = shut, *(found[name] for name in ("changes", "unsure", "not tried"))
+        rest = " | ".join(str(number) for number in numbers)
         lines.append(f"| {path.stem} | {scored} | {good} | {100 * good / max(1, scored):.1f} % | {rest} |")
     return "\n".join(lines)
 

@@ -38,6 +38,10 @@ def test_a_closed_form_agrees_with_differences_in_double_precision(integrator, c
         assert max(errors) < 2e-4, errors
         assert np.linalg.norm(B) > 1e-2
     np.testing.assert_array_equal(run.run().numpy(), found.astype(np.float32))
+    along = np.random.default_rng(0).normal(size=(2, nx))
+    run.along.assign(along)
+    product = np.einsum("wi,wij->wj", along, found)
+    np.testing.assert_allclose(run.pull().numpy()[:, 0], product, atol=2e-5 * np.abs(product).max())
 
 
 def test_what_has_no_closed_form_is_said():

@@ -35,23 +35,27 @@ def constant(name: str, array: wp.array) -> str:
     strides, shape = [[*numbers, 0, 0, 0, 0][:4] for numbers in (array.strides, array.shape)]
     kind = KINDS.get(array.dtype, "float")
     listed = [", ".join(str(int(x)) for x in numbers) for numbers in (strides, shape)]
-    return f"Array<{kind}> {name}{{({kind}*){array.ptr}ull, {{{listed[0]}}}, {{{listed[1]}}}}};\n"
+    return f"Array<{kind}> {name}{{({kind}*){array.ptr or 0}ull, {{{listed[0]}}}, {{{listed[1]}}}}};\n"
 
 
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
-@pytest.mark.parametrize("backward", [False, True])
-def test_a_warp_computes_what_a_cpu_thread_does(walker, tmp_path, backward):
-    run = walker.runs()[0]
-    expected = walker.at_hand().numpy().copy()
-    given = "".join(constant(name, getattr(run.tables, name)) for name in NAMES) + constant("out", run.out)
+@pytest.mark.parametrize("product", [False, True])
+def test_a_warp_computes_what_a_cpu_thread_does(walker, tmp_path, product):
+    run, m = walker.runs()[0], walker.engine.source
+    run.along.assign(np.random.default_rng(2).normal(size=run.along.shape))
+    expected, out = (run.pull(), run.pulled) if product else (walker.at_hand(), run.out)
+    expected = expected.numpy().copy()
+    along = run.along if product else wp.zeros((0, 2 * m.nv + m.na), dtype=float)
+    given = "".join(constant(name, getattr(run.tables, name)) for name in NAMES)
+    given += constant("along", along) + constant("out", out)
     given += f"const int slot = 0, damped = {run.tables.damped};\n"
     code = Emulated(given + closed.close.native_snippet, walker.engine, tmp_path)
-    run.out.zero_()
     code.bind()
-    code.run(0, threads=32, backward=backward)
-    found = run.out.numpy()
     assert walker.engine.read("ncon")[0] > 2 and walker.engine.read("nefc")[0] > 12
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-5 * np.abs(expected).max())
+    for backward in (False, True):
+        out.zero_()
+        code.run(0, threads=32, backward=backward)
+        np.testing.assert_allclose(out.numpy(), expected, rtol=1e-4, atol=2e-5 * np.abs(expected).max())
 
 
 def test_its_kernels_compile_for_cuda(walker, tmp_path):

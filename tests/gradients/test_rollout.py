@@ -1,5 +1,6 @@
 """Gradients through rollouts against differences of MuJoCo's rollouts in double precision."""
 
+import copy
 import importlib.util
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,6 +9,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from kinema.errors import BuildError
 from kinema.gradients.rollout import rollout
 
 from ..conformance.staged import StagedEngine
@@ -111,3 +113,73 @@ def test_masses_and_damping_have_gradients(hopper):
         judge = differences(of, np.float32(getattr(hopper, name)), 1e-5)
         moving = judge != 0
         assert np.linalg.norm((values[name].grad.numpy() - judge)[moving]) / np.linalg.norm(judge) < 1e-3
+
+
+def test_friction_and_softness_of_geoms_have_gradients(hopper):
+    m = copy.copy(hopper)
+    m.geom_friction[:, 0] = np.linspace(0.2, 0.5, m.ngeom)  # it slides, and no two geoms tie
+    qpos, qvel = start(m)
+    qvel = qvel + np.float32([0.8, *[0] * (m.nv - 1)])
+    ctrl = np.full((6, m.nu), 0.2, np.float32)
+    sim = SimpleNamespace(engine=StagedEngine(m, nworld=1))
+    names = ("geom_friction", "geom_solref", "geom_margin")
+    values = {name: torch.tensor(np.float32(getattr(m, name)), requires_grad=True) for name in names}
+    start_at = {"qpos": torch.tensor(qpos[None]), "qvel": torch.tensor(qvel[None])}
+    found = rollout(sim, torch.tensor(ctrl[:, None]), parameters=values, every=4, **start_at)
+    cost(found.qpos, found.qvel).backward()
+    for name, eps in zip(names, (1e-5, 1e-6, 1e-7), strict=True):
+
+        def of(value, name=name):
+            kept = getattr(m, name).copy()
+            getattr(m, name)[:] = value
+            result = cost_in_double(m, qpos, qvel, ctrl)
+            getattr(m, name)[:] = kept
+            return result
+
+        judge = differences(of, np.float32(getattr(m, name)), eps)
+        assert np.linalg.norm(judge) > 1e-3, name
+        assert np.linalg.norm(values[name].grad.numpy() - judge) / np.linalg.norm(judge) < 2e-3, name
+
+
+def test_sensors_have_gradients_and_memory_is_said_beforehand(hopper, capsys):
+    assert hopper.nsensordata
+    qpos, qvel = start(hopper)
+    ctrl = np.float32(0.3 * np.random.default_rng(1).uniform(-1, 1, (6, hopper.nu)))
+    sim = SimpleNamespace(engine=StagedEngine(hopper, nworld=1))
+    actions, weights = torch.tensor(ctrl[:, None], requires_grad=True), np.linspace(1, 2, hopper.nsensordata)
+    start_at = {"qpos": torch.tensor(qpos[None]), "qvel": torch.tensor(qvel[None])}
+    found = rollout(sim, actions, sensors=True, every=4, verbose=True, **start_at)
+    assert "6 steps in 1 worlds" in capsys.readouterr().out
+    (found.sensordata * torch.tensor(weights, dtype=torch.float32)).sum().backward()
+
+    def of(controls):
+        d, total = mujoco.MjData(hopper), 0.0
+        d.qpos[:], d.qvel[:] = qpos, qvel
+        for action in controls:
+            d.ctrl[:] = action
+            mujoco.mj_step(hopper, d)
+            total += weights @ d.sensordata
+        return total
+
+    judge = differences(of, ctrl, 1e-6)
+    assert np.linalg.norm(actions.grad[:, 0].numpy() - judge) / np.linalg.norm(judge) < 1e-3
+
+
+def test_a_margin_for_derivatives_alone_lets_them_know_of_the_floor():
+    m = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><geom type="plane" size="1 1 .1"/>
+    <body pos="0 0 .12"><joint type="slide" axis="0 0 1"/><geom size=".1"/></body></worldbody></mujoco>""")
+    sim = SimpleNamespace(engine=StagedEngine(m, nworld=1))
+
+    def gradient(**options):
+        sim.engine.reset()
+        begin = torch.zeros(1, 1, requires_grad=True)
+        path = rollout(sim, torch.zeros(2, 1, 0), qpos=begin, **options)
+        path.qvel[-1].sum().backward()
+        return float(begin.grad[0, 0]), path.qpos.detach().numpy()
+
+    (hard, states), (soft, same) = gradient(), gradient(smooth={"geom_margin": np.full(2, 0.02)})
+    assert hard == 0.0 and soft < -0.01  # nearer the floor, it would be pushed up more
+    np.testing.assert_array_equal(states, same)
+    np.testing.assert_array_equal(sim.engine.read("geom_margin"), 0.0)
+    with pytest.raises(BuildError, match="smooth.*geom_margin"):
+        gradient(smooth={"geom_margni": 0.1})

@@ -12,6 +12,7 @@ gives the same numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files
@@ -20,10 +21,12 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from kinema.collide.detect import Build
 from kinema.convex.call import Call
 from kinema.convex.data import Data
 from kinema.convex.layout import lone_bodies
 from kinema.convex.model import Model
+from kinema.convex.parts import parts
 from kinema.convex.solve.native import ROWS, WARP, lay_in
 from kinema.convex.stage import Stage
 from kinema.gradients import coloring, geometry
@@ -82,14 +85,14 @@ def _text() -> str:
     d.vel.cdof_dot[w] d.pose.xipos[w] d.state.xfrc_applied[w] d.state.qvel[w] d.frc.qacc[w] m.opt.timestep m.opt.gravity
     m.body.parentid m.body.rootid m.body.dofadr m.body.dofnum m.body.childadr m.body.childnum m.body.child
     m.tree.leveladr m.tree.levelbody m.dof.bodyid m.dof.bodyend m.dof.jntid m.dof.parentid m.dof.M_rowadr m.dof.M_rownnz
-    m.dof.M_colind m.jnt.type m.jnt.dofadr room slopes colored forces states places
+    m.dof.M_colind m.jnt.type m.jnt.dofadr room slopes colored forces states places along
     """,
     writes="room out",
 )
 def close(
     m: Model, d: Data, w: int, lane: int, slot: int, room: wp.array2d(dtype=float), slopes: wp.array2d(dtype=wp.vec3),
     colored: wp.array3d(dtype=float), forces: wp.array2d(dtype=int), states: wp.array2d(dtype=int),
-    places: wp.array(dtype=wp.int64), damped: int, out: wp.array3d(dtype=float),
+    places: wp.array(dtype=wp.int64), damped: int, along: wp.array2d(dtype=float), out: wp.array3d(dtype=float),
 ): ...  # fmt: skip
 
 
@@ -112,13 +115,13 @@ def world_kernel() -> wp.Kernel:
 
     @wp.kernel(enable_backward=False, module="unique")
     def close_worlds(
-        m: Model, d: Data, tables: wp.array(dtype=Tables), out: wp.array3d(dtype=float), slot: int, first: int,
-        last: int,
+        m: Model, d: Data, tables: wp.array(dtype=Tables), along: wp.array2d(dtype=float), out: wp.array3d(dtype=float),
+        slot: int, first: int, last: int,
     ):  # fmt: skip
         t = tables[0]
         for w in range(first, last):
             row_slopes(m, d, w, 0, slot, t.slopes)
-            close(m, d, w, 0, slot, t.room, t.slopes, t.colored, t.forces, t.states, t.places, t.damped, out)
+            close(m, d, w, 0, slot, t.room, t.slopes, t.colored, t.forces, t.states, t.places, t.damped, along, out)
 
     return close_worlds
 
@@ -128,11 +131,13 @@ def warp_kernel() -> wp.Kernel:
     """A world a warp on CUDA."""
 
     @wp.kernel(enable_backward=False, module="unique")
-    def close_world(m: Model, d: Data, tables: wp.array(dtype=Tables), out: wp.array3d(dtype=float)):
+    def close_world(
+        m: Model, d: Data, tables: wp.array(dtype=Tables), along: wp.array2d(dtype=float), out: wp.array3d(dtype=float)
+    ):
         w, lane = wp.tid()
         t = tables[0]
         row_slopes(m, d, w, lane, w, t.slopes)
-        close(m, d, w, lane, w, t.room, t.slopes, t.colored, t.forces, t.states, t.places, t.damped, out)
+        close(m, d, w, lane, w, t.room, t.slopes, t.colored, t.forces, t.states, t.places, t.damped, along, out)
 
     return close_world
 
@@ -143,20 +148,27 @@ class Closed:
     Args:
         engine: The engine, whose state, acceleration and contacts are taken as they are.
         out: Where they go, [world, x', (x, u)].
+        cut: Puts stages of duals into parts, each compiled by itself.
+        build: Which pairs of shapes contacts are differentiated of; None: those the model has.
     """
 
-    def __init__(self, engine: Any, out: wp.array):
+    def __init__(
+        self, engine: Any, out: wp.array, *, cut: Callable[[Sequence[Stage]], list[tuple[Stage, ...]]] = parts,
+        build: Build | None = None,
+    ):  # fmt: skip
         m = engine.present.to("closed")
         self.engine, cuda, device = engine, engine.device.is_cuda, engine.device
         self.coloring = coloring.coloring(m)
         self.forces = Tangents(
-            engine, self.coloring.directions, self.coloring.results, width=coloring.MOST, colors=self.coloring.colors
-        )
+            engine, self.coloring.directions, self.coloring.results, width=coloring.MOST, colors=self.coloring.colors,
+            cut=cut,
+        )  # fmt: skip
         self.contacts: Tangents | None = None
         if engine.collider.stages and engine.layout.arrays["contact_dist"].size:
+            moving = Stage(geometry.moving_geoms(build or engine.collider.detector.build), alone=True)
             self.contacts = Tangents(
                 engine, [], [], width=geometry.WIDTH["cuda" if cuda else "cpu"], given=geometry.GIVEN, apart=True,
-                colors=[], stages=[Stage(geometry.moving_geoms(engine.collider.detector.build), alone=True)],
+                colors=[], stages=[moving],
             )  # fmt: skip
         nx = 2 * int(m.nv) + int(m.na)
         columns = nx + int(m.nu)
@@ -172,31 +184,43 @@ class Closed:
         tables.places = wp.array(places, dtype=wp.int64, device=device)
         tables.damped = int(any(row[4] for row in self.coloring.forces))
         self.tables = tables
-        given = wp.array([tables], dtype=Tables, device=device)
-        self._calls: list[Any] = []
-        shares = np.array_split(np.arange(engine.nworld), number) if not cuda else []
-        for slot, share in enumerate(shares):
-            inputs = [engine.m, engine.d, given, self.out, slot, int(share[0]), int(share[-1]) + 1]
-            self._calls.append(Call(world_kernel(), 1, inputs, device))
-        if cuda:
-            inputs = [engine.m, engine.d, given, self.out]
-            self._calls.append(wp.launch(
-                warp_kernel(), dim=(engine.nworld, WARP), inputs=inputs, device=device, block_dim=BLOCK, record_cmd=True
-            ))  # fmt: skip
+        self._given = wp.array([tables], dtype=Tables, device=device)
+        self.along = wp.zeros((engine.nworld, nx), dtype=float, device=device)
+        self.pulled = wp.zeros((engine.nworld, 1, columns), dtype=float, device=device)
+        self._all = self._calls(wp.zeros((0, nx), dtype=float, device=device), out)
+        self._one = self._calls(self.along, self.pulled)
         self._pool = ThreadPoolExecutor(number) if not cuda and number > 1 else None
 
-    def run(self) -> wp.array:
-        """[world, x', (x, u)] at the engine's present state, acceleration and contacts."""
+    def _calls(self, along: wp.array, out: wp.array) -> list[Any]:
+        """What runs it: for each thread of the CPU its share, or a launch for all worlds."""
+        engine, given = self.engine, [self.engine.m, self.engine.d, self._given, along, out]
+        if engine.device.is_cuda:
+            return [wp.launch(
+                warp_kernel(), dim=(engine.nworld, WARP), inputs=given, device=engine.device, block_dim=BLOCK,
+                record_cmd=True,
+            ).launch]  # fmt: skip
+        shares = np.array_split(np.arange(engine.nworld), max(1, min(engine.nworld, engine.threads)))
+        ends = [(slot, int(share[0]), int(share[-1]) + 1) for slot, share in enumerate(shares)]
+        return [Call(world_kernel(), 1, [*given, *end], engine.device) for end in ends]
+
+    def _run(self, calls: list[Any]) -> None:
         self.forces.run()
         if self.contacts:
             self.contacts.run()
-        if self.engine.device.is_cuda:
-            self._calls[0].launch()
-        elif self._pool is None:
-            self._calls[0]()
+        if self._pool is None:
+            calls[0]()
         else:
-            list(self._pool.map(Call.__call__, self._calls))
+            list(self._pool.map(lambda call: call(), calls))
+
+    def run(self) -> wp.array:
+        """[world, x', (x, u)] at the engine's present state, acceleration and contacts."""
+        self._run(self._all)
         return self.out
+
+    def pull(self) -> wp.array:
+        """The product of `along` [world, x'] with the same, [world, 1, (x, u)]."""
+        self._run(self._one)
+        return self.pulled
 
     @property
     def memory(self) -> int:

@@ -37,3 +37,13 @@ auto solve = [&](const float* L, float* X, int width, int count) {  // X: rows o
         }
     }
 };
+auto solve_one = [&](const float* L, float* x) {  // one thread
+    for (int j = nv - 1; j >= 0; --j) {
+        x[j] *= L[j * n8 + j];
+        for (int i = 0; i < j; ++i) x[i] -= L[j * n8 + i] * x[j];
+    }
+    for (int j = 0; j < nv; ++j) {
+        for (int i = 0; i < j; ++i) x[j] -= L[j * n8 + i] * x[i];
+        x[j] *= L[j * n8 + j];
+    }
+};

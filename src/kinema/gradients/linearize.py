@@ -36,6 +36,16 @@ class Linearization(NamedTuple):
     D: Any
 
 
+@wp.kernel(enable_backward=False)
+def times_rows(along: wp.array2d(dtype=float), found: wp.array3d(dtype=float), out: wp.array3d(dtype=float)):
+    """along' found, world by world; a column a thread."""
+    w, c = wp.tid()
+    sum = float(0.0)
+    for r in range(along.shape[1]):
+        sum += along[w, r] * found[w, r, c]
+    out[w, 0, c] = sum
+
+
 class Linearizer:
     """Linearizes the worlds of one engine, as often as asked; what it needs is made the first time.
 
@@ -56,6 +66,7 @@ class Linearizer:
         self._seen: tuple[int, str] = -1, ""
         shape = engine.nworld, len(self._states + self._sensors), len(self._states + self._controls)
         self._out = wp.zeros(shape, dtype=float, device=engine.device)
+        self._pulled = wp.zeros((shape[0], 1, shape[2]), dtype=float, device=engine.device)
 
     @property
     def nx(self) -> int:
@@ -93,6 +104,20 @@ class Linearizer:
         for run in self.runs():
             run.run()
         return self._out
+
+    def pull(self, along: wp.array) -> wp.array:
+        """The product of rows `along` [world, x'] with A and B, [world, 1, (x, u)], where forward dynamics are at hand.
+
+        In closed form it is cheaper than A and B.
+        """
+        run = self.runs()[0]
+        if isinstance(run, closed.Closed):
+            wp.copy(run.along, along)
+            return run.pull()
+        run.run()
+        wp.launch(times_rows, dim=self._pulled.shape[::2], inputs=[along, self._out, self._pulled],
+                  device=self.engine.device)  # fmt: skip
+        return self._pulled
 
     def __call__(self) -> wp.array:
         """All four as one array on the device, [world, (x', y), (x, u)]; it is written over by the next call."""

@@ -16,15 +16,6 @@ if (damped) {
     KN_EACH(i, nv * n8) Mh[i] = H[i] + (i / n8 == i % n8 ? h * damp[i / n8] : 0.0f);
     KN_SYNC();
     factor(Mh);
-    if (lane == 0) {
-        for (int j = nv - 1; j >= 0; --j) {
-            chosen[j] *= Mh[j * n8 + j];
-            for (int i = 0; i < j; ++i) chosen[i] -= Mh[j * n8 + i] * chosen[j];
-        }
-        for (int j = 0; j < nv; ++j) {
-            for (int i = 0; i < j; ++i) chosen[j] -= Mh[j * n8 + i] * chosen[i];
-            chosen[j] *= Mh[j * n8 + j];
-        }
-    }
+    if (lane == 0) solve_one(Mh, chosen);
 }
 KN_SYNC();

@@ -50,7 +50,7 @@ FIXED = ("Hulls.", "Solids.", "Meshes.", "HeightFields.")
 """Arrays of the model that stay as they were compiled, by their beginnings: they are large, and copied once."""
 
 MASK = 30  # stages of a part that a mask can tell apart
-COPY, SEED, RESULT = 20, 6, 5  # columns of the tables
+COPY, SEED, RESULT = 20, 7, 5  # columns of the tables
 
 
 def _text(name: str) -> str:
@@ -185,12 +185,23 @@ class Direction:
         element: Which of its elements, counted without that of worlds; of a quaternion the first.
         turn: 0: the number itself; 1 to 3: the quaternion turns about that axis of its own frame.
         component: Which number of an element that is a vector.
+        weight: How far the number itself moves.
     """
 
     array: str
     element: int
     turn: int = 0
     component: int = 0
+    weight: float = 1.0
+
+
+Moves = Direction | tuple[Direction, ...]
+"""A direction: one input, or several that move together."""
+
+
+def inputs_of(direction: Moves) -> tuple[Direction, ...]:
+    """What moves along a direction."""
+    return (direction,) if isinstance(direction, Direction) else direction
 
 
 class Tangents:
@@ -210,7 +221,7 @@ class Tangents:
     """
 
     def __init__(
-        self, engine: Any, directions: Sequence[Direction], results: Sequence[Direction], *, width: int | None = None,
+        self, engine: Any, directions: Sequence[Moves], results: Sequence[Direction], *, width: int | None = None,
         cut: Callable[[Sequence[Stage]], list[tuple[Stage, ...]]] = parts, colors: Sequence[int] | None = None,
         stages: Sequence[Stage] | None = None, given: Collection[str] = ("qacc", *contacts.GIVEN), apart: bool = False,
         out: wp.array | None = None,
@@ -243,12 +254,18 @@ class Tangents:
         self._copies(fixed=True)()
         self._pool = ThreadPoolExecutor(number) if number > 1 else None
 
-    def _in_order(self, directions: Sequence[Direction]) -> list[tuple[int, Direction]]:
+    def _in_order(self, directions: Sequence[Moves]) -> list[tuple[int, Moves]]:
         """Directions and their columns: those that change the fewest stages first."""
-        changes = {name: sum(of_step.changed(self.stages, {name})) for name in {one.array for one in directions}}
-        return sorted(enumerate(directions), key=lambda item: (changes[item[1].array], item[1].array, item[0]))
+        names = {one.array for each in directions for one in inputs_of(each)}
+        changes = {name: sum(of_step.changed(self.stages, {name})) for name in names} | {"": 0}
 
-    def _groups(self, directions: Sequence[Direction]) -> tuple[np.ndarray, np.ndarray]:
+        def key(item: tuple[int, Moves]) -> tuple[int, str, int]:
+            name = max((one.array for one in inputs_of(item[1])), default="")
+            return changes[name], name, item[0]
+
+        return sorted(enumerate(directions), key=key)
+
+    def _groups(self, directions: Sequence[Moves]) -> tuple[np.ndarray, np.ndarray]:
         """For each group and part a mask of stages, and the column of each of its directions."""
         count = max(1, -(-len(directions) // self.width))
         columns = np.full((count, self.width), -1, np.int32)
@@ -256,7 +273,8 @@ class Tangents:
         masks = np.zeros((count, len(self.parts)), np.int32)
         before: set[str] = set()
         for group in range(count):
-            own = {one.array for _, one in self.directions[group * self.width : (group + 1) * self.width]}
+            chosen = self.directions[group * self.width : (group + 1) * self.width]
+            own = {one.array for _, each in chosen for one in inputs_of(each)}
             runs = of_step.changed(self.stages, own | before) if group else [True] * len(self.stages)
             before, flags = own, iter(runs)
             for number, part in enumerate(self.parts):
@@ -312,7 +330,7 @@ class _Run:
         self.of, engine = of, of.engine
         self.scratch = Room(of.width, engine.device, worlds)
         m, d = engine.m.__ctype__(), engine.d.__ctype__()
-        ends = {one.array for one in [*of.results, *(one for _, one in of.directions)]}
+        ends = {one.array for one in [*of.results, *(one for _, each in of.directions for one in inputs_of(each))]}
         # what is a result or an input, whether or not a stage reads it; parameters too, if they are directions
         for name, kind, held in [*leaves(Data, d), *leaves(Model, m)]:
             if name in ends:
@@ -333,10 +351,14 @@ class _Run:
         ]  # fmt: skip
         plan = Plan()
         plan.given = table([one.copies(per_world=True) for one in given if not one.is_empty], COPY, device)
-        seeds = [[*self._place(one), lane] for lane, (_, one) in zip(of.lanes, of.directions, strict=True)]
+        seeds, starts = [], [0]
+        for k, (lane, (_, each)) in enumerate(zip(of.lanes, of.directions, strict=True)):
+            for one in inputs_of(each):
+                seeds.append([*self._place(one), lane, int(np.float32(one.weight).view(np.int32))])
+            if (k + 1) % width == 0 and len(of.columns) > len(starts):
+                starts.append(len(seeds))
+        starts += [len(seeds)] * (len(of.columns) + 1 - len(starts))
         plan.seeds = table(seeds, SEED, device)
-        starts = np.minimum(np.arange(len(of.columns) + 1) * width, len(seeds)).astype(np.int32)
-        starts[-1] = len(seeds)
         plan.seedadr = wp.array(starts, dtype=int, device=device)
         plan.results = table([self._place(one) for one in of.results], RESULT, device)
         plan.columns = wp.array(of.columns, dtype=int, device=device)

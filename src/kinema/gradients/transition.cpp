@@ -5,8 +5,85 @@
 //     =>   a' = a + e,   Mh e = -h B a,   da' = da - Mh^-1 (h B da + d(M e))
 //   v' = v + h a',       q' = q (+) h v'       quaternions: dq' = exp(-h w') dq + Jr(h w') h dw'
 //
-// Matrices are factored from the last dof to the first, H = L'L, which leaves zeros of trees as they are.
+// One product with the transposed derivatives, l -> A'l, B'l, goes the other way: with y = h (dv'-part of l),
+//
+//   z = Mh^-1 y,   x = H^-1 (y - h B z),    result = x' (right side) - z' d(M e) + what passes through directly
+//
+// which takes two solves instead of two for every column.
+auto rotation = [&](int j, float* back, float* right) {  // exp(-t) and Jr(t) of t = h w', of a joint that turns freely
+    const int i = m.jnt.dofadr.data[j] + (m.jnt.type.data[j] == Joint::FREE ? 3 : 0);
+    float t[3], angle = 0.0f;
+    for (int a = 0; a < 3; ++a) {
+        t[a] = h * (KN_AT(d.state.qvel, i + a) + h * (KN_AT(d.frc.qacc, i + a) + chosen[i + a]));
+        angle += t[a] * t[a];
+    }
+    angle = sqrtf(angle);
+    const bool small = angle < 1e-2f;
+    const float half = ::sinf(0.5f * angle), s = small ? 1.0f - angle * angle / 6.0f : ::sinf(angle) / angle;
+    const float c = small ? 0.5f - angle * angle / 24.0f : 2.0f * half * half / (angle * angle);
+    const float e = small ? 1.0f / 6.0f - angle * angle / 120.0f : (1.0f - s) / (angle * angle);
+    for (int a = 0; a < 3; ++a)
+        for (int b = 0; b < 3; ++b) {
+            const float square = t[a] * t[b] - (a == b ? angle * angle : 0.0f);  // [t]x [t]x
+            const float skew = a == b ? 0.0f : ((b - a + 3) % 3 == 1 ? -t[3 - a - b] : t[3 - a - b]);
+            back[3 * a + b] = (a == b ? 1.0f : 0.0f) - s * skew + c * square;
+            right[3 * a + b] = (a == b ? 1.0f : 0.0f) - c * skew + e * square;
+        }
+    return i;
+};
+auto turns_freely = [&](int j) -> bool { return m.jnt.type.data[j] == Joint::FREE || m.jnt.type.data[j] == Joint::BALL; };
+float back[9], right[9];
+
 factor(H);
+if (along.shape[0] > 0) {
+    const float* l = (const float*)((const char*)along.data + w * (size_t)along.strides[0]);
+    float* to = (float*)((char*)out.data + w * (size_t)out.strides[0]);
+    float *y = column, *z = column + n8, *passed = column + 2 * n8;
+    KN_EACH(i, nv) { y[i] = l[nv + i] + h * l[i]; passed[i] = l[i]; }
+    KN_SYNC();
+    if (lane == 0) {
+        for (int j = 0; j < m.size.njnt; ++j) {
+            if (!turns_freely(j)) continue;
+            const int i = rotation(j, back, right);
+            for (int a = 0; a < 3; ++a) {
+                y[i + a] = l[nv + i + a] + h * (right[a] * l[i] + right[3 + a] * l[i + 1] + right[6 + a] * l[i + 2]);
+                passed[i + a] = back[a] * l[i] + back[3 + a] * l[i + 1] + back[6 + a] * l[i + 2];
+            }
+        }
+        for (int i = 0; i < nv; ++i) z[i] = damped ? h * y[i] : 0.0f;
+        if (damped) solve_one(Mh, z);
+    }
+    KN_SYNC();
+    KN_EACH(i, nv) { passed[n8 + i] = y[i]; y[i] = h * (y[i] - damp[i] * z[i]); }
+    KN_SYNC();
+    if (lane == 0) solve_one(H, y);
+    KN_SYNC();
+    KN_COLUMNS(c, nc) {
+        V s = 0.0f * load(rhs + c);
+        for (int i = 0; i < nv; ++i) s += y[i] * load(rhs + i * nc8 + c);
+#if defined(__CUDA_ARCH__)
+        to[c] = s;
+#else
+        for (int q = 0; q < 8 && c + q < nc; ++q) to[c + q] = s[q];
+#endif
+    }
+    KN_SYNC();
+    KN_EACH(c, nv) {
+        float s = passed[c];
+        if (damped)
+            for (int i = 0; i < nv; ++i) s -= z[i] * carried[i * n8 + c];
+        to[c] += s;
+        to[nv + c] += passed[n8 + c];
+    }
+    KN_SYNC();
+    if (lane == 0)
+        for (int k = 0; k < states.shape[0]; ++k) {
+            const int* entry = (const int*)((const char*)states.data + k * (size_t)states.strides[0]);
+            to[entry[1]] += l[2 * nv + entry[0]] * local[(size_t)entry[2] * colors + entry[3]];
+        }
+    KN_SYNC();
+    return;
+}
 solve(H, rhs, nc8, nc);
 KN_SYNC();
 if (damped) {
@@ -65,26 +142,8 @@ KN_SYNC();
 
 // quaternions
 for (int j = 0; j < m.size.njnt; ++j) {
-    const int kind = m.jnt.type.data[j];
-    if (kind != Joint::FREE && kind != Joint::BALL) continue;
-    const int i = m.jnt.dofadr.data[j] + (kind == Joint::FREE ? 3 : 0);
-    float t[3], angle = 0.0f, back[9], right[9];
-    for (int a = 0; a < 3; ++a) {
-        t[a] = h * (KN_AT(d.state.qvel, i + a) + h * (KN_AT(d.frc.qacc, i + a) + chosen[i + a]));
-        angle += t[a] * t[a];
-    }
-    angle = sqrtf(angle);
-    const bool small = angle < 1e-2f;
-    const float s = small ? 1.0f - angle * angle / 6.0f : ::sinf(angle) / angle;
-    const float half = ::sinf(0.5f * angle), cc = small ? 0.5f - angle * angle / 24.0f : 2.0f * half * half / (angle * angle);
-    const float ss = small ? 1.0f / 6.0f - angle * angle / 120.0f : (1.0f - s) / (angle * angle);
-    for (int a = 0; a < 3; ++a)
-        for (int b = 0; b < 3; ++b) {
-            const float square = t[a] * t[b] - (a == b ? angle * angle : 0.0f);  // [t]x [t]x
-            const float skew = a == b ? 0.0f : ((b - a + 3) % 3 == 1 ? -t[3 - a - b] : t[3 - a - b]);
-            back[3 * a + b] = (a == b ? 1.0f : 0.0f) - s * skew + cc * square;
-            right[3 * a + b] = (a == b ? 1.0f : 0.0f) - cc * skew + ss * square;
-        }
+    if (!turns_freely(j)) continue;
+    const int i = rotation(j, back, right);
     KN_EACH(c, nc) {
         const float y[3] = {row_of(nv + i)[c], row_of(nv + i + 1)[c], row_of(nv + i + 2)[c]};
         for (int a = 0; a < 3; ++a)
