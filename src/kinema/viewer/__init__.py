@@ -4,11 +4,14 @@
     viewer = sim.view()                                  a page that runs a simulation, while you go on
     kinema.viewer.write_html(recording, "run.html")      a page in one file that plays offline
 
+A program written for Newton's viewers logs its states to `ViewerViser`, `ViewerFile` or `ViewerNull` (logged.py).
+
 Nothing is loaded from the network, and the page is served to this machine only unless `host` says otherwise. It needs
 the extra `view`; nothing else in Kinema imports this package.
 """
 
 from kinema.viewer.html import write_html
+from kinema.viewer.logged import ViewerFile, ViewerGL, ViewerNull, ViewerViser
 from kinema.viewer.viewer import Viewer, view
 
-__all__ = ["Viewer", "view", "write_html"]
+__all__ = ["Viewer", "ViewerFile", "ViewerGL", "ViewerNull", "ViewerViser", "view", "write_html"]

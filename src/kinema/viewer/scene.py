@@ -292,6 +292,17 @@ def quaternions(matrices: np.ndarray) -> np.ndarray:
     return q.reshape(*np.shape(matrices)[: -2 if np.shape(matrices)[-2:] == (3, 3) else -1], 4)
 
 
+def extents(shape: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Half lengths of shapes along their axes (..., n, 3), from MuJoCo's sizes; 1 for what has none."""
+    r, h = size[..., 0], size[..., 1]
+    round_ = np.isin(shape, (Geom.SPHERE, Geom.CAPSULE, Geom.CYLINDER))
+    sized = round_ | np.isin(shape, (Geom.ELLIPSOID, Geom.BOX))
+    kinds = [shape == kind for kind in (Geom.SPHERE, Geom.CAPSULE, Geom.CYLINDER)]
+    length = np.select(kinds, [r, r + h, h], size[..., 2])
+    found = np.stack([r, np.where(round_, r, h), length], axis=-1)
+    return np.where(sized[..., None], found, 1.0)
+
+
 def grid_offsets(worlds: int, spacing: float) -> np.ndarray:
     """Where worlds stand beside each other: (worlds, 3), a square centred on the origin."""
     columns = int(np.ceil(np.sqrt(worlds)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from kinema.simulation import Simulation
 from kinema.viewer import framing
 from kinema.viewer.options import Options
 from kinema.viewer.pull import Grip, grabbed_point, grip_at, pull_force
-from kinema.viewer.stage import Stage
+from kinema.viewer.stage import Bystander, Stage
 from kinema.viewer.timeline import Timeline
 from kinema.viewer.watch import Watch
 
@@ -48,13 +48,14 @@ class Session:
         source: File to load again when it changes; None: never.
         recording: Frames to be shown instead of running.
         own_steps: Whether this session steps the simulation; else someone else does and calls `turn`.
+        others: Simulations that are run and shown beside it: worlds of other structures of a Model.
     """
 
     def __init__(
         self, server, sim: Simulation, *, source: Path | None = None, recording: Recording | None = None,
-        own_steps: bool = True,
+        own_steps: bool = True, others: Sequence[Simulation] = (),
     ):  # fmt: skip
-        self.server, self.sim = server, sim
+        self.server, self.sim, self.others = server, sim, list(others)
         self.options = Options(grid=sim.worlds > 1)
         self.own_steps = own_steps
         self.paused = recording is not None
@@ -80,11 +81,32 @@ class Session:
         self._seen: np.ndarray | None = None  # where the followed body was
         self._kept: dict[str, np.ndarray] | None = None  # the state before a recording was looked at
         if self.timeline is None:
-            sim.forward()
+            self._compute(sim)
         else:
             self.timeline.put(0)
         self.stage = Stage(server.scene, sim, self.options, self._make_touchable)
+        self.bystanders = self._seat()
         self.aim()
+
+    def _compute(self, sim: Simulation) -> None:
+        """What is shown of a state; of a Model's worlds that somebody else steps, poses alone."""
+        if self.own_steps or sim.newton is None:
+            sim.forward()
+        else:
+            sim.engine.poses()
+
+    def _seat(self) -> list[Bystander]:
+        """Stages of the others, one behind the other."""
+        found: list[Bystander] = []
+        edge = self.stage.offsets[:, 1].max() + self.stage.spacing
+        for k, other in enumerate(self.others):
+            self._compute(other)
+            stage = Bystander(self.server.scene, other, Options(grid=True), prefix=f"/kind{k + 1}")
+            stage.origin[1] = edge - stage.offsets[:, 1].min() + 0.5 * stage.spacing
+            stage.build()
+            edge = stage.offsets[:, 1].max() + 0.5 * stage.spacing
+            found.append(stage)
+        return found
 
     # ------------------------------------------------------------------------------------------ the thread
 
@@ -139,7 +161,8 @@ class Session:
         if not self.paused and self.own_steps:
             self._obey(lambda: self._move(elapsed))
         with self.server.atomic():
-            self.stage.show()
+            for stage in (self.stage, *self.bystanders):
+                stage.show()
             self._show_grip()
         self._follow_body()
         for listener in self.listeners:
@@ -172,6 +195,8 @@ class Session:
 
     def advance(self, count: int = 1) -> None:
         """Step the simulation, with the pull of the mouse renewed on the way."""
+        for other in self.others:
+            other.step(count)
         if self.grip is None:
             self.sim.step(count)
             return
@@ -208,6 +233,9 @@ class Session:
         if self.timeline is not None:
             self.timeline.put(0)
             return
+        for other in self.others if keyframe is None else ():
+            other.reset()
+            self._compute(other)
         self.sim.reset(keyframe=keyframe)
         self.sim.forward()
 

@@ -6,7 +6,7 @@ alone, so a page that shows nothing new costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from kinema.viewer import surface as shapes
 from kinema.viewer import texture as textures
 from kinema.viewer.glb import linear, to_glb
 from kinema.viewer.options import Options
-from kinema.viewer.scene import Batch, Scene, grid_offsets, placed, scene_of
+from kinema.viewer.scene import Batch, Scene, extents, grid_offsets, placed, scene_of
 
 DETAIL = ((64, 8), (16, 12), (1, 24))
 """From so many worlds on, round things have so many points around."""
@@ -55,11 +55,16 @@ class Stage:
         sim: The simulation.
         options: What is shown; read at every `show`.
         on_node: Called with every node that stands for geoms, to make it clickable.
+        prefix: What names of nodes begin with, where several stages share a page.
+        origin: Where its middle stands.
     """
 
-    def __init__(self, scene_api, sim, options: Options, on_node: Callable[[Any, Batch], None] | None = None):
+    def __init__(
+        self, scene_api, sim, options: Options, on_node: Callable[[Any, Batch], None] | None = None, *,
+        prefix: str = "", origin: Sequence[float] = (0.0, 0.0, 0.0),
+    ):  # fmt: skip
         self.api, self.sim, self.m, self.options = scene_api, sim, sim.model, options
-        self.on_node = on_node
+        self.on_node, self.prefix, self.origin = on_node, prefix, np.asarray(origin, dtype=float)
         self.nodes: dict[str, Any] = {}
         self.batches: dict[str, Batch] = {}
         self.sent: dict[str, tuple[np.ndarray, ...]] = {}
@@ -89,7 +94,7 @@ class Stage:
         options, count = self.options, self.sim.worlds
         options.world = int(np.clip(options.world, 0, count - 1))
         self.worlds = np.arange(count) if options.grid else np.array([options.world])
-        self.offsets = grid_offsets(len(self.worlds), self.spacing)
+        self.offsets = grid_offsets(len(self.worlds), self.spacing) + self.origin
         self.scene = scene_of(self.m, detail=next(d for n, d in DETAIL if len(self.worlds) >= n))
         self.tendon_colors = overlay.tendon_colors(self.m)
         drawn = with_flexes(self.m, both_sides=False)
@@ -124,11 +129,11 @@ class Stage:
 
     def _add(self, batch: Batch, positions: np.ndarray, wxyzs: np.ndarray) -> None:
         worlds = len(positions) // len(batch.ids)
-        name = f"/{batch.name}"
+        name = f"{self.prefix}/{batch.name}"
         common = {
             "batched_wxyzs": wxyzs, "batched_positions": positions, "lod": "off",
             "cast_shadow": len(self.worlds) < MANY and batch.moving, "visible": self._visible(batch),
-            "batched_scales": np.tile(batch.scales, (worlds, 1)),
+            "batched_scales": self._scales(batch, worlds),
         }  # fmt: skip
         if batch.paint is not None:
             node = self.api.add_batched_glb(name, to_glb(batch.surface, batch.paint), **common)
@@ -144,6 +149,16 @@ class Stage:
         self.sent[name] = (positions, wxyzs)
         if self.on_node is not None and batch.kind == "geom" and len(self.worlds) <= TOUCHABLE:
             self.on_node(node, batch)
+
+    def _scales(self, batch: Batch, worlds: int) -> np.ndarray:
+        """Scales of a batch's instances, worlds outermost; worlds may differ in sizes."""
+        field = f"{batch.kind}_size"
+        if field not in self.sim.engine.expanded or worlds != len(self.worlds):
+            return np.tile(batch.scales, (worlds, 1))
+        shape = np.asarray(getattr(self.m, f"{batch.kind}_type"))[batch.ids]
+        now, built = self._read(field)[:, batch.ids], np.asarray(getattr(self.m, field), dtype=float)[batch.ids]
+        ratio = extents(shape, now) / np.maximum(extents(shape, built), 1e-12)
+        return (ratio * batch.scales).reshape(-1, 3).astype(np.float32)
 
     def touched(self, batch: Batch, instance: int | None) -> Touched:
         """The body an instance of a batch belongs to."""
@@ -394,3 +409,21 @@ def _bytes(rgb: np.ndarray, *, light: bool = True) -> np.ndarray:
     """Colours in [0, 1] as bytes; instances take intensities of light, single nodes colours as seen."""
     rgb = np.clip(np.asarray(rgb, dtype=float), 0, 1)
     return np.round(255 * (linear(rgb) if light else rgb)).astype(np.uint8)
+
+
+class Bystander(Stage):
+    """What stands beside another stage on one page: only geoms and sites are drawn, and nothing is clicked."""
+
+    def show(self, *, everything: bool = False) -> None:
+        """Put every node where the simulation has it now."""
+        poses = self._poses({batch.kind for batch in self.batches.values()})
+        for name, batch in self.batches.items():
+            if (batch.moving or everything) and self._visible(batch):
+                positions, wxyzs = placed(batch, *poses[batch.kind], self.offsets)
+                self._send(name, batched_positions=positions, batched_wxyzs=wxyzs)
+
+    def show_background(self) -> None:
+        """The other stage's background stays."""
+
+    def light(self) -> None:
+        """So does its light."""

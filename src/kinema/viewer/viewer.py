@@ -92,8 +92,8 @@ def view(
     """Show a model, a simulation or a recording in the browser.
 
     Args:
-        source: Path of a document, XML text, an mjcf document, a compiled model; a `Simulation`; a `Recording` or the
-            path of one (.npz).
+        source: Path of a document, XML text, an mjcf document, a compiled model; a `Simulation`; a `Model`; a
+            `Recording` or the path of one (.npz).
         worlds: Number of worlds, where the source is not a simulation or a recording.
         port: Port of the page; 0: any that is free. Where it is taken, the next free one.
         host: Address to bind to. Any but this machine's own lets everybody who reaches it in.
@@ -103,10 +103,10 @@ def view(
         paused: Begin paused.
         block: Return only after Ctrl-C; None: unless the source is a simulation, or this is a notebook.
     """
-    sim, recording, path = _opened(source, worlds, device)
+    (sim, *others), recording, path = _opened(source, worlds, device)
     server = open_server(host, port, label=getattr(sim.model, "modelname", None) or "Kinema")
     try:
-        session = Session(server, sim, source=path, recording=recording, own_steps=run)
+        session = Session(server, sim, source=path, recording=recording, own_steps=run, others=others)
         viewer = Viewer(session, Panel(server.gui, session), host=host)
     except BaseException:
         close_server(server)
@@ -124,19 +124,21 @@ def view(
     return viewer
 
 
-def _opened(source, worlds: int, device) -> tuple[Simulation, Recording | None, Path | None]:
-    """A simulation, the recording to show in it, and the file to load again when it changes."""
+def _opened(source, worlds: int, device) -> tuple[list[Simulation], Recording | None, Path | None]:
+    """A simulation and those beside it, the recording to show in it, and the file to load again when it changes."""
     if isinstance(source, Simulation):
-        return source, None, None
+        return [source], None, None
+    if hasattr(source, "world_classes") or hasattr(source, "batches"):  # a Model, or a solver of one
+        return Simulation.of_model(source), None, None
     if isinstance(source, str | os.PathLike) and str(source).endswith(".npz"):
         source = Recording.load(source)
     if isinstance(source, Recording):
         sim = Simulation(source.source, worlds=len(source.worlds), device=device)
         put_parameters(sim.engine, source.parameters, source.expanded)  # worlds may differ in sizes
-        return sim, source, None
+        return [sim], source, None
     sim = Simulation(source, worlds=worlds, device=device)
     path = Path(sim.document.path) if sim.document.path else None
-    return sim, None, path
+    return [sim], None, path
 
 
 def greeting(url: str, host: str, port: int) -> str:

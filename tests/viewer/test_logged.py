@@ -1,0 +1,103 @@
+"""States logged to viewers as Newton's programs do: a page, a recording, a count of frames."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kinema import ModelBuilder, Simulation
+from kinema.errors import BuildError, WrongMoment
+from kinema.recording import Recording
+from kinema.viewer import ViewerFile, ViewerGL, ViewerNull, ViewerViser
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Balls of two sizes in two worlds, and a box in a third."""
+    main = ModelBuilder()
+    for k in range(3):
+        world = ModelBuilder()
+        body = world.add_body(xform=((0, 0, 1.0), (0, 0, 0, 1)))
+        if k < 2:
+            world.add_shape_sphere(body, radius=0.1 + 0.1 * k)
+        else:
+            world.add_shape_box(body, hx=0.1, hy=0.1, hz=0.1)
+        main.add_world(world)
+    return main.finalize(device="cpu")
+
+
+def raised(model, height):
+    state = model.state()
+    q = state.joint_q.numpy().reshape(3, 7)
+    q[:, 2] = height
+    state.joint_q.assign(q.ravel())
+    return state
+
+
+def test_a_page_shows_what_is_logged(model):
+    with ViewerViser(port=0, verbose=False) as viewer:
+        viewer.set_model(model)
+        assert viewer.url.startswith("http://127.0.0.1:") and viewer.is_running() and viewer.should_step()
+        viewer.begin_frame(0.1)
+        viewer.log_state(raised(model, 2.5))
+        viewer.end_frame()
+        session = viewer.session
+        (name,) = [n for n, b in session.stage.batches.items() if b.kind == "geom"]
+        np.testing.assert_allclose(session.stage.nodes[name].batched_positions[:, 2], [2.5, 2.5], atol=1e-6)
+        scales = session.stage.nodes[name].batched_scales
+        np.testing.assert_allclose(scales[:, 0], [0.1, 0.2], rtol=1e-5)
+        (beside,) = session.bystanders
+        (other,) = beside.nodes
+        assert other.startswith("/kind1/") and beside.nodes[other].batched_positions[0, 2] == pytest.approx(2.5)
+        gap = beside.offsets[:, 1].min() - session.stage.offsets[:, 1].max()
+        assert gap > 0, "they do not stand in each other"
+        session.play(False)
+        assert viewer.is_paused() and not viewer.should_step()
+    assert not viewer.is_running()
+
+
+def test_a_recording_is_kept_and_shown_again(model, tmp_path, open_viewer):
+    viewer = ViewerFile(tmp_path / "run.npz")
+    viewer.set_model(model)
+    for k in range(4):
+        viewer.begin_frame(0.1 * k)
+        viewer.log_state(raised(model, 1.0 + k))
+        viewer.end_frame()
+    viewer.close()
+    balls, box = Recording.load(tmp_path / "run.npz"), Recording.load(tmp_path / "run-1.npz")
+    np.testing.assert_allclose(balls.qpos[:, :, 2], [[1, 1], [2, 2], [3, 3], [4, 4]])
+    assert box.qpos.shape == (4, 1, 7)
+    page = open_viewer(balls)
+    np.testing.assert_allclose(page.session.sim.engine.read("geom_size")[:, 0, 0], [0.1, 0.2], rtol=1e-6)
+    page.session.timeline.put(2)
+    np.testing.assert_allclose(page.session.sim.d.xpos[:, 1, 2], [3, 3], atol=1e-6)
+
+
+def test_a_model_is_viewed_and_runs(model, open_viewer):
+    page = open_viewer(model)
+    assert len(page.session.others) == 1 and page.session.sim.worlds == 2
+    page.session.advance(3)
+    heights = [page.session.sim.d.qpos[0, 2], page.session.others[0].d.qpos[0, 2]]
+    assert max(heights) < 1.0
+    page.update()
+
+
+def test_frames_are_counted(model):
+    viewer = ViewerNull(num_frames=2)
+    with pytest.raises(WrongMoment, match="set_model"):
+        viewer.log_state(model.state())
+    viewer.set_model(model)
+    count = 0
+    while viewer.is_running():
+        viewer.begin_frame(0.0)
+        viewer.log_state(model.state())
+        viewer.end_frame()
+        count += 1
+    assert count == 2
+    blind = ViewerGL(headless=True)
+    blind.set_model(model)
+    blind.log_state(model.state())
+    assert blind.url == "" and blind.is_running()
+    with pytest.raises(BuildError, match="share=True"):
+        ViewerViser(share=True)
+    assert Simulation.of_model(model)[0].worlds == 2
