@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import warp as wp
 
-from kinema import ModelBuilder
+from kinema import ModelBuilder, Simulation
 from kinema.errors import BuildError
+from kinema.render import FreeCamera, render
 from kinema.sensors import SensorTiledCamera
 
 WIDTH, HEIGHT = 33, 25
@@ -105,3 +106,20 @@ def test_refused(scene):
         sensor.update(model.state(), cameras(model), both, depth_image=wrong)
     with pytest.raises(BuildError, match="<light>"):
         sensor.utils.create_default_light()
+
+
+def test_pictures_of_a_model(scene):
+    """`render` of a Model draws worlds of all structures, where a state has them."""
+    model, _ = scene
+    state = model.state()
+    q = state.joint_q.numpy().reshape(3, 7)
+    q[1, 2] += 50.0
+    state.joint_q.assign(q.ravel())
+    camera = FreeCamera(lookat=(0, 0, 1), distance=3, azimuth=90, elevation=-20)
+    seen = render(model, camera, 40, 30, kind="segmentation", state=state)
+    things = [len(np.unique(picture[..., 0])) for picture in seen]
+    assert seen.shape == (3, 30, 40, 2) and things[1] < things[0] == things[2]
+    again = render(model, camera, 40, 30, kind="segmentation", worlds=[2, 0], state=state)
+    np.testing.assert_array_equal(again, seen[[2, 0]])
+    with pytest.raises(BuildError, match="a simulation is drawn as it is"):
+        render(Simulation("<mujoco/>"), state=state)

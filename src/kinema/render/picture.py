@@ -6,15 +6,19 @@ Colours, materials and lights of a model may be written between pictures: then a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from kinema.errors import BuildError
+from kinema.model import Model, State
 from kinema.render.decor import check_overlays
 from kinema.render.items import GROUPS
 from kinema.render.labels import write_labels
 from kinema.render.renderer import Renderer
+from kinema.simulation import Simulation
 
 KEPT = 4
 LOOKS = (
@@ -34,12 +38,12 @@ def render(
     geom_groups: Collection[int] = GROUPS, site_groups: Collection[int] = GROUPS,
     tendon_groups: Collection[int] = GROUPS, skin_groups: Collection[int] = GROUPS,
     flex_groups: Collection[int] = GROUPS,
-    overlays: Collection[str] = (), labels: str | None = None, refresh: bool = True,
+    overlays: Collection[str] = (), labels: str | None = None, refresh: bool = True, state: State | None = None,
 ) -> np.ndarray:  # fmt: skip
     """Pictures of worlds in their present state.
 
     Args:
-        sim: The simulation.
+        sim: The simulation; or a `Model`, whose worlds are drawn where `state` has them.
         camera: Name or id of a camera of the model, a `FreeCamera`, or None (or -1) for the model's free camera.
         width, height: Size in pixels.
         worlds: Which worlds: an index, indices or booleans; None: all.
@@ -52,11 +56,20 @@ def render(
         overlays: What is drawn on top: "contacts", "forces", "joints", "frames", "inertia".
         labels: Names to write on top: "body", "joint", "geom", "site", "actuator", ...; needs kinema[video].
         refresh: Compute poses from the state first; False draws them as the last step or forward left them.
+        state: Of a model: where its worlds are; None: where they begin.
 
     Returns:
         (worlds, height, width, channels): three bytes; metres along the gaze, as one float (the far plane where nothing
         is); or object id and mjtObj, as two integers (-1, -1 where nothing is).
     """
+    if isinstance(sim, Model):
+        return _of_model(sim, state, worlds, partial(
+            render, camera=camera, width=width, height=height, kind=kind, shadows=shadows, reflections=reflections,
+            sky=sky, haze=haze, antialias=antialias, geom_groups=geom_groups, site_groups=site_groups,
+            tendon_groups=tendon_groups, skin_groups=skin_groups, overlays=overlays, labels=labels,
+        ))  # fmt: skip
+    if state is not None:
+        raise BuildError("render(state=...): a simulation is drawn as it is; set_state or read_model_state moves it")
     if isinstance(camera, list | tuple):
         raise BuildError("render draws one camera: a kinema.render.Renderer draws several at once")
     chosen = None if worlds is None else tuple(np.atleast_1d(np.asarray(worlds)).tolist())
@@ -82,3 +95,19 @@ def render(
     if labels is not None:
         write_labels(pictures, renderer, labels)
     return pictures[..., None] if kind == "depth" else pictures
+
+
+def _of_model(model: Model, state: State | None, worlds: Any, draw: Callable[..., np.ndarray]) -> np.ndarray:
+    """Pictures of a model's worlds, of whatever structure, in the order they are wanted in."""
+    kept = vars(model)  # with the model, and gone with it
+    sims = kept.get("_pictured") or kept.setdefault("_pictured", Simulation.of_model(model))
+    chosen = np.arange(model.world_count) if worlds is None else np.atleast_1d(np.asarray(worlds))
+    chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen % model.world_count
+    pictures: dict[int, np.ndarray] = {}
+    for sim in sims:
+        mine = sim._of_model().worlds
+        wanted = np.flatnonzero(np.isin(mine, chosen))
+        if len(wanted):
+            sim.read_model_state(model.state() if state is None else state)
+            pictures |= dict(zip(mine[wanted].tolist(), draw(sim, worlds=wanted.tolist()), strict=True))
+    return np.stack([pictures[int(world)] for world in chosen])
