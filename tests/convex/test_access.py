@@ -233,6 +233,7 @@ def test_detection_on_cuda_touches_what_its_stage_does(sweep):
         together |= found
     links = {"last", "Touch.last", "Touch.before", "Touch.used", "Touch.order", "Touch.queued"}
     links.add("Settings.sweep")  # on CUDA kernels are given the struct that is in it
+    links |= {"Settings.cull", "Cull.geom", "Cull.cell", "Cull.pair", "Cull.near"}  # a thread that takes a world culls
     private = {"selected", "Touch.dist", "Touch.pos", "Touch.frame", "Sweep.count"} | links
     stage = access(detect(detector.build))
     writes = stage.writes - links

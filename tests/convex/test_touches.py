@@ -10,7 +10,7 @@ import warp as wp
 import kinema.collide
 import kinema.convex
 import kinema.math
-from kinema.collide import detect
+from kinema.collide import cull, detect
 from kinema.convex import factor, inverse, mass, parts
 from kinema.convex.constraint import place
 from kinema.convex.data import Data
@@ -158,6 +158,8 @@ FUNCTIONS = {
     "place": place.place,
     "count": detect.count_contacts,
     "before": detect.contacts_before,
+    "mark near pairs": cull.mark_near,
+    "next near pair": cull.next_near,
     "row forces": inverse.row_forces,
     "put": store._put_vec3,
     "parts of a recipe": parts.call_parts,

@@ -176,16 +176,27 @@ class Ahead:
 
 
 @wp.struct
-class Settings:
-    """Options, the broad phase of scenes of many geoms, and speculative contacts.
+class Cull:
+    """Pairs in cells, a geom and eight others, for a CPU thread that looks for near ones: cull.py."""
 
-    The latter two are behind arrays of one, so that kernels which have no use for them do not take their many arrays as
-    arguments: CUDA has room for 32 KB of them.
+    geom: wp.array(dtype=int)  # geoms that may touch, a multiple of eight
+    cell: wp.array(dtype=wp.vec3i)  # places of a geom and of the first of eight in that list, and which of these
+    pair: wp.array(dtype=int)  # (8 ncell,) their pairs, -1 where there is none
+    near: wp.array2d(dtype=int)  # (nworld, words) a bit for every pair
+
+
+@wp.struct
+class Settings:
+    """Options, the broad phase of scenes of many geoms, speculative contacts, and cells of pairs.
+
+    The latter three are behind arrays of one, so that kernels which have no use for them do not take their many arrays
+    as arguments: CUDA has room for 32 KB of them.
     """
 
     options: Options
     sweep: wp.array(dtype=Sweep)
     ahead: wp.array(dtype=Ahead)
+    cull: wp.array(dtype=Cull)
 
 
 class Shapes(NamedTuple):

@@ -18,12 +18,25 @@ import numpy as np
 import warp as wp
 
 from kinema.arrays import empty_worlds
-from kinema.collide import upload
+from kinema.collide import cull, upload
 from kinema.collide.asleep import KEEP, LOOK, pair_is_awake
 from kinema.collide.bound import boxes_apart, rounding, spheres_apart
 from kinema.collide.broad import awake_sweep, count_pairs, place_pairs, sort_geoms, sweep_world, write_pairs
-from kinema.collide.bundles import Ahead, Contacts, Geoms, HeightFields, Meshes, Options, Pairs, Settings, Sweep, Touch
+from kinema.collide.bundles import (
+    Ahead,
+    Contacts,
+    Cull,
+    Geoms,
+    HeightFields,
+    Meshes,
+    Options,
+    Pairs,
+    Settings,
+    Sweep,
+    Touch,
+)
 from kinema.collide.convex import convex_pair
+from kinema.collide.cull import find_near, next_near
 from kinema.collide.emit import PER_PAIR
 from kinema.collide.filter import geom_pairs
 from kinema.collide.hfield import MOST, hfield_pair
@@ -104,6 +117,11 @@ class Build(NamedTuple):
         portal = not uses_native(m)
         sizes = bucket(polygon, 16), bucket(degree, 8)
         return Build(mask, epa, *sizes, sweep, distance, gradient, portal, ahead=ahead)
+
+    @property
+    def listed(self) -> bool:
+        """Whether pairs are listed once for all worlds, and looked at in their order: cells cull them (cull.py)."""
+        return not self.sweep and not self.ahead
 
     @property
     def scratch(self) -> Sizes | None:
@@ -267,23 +285,37 @@ def world_function(build: Build):
         else:
             count = candidates(w, geoms, pairs, settings, contacts)
         found = int(0)
-        for place in range(count):
-            options = settings.options
-            pair = place
-            n = int(0)
-            early = bool(False)
-            if wp.static(build.ahead):
-                pair = pair_at(settings.ahead[0], pairs, w, place)
-                if may_meet(geoms, settings.ahead[0], pairs, w, pair):
-                    n = collide_ahead(
-                        w, pair, geoms, meshes, pairs, settings.ahead[0], options, touch, found, Workspace()
-                    )
-                    early = n > 0
-            if not early and near(w, pair, geoms, pairs):
-                n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, found, Workspace())
-            for k in range(found, wp.min(found + n, contacts.dist.shape[1])):
-                finish_contact(contacts, pairs, w, k, pair, early)
-            found += n
+        if wp.static(build.listed):
+            pair = int(-1)
+            if count > 0:
+                find_near(geoms, pairs, settings.cull[0], w)
+                pair = next_near(settings.cull[0].near, w, -1, count)
+            while pair >= 0:
+                if near(w, pair, geoms, pairs):
+                    options = settings.options
+                    n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, found, Workspace())
+                    for k in range(found, wp.min(found + n, contacts.dist.shape[1])):
+                        finish_contact(contacts, pairs, w, k, pair, False)
+                    found += n
+                pair = next_near(settings.cull[0].near, w, pair, count)
+        else:
+            for place in range(count):
+                options = settings.options
+                pair = place
+                n = int(0)
+                early = bool(False)
+                if wp.static(build.ahead):
+                    pair = pair_at(settings.ahead[0], pairs, w, place)
+                    if may_meet(geoms, settings.ahead[0], pairs, w, pair):
+                        n = collide_ahead(
+                            w, pair, geoms, meshes, pairs, settings.ahead[0], options, touch, found, Workspace()
+                        )
+                        early = n > 0
+                if not early and near(w, pair, geoms, pairs):
+                    n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, found, Workspace())
+                for k in range(found, wp.min(found + n, contacts.dist.shape[1])):
+                    finish_contact(contacts, pairs, w, k, pair, early)
+                found += n
         finish_world(contacts, w, found)
 
     return detect_world
@@ -678,6 +710,9 @@ class Detector:
             if self.thread_per_pair:
                 self._allocate_slots(int(self.slots.sum()) if slots is None else slots)
                 self._share_out()
+            if build.listed and self.mask and not self.device.is_cuda:
+                self.cells = cull.bundle(model, self.host, nworld)  # kept alive here: structs do not own memory
+                self.settings.cull = self.culled = wp.array([self.cells], dtype=Cull)
 
     def regrow(self, contacts: Contacts, slots: int | None = None) -> None:
         """Write to other lists of contacts; with a thread a pair, with room for so many as they are found."""

@@ -185,9 +185,9 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int):
                     cdof = d.inertia.cdof[w, i]
                     turn = angular(cdof)
                     lin = s1 * point_column(cdof, x1 - c1) - s2 * point_column(cdof, x2 - c2)
-                    spin = (s1 - s2) * turn
-                    quat = mul_quat(mul_quat_axis(negq2, spin), q1)
-                    rot = 0.5 * scale * wp.vec3(quat[1], quat[2], quat[3])
+                    if weld:
+                        quat = mul_quat(mul_quat_axis(negq2, (s1 - s2) * turn), q1)
+                        rot = 0.5 * scale * wp.vec3(quat[1], quat[2], quat[3])
                     qvel = d.state.qvel[w, i]
                     vel += wp.spatial_vector(lin, rot) * qvel
                     dot = d.vel.cdof_dot[w, i]
