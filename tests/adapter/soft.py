@@ -78,9 +78,9 @@ def passive_force(solver, state, name: str) -> np.ndarray:
     return found
 
 
-def contacts(solver, state) -> ContactTable:
+def contacts(solver, state, control=None) -> ContactTable:
     """Contacts of the first class of worlds, in a state."""
-    solver.forward(state)
+    solver.forward(state, control)
     batch = solver.batches[0]
     return contact_table(batch.engine, batch.source.host.names("geom"))
 

@@ -314,6 +314,8 @@ class Batch:
     def _build(self) -> None:
         """An engine for the first class; all worlds have its numbers."""
         host = self.source.host
+        self.period = float(host.opt.timestep)
+        host.opt.timestep = min(self.period, self._longest)  # whoever steps the engine as it is
         self.engine = self._engine(host)
         self.timestep = float(host.opt.timestep)
         self.substeps = 1
@@ -431,15 +433,20 @@ class Batch:
 
     def set_timestep(self, dt: float | None) -> None:
         """Let a step last dt seconds; one that is too long for what is elastic becomes several (`stable_step.py`)."""
-        dt = float(self.source.host.opt.timestep) if dt is None else float(dt)
+        dt = self.period if dt is None else float(dt)
         self.substeps = self._parts_of(dt)
         if dt / self.substeps != self.timestep:
             self.timestep = dt / self.substeps
             self.engine.set_parameter("timestep", self.timestep)
 
+    @property
+    def _longest(self) -> float:
+        """The longest time step in which everything elastic is stable."""
+        return min(source.step for source in self.worlds.sources)
+
     def _parts_of(self, dt: float) -> int:
         """How many time steps a step of dt seconds is made of."""
-        longest = min(source.step for source in self.worlds.sources)
+        longest = self._longest
         if dt <= longest:
             return 1
         parts = int(np.ceil(dt / longest))

@@ -21,8 +21,8 @@ class ContactTable:
     Attributes:
         world: World of each row.
         index: Number of the contact in its world, as in `sim.d.contact`.
-        geom: Ids of the two geoms, (n, 2).
-        names: Names of the two geoms, (n, 2); of one without a name its id in brackets.
+        geom: Ids of the two geoms, (n, 2); -1: a flex.
+        names: Names of the two geoms, (n, 2); of one without a name its id in brackets, of a flex `[flex 0]`.
         pos: Where it is, (n, 3) [m].
         dist: Distance of the surfaces, negative when they overlap, (n,) [m].
         frame: Rows are the normal, from the first geom to the second, and two tangents, (n, 3, 3).
@@ -104,9 +104,12 @@ def contact_table(engine: Engine, names: Sequence[str]) -> ContactTable:
     used = np.arange(longest) < count[:, None]
     world, index = np.nonzero(used)
     geom = engine.in_use("contact_geom")[used].reshape(-1, 2)
-    called = np.array([name or f"[{k}]" for k, name in enumerate(names)], dtype=object)
+    called = np.array([*(name or f"[{k}]" for k, name in enumerate(names)), ""], dtype=object)[geom].reshape(-1, 2)
+    if "contact_flex" in engine.names and np.any(geom < 0):
+        flex = engine.in_use("contact_flex")[used].reshape(-1, 2)
+        called = np.where(geom < 0, np.array([f"[flex {f}]" for f in flex.ravel()], object).reshape(-1, 2), called)
     return ContactTable({
-        "world": world, "index": index, "geom": geom, "names": called[geom].reshape(-1, 2),
+        "world": world, "index": index, "geom": geom, "names": called,
         "pos": engine.in_use("contact_pos")[used].reshape(-1, 3),
         "dist": engine.in_use("contact_dist")[used].reshape(-1),
         "frame": engine.in_use("contact_frame")[used].reshape(-1, 3, 3),
