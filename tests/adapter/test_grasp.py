@@ -18,7 +18,8 @@ GRIPPER = """<mujoco><option timestep="0.002"/><worldbody>
       <geom name="left" type="box" size=".01 .02 .04" mass=".1" friction="1.5"/></body>
     <body name="right" pos=".04 0 -.05"><joint name="right" type="slide" axis="-1 0 0" damping="2"/>
       <geom name="right" type="box" size=".01 .02 .04" mass=".1" friction="1.5"/></body></body></worldbody>
-  <actuator><position joint="lift" kp="5000" kv="100"/><motor joint="left"/><motor joint="right"/></actuator></mujoco>"""
+  <actuator><position joint="lift" kp="5000" kv="100"/>
+    <motor joint="left"/><motor joint="right"/></actuator></mujoco>"""
 
 
 def gripper(soft, **more) -> ModelBuilder:
