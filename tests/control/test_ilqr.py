@@ -183,6 +183,8 @@ def test_positions_move_on_their_manifold_as_in_mujoco():
     mujoco.mj_differentiatePos(m, wanted, 1.0, q[0], q[1])
     tensors = [torch.tensor(each) for each in q]
     np.testing.assert_allclose(manifold.difference(tensors[1], tensors[0]), wanted, atol=1e-10)
+    many = manifold.difference(tensors[1].expand(2, 3, m.nq), tensors[0].expand(3, m.nq))  # copies, against originals
+    np.testing.assert_allclose(many, np.broadcast_to(wanted, (2, 3, m.nv)), atol=1e-10)
     small = 1e-4 * rng.normal(size=m.nv)
     moved = q[0].copy()
     mujoco.mj_integratePos(m, moved, small, 1.0)

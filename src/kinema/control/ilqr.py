@@ -73,7 +73,7 @@ class Plan:
         if self.gains is None or self.manifold is None:
             return self.ctrl[step]
         torch = self.manifold.torch
-        place = torch.as_tensor(np.asarray(qpos, np.float32))
+        place = torch.as_tensor(np.array(qpos, np.float32))
         away = [self.manifold.difference(place, torch.as_tensor(self.qpos[step])).numpy()]
         away.append(np.asarray(qvel) - self.qvel[step])
         if self.act.shape[-1]:
@@ -88,7 +88,7 @@ class Plan:
 
 def solve(
     sim: Simulation, ctrl: Any, *, running: Cost | None = None, final: Cost | None = None, limits: Any = True,
-    iterations: int = 100, tolerance: float = 1e-6, mu: float = 1e-3, derivatives: str = "exact",
+    iterations: int = 100, tolerance: float = 1e-5, mu: float = 1e-3, derivatives: str = "exact",
 ) -> Plan:  # fmt: skip
     """Controls that make a cost small from the present state on, in every world; `Solver` says what the options are."""
     return Solver(sim, running=running, final=final, limits=limits, derivatives=derivatives)(
@@ -116,7 +116,7 @@ class Solver:
         self.torch = self.trials.torch
         self._knots: Simulation | None = None
 
-    def __call__(self, ctrl: Any, *, iterations: int = 100, tolerance: float = 1e-6, mu: float = 1e-3) -> Plan:
+    def __call__(self, ctrl: Any, *, iterations: int = 100, tolerance: float = 1e-5, mu: float = 1e-3) -> Plan:
         """Make the cost small.
 
         Args:
@@ -158,7 +158,7 @@ class Solver:
             promised = -(length * first + 0.5 * length**2 * second)
             better = ~done & (cost - best > ENOUGH * promised) & (best < cost)
             small = cost - best <= tolerance * cost.abs().clamp(min=1e-12)
-            hopeless = promised <= 0.1 * tolerance * cost.abs()
+            hopeless = promised <= tolerance * cost.abs()
             index = torch.where(better, which, 0) * worlds + torch.arange(worlds, device=trials.device)
             done |= (better & small) | (~better & (hopeless | (damping >= MOST)))
             if better.any():

@@ -45,6 +45,7 @@ class Manifold:
     def difference(self, end: Any, start: Any) -> Any:
         """What leads from one position to another, [..., nv]."""
         torch = self.torch
+        end, start = torch.broadcast_tensors(end, start)
         found = torch.empty(*end.shape[:-1], self.nv, dtype=end.dtype, device=end.device)
         found[..., self.plain_v] = end[..., self.plain_q] - start[..., self.plain_q]
         if len(self.quat_q):
