@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import warp as wp
 
+from kinema import CollisionPipeline
 from kinema.adapter.particle_contacts import shape_distance
 from kinema.compile import register_mujoco_attributes
+from kinema.errors import BuildError
 from kinema.model import GeoType, ModelBuilder, ShapeConfig
 from kinema.model.transform import quat_rotate, transform_mul
 
@@ -215,3 +217,62 @@ def test_particles_meet_shapes_of_their_world():
     world = transform_mul(pose, np.array([*body_pos[0], 0, 0, 0, 1]))[:3]
     np.testing.assert_allclose(world, (0.05, 0, 1.1), atol=1e-5)
     np.testing.assert_allclose(body_pos[1], (3, 3, 0), atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """Two worlds: balls a and b overlap, ball c and a kinematic box lie in the floor."""
+    world = ModelBuilder()
+    for name, place in (("a", (0, 0, 2)), ("b", (0.15, 0, 2)), ("c", (2, 0, 0.05))):
+        world.add_shape_sphere(world.add_body(xform=(place, (0, 0, 0, 1))), radius=0.1, label=name)
+    still = world.add_body(xform=((-2, 0, 0.05), (0, 0, 0, 1)), is_kinematic=True)
+    world.add_shape_box(still, hx=0.1, hy=0.1, hz=0.1, label="still")
+    main = ModelBuilder()
+    main.add_ground_plane(label="floor")
+    main.replicate(world, 2)
+    return main.finalize(device="cpu")
+
+
+def touching(model, **options):
+    """Labels of what touches, world by world."""
+    pipeline = CollisionPipeline(model, **options)
+    contacts = pipeline.contacts()
+    pipeline.collide(model.state(), contacts)
+    count = int(contacts.rigid_contact_count.numpy()[0])
+    sides = [getattr(contacts, f"rigid_contact_shape{k}").numpy()[:count] for k in range(2)]
+    names = [label.rpartition("/")[2] for label in model.shape_label]
+    return [tuple(sorted((names[a], names[b]))) for a, b in zip(*sides, strict=True)]
+
+
+def test_a_pipeline_takes_newtons_arguments(crowd):
+    every = touching(crowd)
+    assert set(every) == {("a", "b"), ("c", "floor"), ("floor", "still")} and every[: len(every) // 2] * 2 == every
+    assert set(touching(crowd, include_static_kinematic_pairs=False)) == {("a", "b"), ("c", "floor")}
+    labels = crowd.shape_label
+    a, b = (next(k for k, label in enumerate(labels) if label.endswith(name)) for name in ("a", "b"))
+    floor = labels.index("floor")
+    chosen = {"broad_phase": "explicit", "shape_pairs_filtered": wp.array([(b, a)], dtype=wp.vec2i, device="cpu")}
+    assert touching(crowd, **chosen) == [("a", "b")], "of the first world alone"
+    assert touching(crowd, broad_phase="explicit", shape_pairs_filtered=[]) == []
+    assert touching(crowd, broad_phase="nxn", shape_pairs_filtered=[(a, floor)]) == every, "as Newton: ignored"
+    for wrong, told in (
+        ({"broad_phase": "sa"}, "'sa'.*sap"),
+        ({"broad_phase": "explicit", "shape_pairs_filtered": [(0, 99)]}, "names shape 99"),
+        ({"soft_contact_gap": 0.1, "soft_contact_margin": 0.1}, "former name"),
+    ):
+        with pytest.raises(BuildError, match=told):
+            CollisionPipeline(crowd, **wrong)
+
+
+def test_a_pipeline_says_how_near_particles_touch():
+    builder = ModelBuilder()
+    builder.add_ground_plane()
+    builder.add_particle((0.0, 0.0, 0.15), (0.0, 0.0, 0.0), 1.0, radius=0.1)
+    model = builder.finalize(device="cpu")
+    found = {}
+    for gap in (None, 0.02, 0.06):
+        pipeline = CollisionPipeline(model, soft_contact_gap=gap)
+        contacts = pipeline.contacts()
+        pipeline.collide(model.state(), contacts)
+        found[gap] = int(contacts.soft_contact_count.numpy()[0])
+    assert found == {None: 0, 0.02: 0, 0.06: 1}

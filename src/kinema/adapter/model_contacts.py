@@ -36,8 +36,10 @@ from kinema.compile.world_rows import (
     has_no_worlds,
     shared_shapes,
 )
+from kinema.errors import BuildError
 from kinema.mjcf.source import Node
 from kinema.model import Contacts, Model, State, WorldClass
+from kinema.model.enums import BodyFlags
 
 SHARED, STATIC = -2, -1
 PARTICLE_GAP = 0.01
@@ -46,14 +48,39 @@ PARTICLE_GAP = 0.01
 _colliders: WeakKeyDictionary[Model, ModelCollider] = WeakKeyDictionary()
 
 
-def collide_model(model: Model, state: State, contacts: Contacts) -> None:
+def collide_model(
+    model: Model, state: State, contacts: Contacts, *, rules: Any = None, soft_gap: float | None = None
+) -> None:
     """Find the contacts of a state.
 
     What a model needs for it is made on the first call and kept; changes of shapes later are not seen.
+
+    Args:
+        model: The model.
+        state: Where things are.
+        contacts: Buffers to fill.
+        rules: Which contacts of shapes count, from `rules_of`; None: all.
+        soft_gap: Distance [m] within which particles are in contact, beyond radius and margin; None: PARTICLE_GAP.
     """
     if model not in _colliders:
         _colliders[model] = ModelCollider(model)
-    _colliders[model].collide(state, contacts)
+    _colliders[model].collide(state, contacts, rules, PARTICLE_GAP if soft_gap is None else float(soft_gap))
+
+
+def rules_of(model: Model, pairs: Any = None, *, moved_only: bool = False) -> Rules:
+    """Rules for contacts: of these pairs of shapes alone, (n, 2), and only where something is free to move."""
+    rules = Rules()
+    count, device = model.shape_count, model.device
+    found = np.zeros((0, 2), np.int64)
+    if pairs is not None:
+        found = np.asarray(pairs.numpy() if isinstance(pairs, wp.array) else pairs, np.int64).reshape(-1, 2)
+        if found.size and not (0 <= found.min() and found.max() < count):
+            raise BuildError(f"shape_pairs_filtered names shape {int(found.max())}: the model has {count}")
+        found = np.sort(found, axis=1) if found.size else np.array([[count, count]])  # none: a pair that is not there
+    rules.pairs = wp.array(np.unique(found @ [count, 1]), dtype=wp.int64, device=device)
+    rules.shapes, rules.moved_only = count, int(moved_only)
+    rules.body, rules.flags = model.shape_body, model.body_flags
+    return rules
 
 
 @wp.struct
@@ -132,6 +159,33 @@ class Buffers:
     count: wp.array(dtype=int)
 
 
+@wp.func
+def write_contact(
+    found: Found, frames: GeomFrames, starts: Starts, body_q: wp.array(dtype=wp.transform),
+    margin: wp.array(dtype=float), w: int, k: int, c: int, out: Buffers,
+):  # fmt: skip
+    """Move contact k of a world to place c."""
+    g0 = found.geom[w, k][0]
+    g1 = found.geom[w, k][1]
+    n = wp.vec3(found.frame[w, k][0, 0], found.frame[w, k][0, 1], found.frame[w, k][0, 2])
+    half = 0.5 * found.dist[w, k] * n
+    s0 = global_shape(frames, starts, w, g0)
+    s1 = global_shape(frames, starts, w, g1)
+    back0 = wp.transform_inverse(body_pose(frames, starts, body_q, w, g0))
+    back1 = wp.transform_inverse(body_pose(frames, starts, body_q, w, g1))
+    out.shape0[c] = s0
+    out.shape1[c] = s1
+    out.point0[c] = wp.transform_point(back0, found.pos[w, k] - half)
+    out.point1[c] = wp.transform_point(back1, found.pos[w, k] + half)
+    out.offset0[c] = wp.transform_vector(back0, margin[s0] * n)
+    out.offset1[c] = wp.transform_vector(back1, -margin[s1] * n)
+    out.margin0[c] = margin[s0]
+    out.margin1[c] = margin[s1]
+    out.normal[c] = n
+    out.point_id[c] = k
+    out.tids[c] = c
+
+
 @wp.kernel(enable_backward=False)
 def write_contacts(
     found: Found,
@@ -150,25 +204,78 @@ def write_contacts(
         out.count[0] = end[world]
     c = end[world] - count[world] + k
     if k < found.ncon[w] and c < out.shape0.shape[0]:
-        g0 = found.geom[w, k][0]
-        g1 = found.geom[w, k][1]
-        n = wp.vec3(found.frame[w, k][0, 0], found.frame[w, k][0, 1], found.frame[w, k][0, 2])
-        half = 0.5 * found.dist[w, k] * n
-        s0 = global_shape(frames, starts, w, g0)
-        s1 = global_shape(frames, starts, w, g1)
-        back0 = wp.transform_inverse(body_pose(frames, starts, body_q, w, g0))
-        back1 = wp.transform_inverse(body_pose(frames, starts, body_q, w, g1))
-        out.shape0[c] = s0
-        out.shape1[c] = s1
-        out.point0[c] = wp.transform_point(back0, found.pos[w, k] - half)
-        out.point1[c] = wp.transform_point(back1, found.pos[w, k] + half)
-        out.offset0[c] = wp.transform_vector(back0, margin[s0] * n)
-        out.offset1[c] = wp.transform_vector(back1, -margin[s1] * n)
-        out.margin0[c] = margin[s0]
-        out.margin1[c] = margin[s1]
-        out.normal[c] = n
-        out.point_id[c] = k
-        out.tids[c] = c
+        write_contact(found, frames, starts, body_q, margin, w, k, c, out)
+
+
+@wp.struct
+class Rules:
+    """Which contacts a pipeline wants."""
+
+    pairs: wp.array(dtype=wp.int64)  # rising: lower shape * shapes + higher shape; empty: all
+    shapes: wp.int64
+    body: wp.array(dtype=int)  # of each shape
+    flags: wp.array(dtype=int)  # of each body
+    moved_only: int  # something must be free to move
+
+
+@wp.func
+def is_free(rules: Rules, shape: int) -> bool:
+    body = rules.body[shape]
+    if body < 0:
+        return False
+    return (rules.flags[body] & wp.static(int(BodyFlags.KINEMATIC))) == 0
+
+
+@wp.func
+def is_wanted(rules: Rules, s0: int, s1: int) -> bool:
+    """Whether a pair of shapes is among those that count."""
+    if rules.moved_only != 0 and not is_free(rules, s0) and not is_free(rules, s1):
+        return False
+    if rules.pairs.shape[0] == 0:
+        return True
+    key = wp.int64(wp.min(s0, s1)) * rules.shapes + wp.int64(wp.max(s0, s1))
+    at = wp.lower_bound(rules.pairs, key)
+    if at >= rules.pairs.shape[0]:
+        return False
+    return rules.pairs[at] == key
+
+
+@wp.kernel(enable_backward=False)
+def count_wanted(found: Found, frames: GeomFrames, starts: Starts, rules: Rules, count: wp.array(dtype=int)):
+    """Contacts of each world that count."""
+    w = wp.tid()
+    n = int(0)
+    for k in range(found.ncon[w]):
+        g = found.geom[w, k]
+        if is_wanted(rules, global_shape(frames, starts, w, g[0]), global_shape(frames, starts, w, g[1])):
+            n += 1
+    count[starts.world[w]] = n
+
+
+@wp.kernel(enable_backward=False)
+def write_wanted(
+    found: Found,
+    frames: GeomFrames,
+    starts: Starts,
+    body_q: wp.array(dtype=wp.transform),
+    margin: wp.array(dtype=float),
+    count: wp.array(dtype=int),
+    end: wp.array(dtype=int),
+    rules: Rules,
+    out: Buffers,
+):
+    """Move those of each world that count to their places, in their order."""
+    w = wp.tid()
+    world = starts.world[w]
+    if world == end.shape[0] - 1:
+        out.count[0] = end[world]
+    c = end[world] - count[world]
+    for k in range(found.ncon[w]):
+        g = found.geom[w, k]
+        if is_wanted(rules, global_shape(frames, starts, w, g[0]), global_shape(frames, starts, w, g[1])):
+            if c < out.shape0.shape[0]:
+                write_contact(found, frames, starts, body_q, margin, w, k, c, out)
+            c += 1
 
 
 class ModelCollider:
@@ -198,35 +305,42 @@ class ModelCollider:
         n = self.particle_count
         self.soft_count, self.soft_end = (wp.zeros(n, dtype=int, device=self.device) for _ in range(2))
 
-    def collide(self, state: State, contacts: Contacts) -> None:
+    def collide(self, state: State, contacts: Contacts, rules: Any, soft_gap: float) -> None:
         """Fill the buffers."""
         contacts.clear()
         body_q = self.no_bodies if state.body_q is None or not state.body_q.size else state.body_q
         if self.batches:
-            self._rigid(body_q, contacts)
+            self._rigid(body_q, contacts, rules)
         if self.particle_count and hasattr(self, "shapes"):
-            self._soft(state, body_q, contacts)
+            self._soft(state, body_q, contacts, soft_gap)
 
-    def _rigid(self, body_q: wp.array, contacts: Contacts) -> None:
+    def _rigid(self, body_q: wp.array, contacts: Contacts, rules: Any) -> None:
         self.count.zero_()
         for batch in self.batches:
             batch.detect(body_q)
-            batch.launch(count_worlds, batch.detector.nworld, [batch.detector.contacts, batch.starts, self.count])
+            found = batch.detector.contacts
+            if rules is None:
+                batch.launch(count_worlds, batch.nworld, [found, batch.starts, self.count])
+            else:
+                batch.launch(count_wanted, batch.nworld, [found, batch.frames, batch.starts, rules, self.count])
         wp.utils.array_scan(self.count, self.end, inclusive=True)
         out = Buffers()
         for name in Buffers.vars:
             setattr(out, name, getattr(contacts, f"rigid_contact_{name}"))
         for batch in self.batches:
             detector = batch.detector
-            inputs = [detector.contacts, batch.frames, batch.starts, body_q, self.margin, self.count, self.end, out]
-            batch.launch(write_contacts, (detector.nworld, detector.capacity), inputs)
+            inputs = [detector.contacts, batch.frames, batch.starts, body_q, self.margin, self.count, self.end]
+            if rules is None:
+                batch.launch(write_contacts, (detector.nworld, detector.capacity), [*inputs, out])
+            else:
+                batch.launch(write_wanted, detector.nworld, [*inputs, rules, out])
 
-    def _soft(self, state: State, body_q: wp.array, contacts: Contacts) -> None:
+    def _soft(self, state: State, body_q: wp.array, contacts: Contacts, gap: float) -> None:
         flags, world, radius = self.particles
-        inputs = [self.shapes, PARTICLE_GAP, flags, world, state.particle_q, radius, body_q, self.soft_count]
+        inputs = [self.shapes, gap, flags, world, state.particle_q, radius, body_q, self.soft_count]
         wp.launch(particle_contacts.count_contacts, self.particle_count, inputs, device=self.device)
         wp.utils.array_scan(self.soft_count, self.soft_end, inclusive=True)
-        inputs = [self.shapes, PARTICLE_GAP, world, state.particle_q, radius, body_q, self.soft_count, self.soft_end]
+        inputs = [self.shapes, gap, world, state.particle_q, radius, body_q, self.soft_count, self.soft_end]
         names = ("particle", "shape", "body_pos", "body_vel", "normal", "tids", "count")
         outputs = [getattr(contacts, f"soft_contact_{name}") for name in names]
         wp.launch(particle_contacts.write_contacts, self.particle_count, inputs + outputs, device=self.device)
