@@ -89,10 +89,11 @@ class ViewerNull(Closed):
         self.close()
 
     def _of(self, state: State) -> None:
-        """Put all worlds where a state has them."""
+        """Put all worlds where a state has them, at the time of the frame."""
         ViewerNull.log_state(self, state)
         for sim in self.sims:
-            sim.read_model_state(state)
+            sim._of_model().read(state)
+            sim.set_state(time=self.time)
 
 
 class ViewerViser(ViewerNull):
@@ -212,13 +213,12 @@ class ViewerFile(ViewerNull):
 
     def log_state(self, state: State) -> None:
         """Keep a state as a frame; the first one is the start."""
+        self._of(state)
         for sim in self.sims:
             if sim.recorder is None:
-                sim.read_model_state(state)
                 sim.record()
             else:
-                sim.read_model_state(state)
-        ViewerNull.log_state(self, state)
+                sim.recorder.take()
 
     def save_recording(self) -> list[Path]:
         """End the recording and write it; gives the files."""
