@@ -6,7 +6,7 @@ With r(p) all residuals (measured.py) and J their derivatives by the parameters 
 
 J is taken by differences. The point and its neighbours, one a parameter, are worlds of one batch, for every run: so an
 iteration is one rollout, which says whether the point is better and has the next J at once. Where the point is worse,
-the same worlds try as many dampings.
+the same worlds try as many dampings. The search begins with the first part of the runs, where paths have hardly parted.
 
 At the end the information matrix says how well the parameters are known. With s_c^2 the variance that is left in
 channel c, whose rows of J are J_c,
@@ -39,6 +39,8 @@ SMALLEST, LARGEST = 1e-9, 1e9  # damping
 UNSEEN = 1e-5  # a typical change of a parameter moves signals by less than this part of what they vary
 ALIKE = 1e-2  # the least singular value of J, its columns of length one, below which directions are lost in rounding
 SETTLED = 0.05  # of its standard error: a step that small changes nothing
+SHORTER, SHORTEST, ROUGHLY = 4, 50, 0.1  # the part of the frames it begins with, no fewer than so many, and how well
+WEIGHED = 3e-3  # by how much parameters may have changed since constants that follow from masses were computed
 
 
 @dataclass
@@ -51,7 +53,7 @@ class Identification:
         start: Where it began, (n,).
         intervals: Lowest and highest value at the confidence asked for, (n, 2); infinite where the data say nothing.
         covariance: Of the values, (n, n).
-        costs: Half the sum of squared residuals at every point that was kept.
+        costs: Half the sum of squared residuals at every point that was kept, once all frames counted.
         residual: Root mean square of each channel's residuals at the end, in the channel's own unit, by name.
         converged: Whether no step would change the values any more.
         warnings: What of the parameters the data do not tell.
@@ -139,7 +141,7 @@ class _Batch:
         self.weighs = not self.derives and not set(self.names) <= INDEPENDENT
         self.scale = np.array([each.scale for each in placed])
         self.low, self.high = np.array([each.low for each in placed]), np.array([each.high for each in placed])
-        self.step, self.evaluations = step * self.scale, 0
+        self.step, self.evaluations, self.frames = step * self.scale, 0, signals.frames
         self.start = self._starts()
 
     def _starts(self) -> dict[str, np.ndarray]:
@@ -159,11 +161,12 @@ class _Batch:
         side = np.where(point + self.step <= self.high, 1.0, -1.0)
         return point + np.concatenate([np.zeros((1, len(point))), np.diag(side * self.step)])
 
-    def weigh(self, point: np.ndarray) -> None:
-        """Let constants that follow from masses and inertias be those of a point, in all worlds."""
+    def weigh(self, point: np.ndarray) -> np.ndarray:
+        """Let constants that follow from masses and inertias be those of a point, in all worlds; gives the point."""
         if self.weighs:
             self._put(np.tile(point, (self.slots, 1)))
             self.many.recompute()
+        return point
 
     def _put(self, points: np.ndarray) -> None:
         """Give each slot the parameters of a point."""
@@ -183,15 +186,15 @@ class _Batch:
         for name, values in self.start.items():
             engine.write(name, values)
         ctrl = np.tile(signals.ctrl, (1, self.slots, 1))
-        kept = {n: np.empty((signals.frames, *engine.shape(n)), np.float32) for n in signals.fields}
-        for t in range(signals.frames):
+        kept = {n: np.empty((self.frames, *engine.shape(n)), np.float32) for n in signals.fields}
+        for t in range(self.frames):
             if ctrl.size:
                 engine.write("ctrl", ctrl[t])
             engine.step(signals.every)
             for name, rows in kept.items():
                 rows[t] = engine.read(name)
         self.evaluations += 1
-        shape = (signals.frames, self.slots, self.runs)
+        shape = (self.frames, self.slots, self.runs)
         return signals.residuals({name: rows.reshape(*shape, *rows.shape[2:]) for name, rows in kept.items()})
 
     def at(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -210,12 +213,23 @@ class _Search:
         self.damping = 1e-3
 
     def run(self, iterations: int, tolerance: float) -> Identification:
-        """Go there."""
+        """Go there: by the beginning of the runs first, which is cheap and nearly linear, and then by all of them."""
         batch = self.batch
-        point = np.array([one.start for one in batch.placed])
-        begin, converged = point.copy(), False
-        batch.weigh(point)
-        weighed = point
+        point = begin = np.array([one.start for one in batch.placed])
+        whole = batch.frames
+        if whole >= 4 * SHORTEST:
+            batch.frames = max(SHORTEST, whole // SHORTER)
+            point, *_ = self._climb(point, min(iterations, 10), max(tolerance, ROUGHLY))
+            batch.frames = whole
+        return self._report(begin, *self._climb(point, iterations, tolerance))
+
+    def _climb(
+        self, point: np.ndarray, iterations: int, tolerance: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool]:
+        """The best point by the frames that count now, residuals and derivatives there, costs on the way, and whether
+        it was reached."""
+        batch = self.batch
+        weighed = batch.weigh(point)
         r, J = batch.at(point)
         cost = _cost(r)
         if not np.isfinite(cost):
@@ -230,14 +244,12 @@ class _Search:
                     costs.append(cost)
                 if fell > tolerance * cost or (not fell > 0 and self.damping < LARGEST):
                     continue
-            if not batch.weighs or np.allclose(point, weighed, rtol=1e-4, atol=0.0):
-                converged = True
-                break
-            batch.weigh(point)  # and once more, with these masses
-            weighed = point
+            if not batch.weighs or np.allclose(point, weighed, rtol=WEIGHED, atol=0.0):
+                return point, r, J, np.array(costs), True
+            weighed = batch.weigh(point)  # and once more, with these masses
             r, J = batch.at(point)
             cost = _cost(r)
-        return self._report(begin, point, r, J, np.array(costs), converged)
+        return point, r, J, np.array(costs), False
 
     def _descend(
         self, point: np.ndarray, trial: np.ndarray, r: np.ndarray, J: np.ndarray, cost: float
@@ -297,7 +309,7 @@ class _Search:
         singular, directions = np.sqrt(np.maximum(squares, 0.0)), directions.T
         inverse = (directions.T / np.maximum(singular, 1e-12) ** 2) @ directions
         left = np.zeros((n, n))
-        samples = self.batch.signals.seen.sum(axis=(0, 1))
+        samples = self.batch.signals.seen[: self.batch.frames].sum(axis=(0, 1))
         spent = n * samples / max(1, samples.sum())  # of each channel's samples, those that the parameters have used up
         for c, variance in enumerate((r**2).sum(axis=(0, 1)) / np.maximum(1.0, samples - spent)):
             rows = unit.reshape(J.shape)[:, :, c].reshape(-1, n)

@@ -174,13 +174,16 @@ class Signals:
         return np.stack(each, -1).reshape(*np.broadcast_shapes(simulated.shape, measured.shape)[:-1], len(each))
 
     def residuals(self, simulated: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Residuals of arrays [frame, neighbour, run, n]: (neighbour, frame, run, channel); 0 where not measured."""
+        """Residuals of arrays [frame, neighbour, run, n]: (neighbour, frame, run, channel); 0 where not measured.
+
+        The arrays may end before the runs do.
+        """
         parts = []
         for name, array, where in self.parts:
             rows = np.moveaxis(simulated[array][..., where], 1, 0).astype(float)
-            parts.append(self._apart(array, rows, self.measured[name][None]))
+            parts.append(self._apart(array, rows, self.measured[name][None, : rows.shape[1]]))
         found = np.concatenate(parts, -1) / self.noise
-        return np.where(self.seen, found, 0.0)
+        return np.where(self.seen[: found.shape[1]], found, 0.0)
 
     def _where_seen(self, part: tuple[str, str, np.ndarray]) -> np.ndarray:
         """Not a number where nothing was measured, (frame, run, channel)."""
