@@ -82,7 +82,7 @@ def test_a_double_integrator_is_controlled_as_lqr_does(sim):
     np.testing.assert_allclose(plan.control(0, elsewhere[:, :1], elsewhere[:, 1:]), wanted, atol=2e-3)
 
 
-def within(start, most):
+def within(start, most, braking=0.0):
     """The best controls within limits: the path is linear in them, the cost a sum of squares."""
     rows, right = [], []
     free = start.astype(float)
@@ -93,8 +93,8 @@ def within(start, most):
         effect = A @ effect
         effect[:, t] += B[:, 0]
         free = A @ free
-    rows += [*(LAST * effect)]
-    right += [*(-LAST * free)]
+    rows += [*(LAST * effect), braking * np.eye(STEPS)[-1]]
+    right += [*(-LAST * free), 0.0]
     found = scipy.optimize.lsq_linear(np.array(rows), np.array(right), (-most, most), tol=1e-12)
     return found.x, found.cost
 
@@ -110,6 +110,18 @@ def test_limits_hold_and_the_rest_is_best(sim):
         assert plan.cost[world] == pytest.approx(cost, rel=1e-4)
         reached += (np.abs(wanted) > 3.999).sum()
     assert reached > 5 and np.abs(plan.ctrl).max() <= 4.0
+
+
+def test_a_final_cost_may_be_of_the_last_controls(sim):
+    def braked(point):
+        return torch.cat([final(point), 3.0 * point.ctrl], -1)
+
+    first = np.full((STEPS, 1), 0.5)
+    plan = ilqr.solve(sim, first, running=running, final=braked, mu=0.0)
+    for world, start in enumerate(START):
+        wanted, cost = within(start, 1e3, braking=3.0)
+        np.testing.assert_allclose(plan.ctrl[:, world, 0], wanted, atol=5e-3)
+        assert plan.cost[world] == pytest.approx(cost, rel=1e-4)
 
 
 def test_sensors_and_costs_that_are_no_squares_say_the_same(sim):
@@ -226,3 +238,74 @@ def test_costs_are_expanded_in_the_tangent_space():
     values, vectors = np.linalg.eigh(H)
     assert values.min() < -0.01  # so that something is cut off
     np.testing.assert_allclose(found.H[0], (vectors * values.clip(0)) @ vectors.T, atol=2e-3)
+
+
+FLYER = """
+<mujoco>
+  <option timestep="0.02" integrator="implicitfast"/>
+  <worldbody>
+    <body name="flyer" pos="0 0 1">
+      <freejoint/>
+      <geom type="box" size=".2 .15 .03" mass="1"/>
+      <site name="a" pos=".2 .2 0"/><site name="b" pos="-.2 .2 0"/>
+      <site name="c" pos="-.2 -.2 0"/><site name="d" pos=".2 -.2 0"/>
+    </body>
+  </worldbody>
+  <actuator>
+    <general site="a" gear="0 0 1 0 0 .1" ctrlrange="0 5"/>
+    <general site="b" gear="0 0 1 0 0 -.1" ctrlrange="0 5"/>
+    <general site="c" gear="0 0 1 0 0 .1" ctrlrange="0 5"/>
+    <general site="d" gear="0 0 1 0 0 -.1" ctrlrange="0 5" dyntype="filter" dynprm=".05"/>
+  </actuator>
+  <sensor><framepos objtype="site" objname="a"/></sensor>
+</mujoco>
+"""
+FLIGHT, GOAL, HOVER = 25, (0.5, 0.2, 1.2), 9.81 / 4
+
+
+def residuals(xp, corner, qpos, qvel, ctrl):
+    """Of a flight, the same for tensors and arrays, [..., n]."""
+    goal = corner * 0 + xp.asarray(GOAL, dtype=corner.dtype)
+    parts = [corner - goal, qpos[..., 4:7], 0.1 * qvel, 0.1 * (ctrl - HOVER) + 0.1 * qvel[..., :4]]
+    return xp.concatenate(parts, -1) if xp is np else torch.cat(parts, -1)
+
+
+def test_flights_are_as_good_as_mujoco_can_tell():
+    """With a free joint, a filtered motor and a sensor: no derivative of the cost by controls is left, in MuJoCo."""
+    sim = Simulation(FLYER)
+    start = {"qpos": np.array([0, 0, 1, 0.95, 0.2, -0.1, 0.2]), "qvel": np.array([0.1, 0, 0, 0.5, 0, 0])}
+    start["qpos"][3:] /= np.linalg.norm(start["qpos"][3:])
+    start = {name: np.float32(value) for name, value in start.items()}
+    sim.set_state(**start, act=HOVER)
+
+    def cost(point):
+        return residuals(torch, point.sensordata, point.qpos, point.qvel, point.ctrl)
+
+    m = mujoco.MjModel.from_xml_string(FLYER)
+
+    def in_double(ctrl):
+        d, total = mujoco.MjData(m), 0.0
+        d.qpos[:], d.qvel[:], d.act[:] = start["qpos"], start["qvel"], HOVER
+        for action in [*ctrl, ctrl[-1]]:
+            d.ctrl[:] = action
+            mujoco.mj_forward(m, d)
+            total += 0.5 * (residuals(np, d.sensordata, d.qpos, d.qvel, d.ctrl) ** 2).sum()
+            mujoco.mj_step(m, d)
+        return total
+
+    def gradient(ctrl):
+        found = np.zeros_like(ctrl)
+        for at in np.ndindex(ctrl.shape):
+            step = np.zeros_like(ctrl)
+            step[at] = 1e-5
+            found[at] = (in_double(ctrl + step) - in_double(ctrl - step)) / 2e-5
+        return found
+
+    first = np.full((FLIGHT, 4), HOVER)
+    plan = ilqr.solve(sim, first, running=cost, final=cost, tolerance=1e-7)
+    ctrl = plan.ctrl[:, 0].astype(float)
+    assert plan.cost[0] == pytest.approx(in_double(ctrl), rel=1e-4) and plan.cost[0] < 0.5 * plan.costs[0, 0]
+    left = gradient(ctrl)
+    held = ((ctrl <= 0) & (left > 0)) | ((ctrl >= 5) & (left < 0))
+    assert 0 < held.sum() < held.size // 2
+    assert np.linalg.norm(left[~held]) < 5e-3 * np.linalg.norm(gradient(first)), np.linalg.norm(left[~held])

@@ -217,7 +217,10 @@ class Solver:
                 if value.numel():
                     part = value[index]
                     knots.engine.write(name, part.reshape(-1, *part.shape[2:]).cpu().numpy())
-            four = knots.linearize(method=self.method, sensors=sensors)
+            try:
+                four = knots.linearize(method=self.method, sensors=sensors)
+            except BuildError as error:
+                raise BuildError(f'{error} ("method" is what ilqr calls "derivatives")') from None
             found.append([
                 torch.as_tensor(np.asarray(each), dtype=torch.float64, device=trials.device)
                 .reshape(many, worlds, *each.shape[1:])[: count - begin] for each in four
@@ -250,6 +253,12 @@ class Solver:
             F = torch.cat([A[t], B[t]], -1)
             q = running.g[t, :, :, None] + F.transpose(1, 2) @ Vx
             Q = running.H[t] + F.transpose(1, 2) @ Vxx @ F
+            if t == steps - 1:  # the final cost sees these controls, too
+                both = last.H[0, :, nx:, :nx] @ F
+                q[:, nx:] += last.g[0, :, nx:, None]
+                Q[:, nx:] += both
+                Q[:, :, nx:] += both.transpose(1, 2)
+                Q[:, nx:, nx:] += last.H[0, :, nx:, nx:]
             qx, qu = q[:, :nx], q[:, nx:]
             Qxx, Qux, Quu = Q[:, :nx, :nx], Q[:, nx:, :nx], Q[:, nx:, nx:]
             mean = Quu.diagonal(dim1=1, dim2=2).mean(1).clamp(min=1e-12)
