@@ -14,7 +14,6 @@ from it share.
 from __future__ import annotations
 
 import base64
-import io
 import json
 import zlib
 from collections.abc import Callable, Mapping
@@ -227,10 +226,9 @@ def _moved(field: Field, values: np.ndarray, host: HostModel, first: Mapping[str
 def pack(host: HostModel) -> str:
     """Everything of a compiled model that is not rows, as text."""
     rows = {field.name for field in row_fields()}
-    arrays: dict[str, Any] = {name: array for name, array in host.arrays.items() if name not in rows}
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
+    arrays = {name: np.ascontiguousarray(array) for name, array in host.arrays.items() if name not in rows}
     plain = {
+        "arrays": [[name, array.dtype.str, array.shape] for name, array in arrays.items()],
         "sizes": {name: int(size) for name, size in host.sizes.items()},
         "opt": _plain(vars(host.opt)),
         "stat": _plain(vars(host.stat)),
@@ -240,7 +238,7 @@ def pack(host: HostModel) -> str:
         "names": {kind: host.names(kind) for kind, symbol in KINDS.items() if symbol not in FREQUENCIES},
     }
     head = json.dumps(plain).encode()
-    blob = len(head).to_bytes(8, "little") + head + buffer.getvalue()
+    blob = b"".join([len(head).to_bytes(8, "little"), head, *(array.tobytes() for array in arrays.values())])
     return base64.b64encode(zlib.compress(blob, 1)).decode("ascii")
 
 
@@ -260,9 +258,13 @@ def stated_in_world(builder: ModelBuilder) -> dict[str, str] | None:
 def _unpack(text: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     blob = zlib.decompress(base64.b64decode(text))
     length = int.from_bytes(blob[:8], "little")
-    with np.load(io.BytesIO(blob[8 + length :]), allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-    return json.loads(blob[8 : 8 + length]), arrays
+    plain, at = json.loads(blob[8 : 8 + length]), 8 + length
+    arrays = {}
+    for name, dtype, shape in plain["arrays"]:
+        count = int(np.prod(shape, dtype=int))
+        arrays[name] = np.frombuffer(blob, np.dtype(dtype), count, at).reshape(shape).copy()
+        at += arrays[name].nbytes
+    return plain, arrays
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
