@@ -10,6 +10,7 @@ one time step after the other. The first sixth of the steps is not counted: list
 
 from __future__ import annotations
 
+import lzma
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -197,8 +198,15 @@ class MuJoCoWarp:
 SIDES: dict[str, type[Side]] = {"kinema": Kinema, "mujoco-warp": MuJoCoWarp}
 
 
+def name_of(path: Path) -> str:
+    """The name of a scene: its file's, up to the first dot."""
+    return path.name.split(".", 1)[0]
+
+
 def load(path: Path) -> mujoco.MjModel:
-    """A scene, compiled (.mjb) or as a document (.xml)."""
+    """A scene, compiled (.mjb, also packed as .mjb.xz) or as a document (.xml)."""
+    if path.suffix == ".xz":
+        return mujoco.MjModel.from_binary_path("scene.mjb", {"scene.mjb": lzma.decompress(path.read_bytes())})
     kinds = {".mjb": mujoco.MjModel.from_binary_path, ".xml": mujoco.MjModel.from_xml_path}
     return kinds[path.suffix](str(path))
 
@@ -209,13 +217,13 @@ def measure(path: Path, side: str, worlds: int, steps: int, device: wp.Device, t
     d = mujoco.MjData(m)
     if m.nkey:
         mujoco.mj_resetDataKeyframe(m, d, 0)
-    recorded = path.with_suffix(".npy")
+    recorded = path.with_name(f"{name_of(path)}.npy")
     controls = Controls(m, d, np.load(recorded) if recorded.exists() else None, device)
     wp.load_module(device=device)  # of the noise
     wp.synchronize_device(device)
     free = device.free_memory if device.is_cuda else 0
     begin = time.perf_counter()
-    runs: Side = SIDES[side](m, d, worlds, device, NIGHTLY.get(path.stem, Room()), threads)
+    runs: Side = SIDES[side](m, d, worlds, device, NIGHTLY.get(name_of(path), Room()), threads)
     wp.synchronize_device(device)
     setup = time.perf_counter() - begin
     rates, chunk = [], max(1, steps // CHUNKS)

@@ -6,9 +6,10 @@
     python -m benchmarks suite --sweep --scenes humanoid          8,192 to 65,536 worlds
     python -m benchmarks suite robot.xml --device cpu --worlds 4 --steps 6 --sides kinema
 
-A scene NAME.mjb starts from its first keyframe and follows NAME.npy, one row of controls a step, if it is there; every
-world has noise of its own on top (parted.py). Each side runs a scene in a process of its own, so that set-up and memory
-(what the device has less, kernels' stacks included) are its own; the kernels of all are compiled first, side by side.
+A scene NAME.mjb, or NAME.mjb.xz, starts from its first keyframe and follows NAME.npy, one row of controls a step, if it
+is there; every world has noise of its own on top (parted.py). Each side runs a scene in a process of its own, so that
+set-up and memory (what the device has less, kernels' stacks included) are its own; the kernels of all are compiled
+first, side by side.
 
 Written to the folder --out: suite.md, a table; suite.json, all that was measured; suite.png.
 """
@@ -27,7 +28,7 @@ from typing import Any
 
 import warp as wp
 
-from benchmarks.parted import NIGHTLY, SIDES, Room, measure
+from benchmarks.parted import NIGHTLY, SIDES, Room, measure, name_of
 from benchmarks.plot import OUT, Bars, Figure, Panel, plot_bars, plot_lines
 from kinema.errors import MissingExtra
 
@@ -42,13 +43,14 @@ def scenes(places: Sequence[str], chosen: Sequence[str]) -> list[Path]:
     """Files of the scenes: of folders those whose room is known first, then the others by name."""
     found: list[Path] = []
     for place in map(Path, places or [str(ROOT.parent / "shared/suite")]):
-        inside = sorted([*place.glob("*.mjb"), *place.glob("*.xml")]) if place.is_dir() else [place]
+        kinds = ("*.mjb", "*.mjb.xz", "*.xml")
+        inside = sorted(path for kind in kinds for path in place.glob(kind)) if place.is_dir() else [place]
         known = list(NIGHTLY)
-        found += sorted(inside, key=lambda p: known.index(p.stem) if p.stem in NIGHTLY else len(known))
-    missing = [str(path) for path in found if not path.is_file()] + sorted(set(chosen) - {path.stem for path in found})
+        found += sorted(inside, key=lambda p: known.index(name_of(p)) if name_of(p) in NIGHTLY else len(known))
+    missing = [str(path) for path in found if not path.is_file()] + sorted(set(chosen) - {*map(name_of, found)})
     if missing or not found:
-        raise SystemExit(f"no such scene: {', '.join(missing) or 'give a folder of .mjb or .xml files'}")
-    return [path for path in found if not chosen or path.stem in chosen]
+        raise SystemExit(f"no such scene: {', '.join(missing) or 'give a folder of .mjb, .mjb.xz or .xml files'}")
+    return [path for path in found if not chosen or name_of(path) in chosen]
 
 
 def call(path: Path, side: str, worlds: int, steps: int, device: str, threads: int) -> dict[str, Any]:
@@ -66,7 +68,7 @@ def call(path: Path, side: str, worlds: int, steps: int, device: str, threads: i
 
 
 def _worlds(path: Path) -> int:
-    return NIGHTLY.get(path.stem, Room()).worlds
+    return NIGHTLY.get(name_of(path), Room()).worlds
 
 
 def prepare(paths: Sequence[Path], sides: Sequence[str], device: str, threads: int, worlds: int | None = None) -> None:
@@ -78,7 +80,7 @@ def prepare(paths: Sequence[Path], sides: Sequence[str], device: str, threads: i
     with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
         done = list(pool.map(lambda job: call(*job, worlds or _worlds(job[0]), 6, device, threads), jobs))
     for (path, side), result in zip(jobs, done, strict=True):
-        print(f"prepared {path.stem}, {side}: {result.get('error', str(result.get('setup')) + ' s')}", flush=True)
+        print(f"prepared {name_of(path)}, {side}: {result.get('error', str(result.get('setup')) + ' s')}", flush=True)
 
 
 HEAD = ("scene", "nv", "worlds", "Kinema /s", "MuJoCo Warp /s", "ratio", "rows", "kB a world", "times",
@@ -163,8 +165,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     for path in paths:
         for worlds in SWEEP if args.sweep else [args.worlds or _worlds(path)]:
             found = {side: call(path, side, worlds, args.steps, args.device, args.threads) for side in sides}
-            results[path.stem, worlds] = found
-            print("  ".join(row(path.stem, worlds, found)), flush=True)
+            results[name_of(path), worlds] = found
+            print("  ".join(row(name_of(path), worlds, found)), flush=True)
     table = markdown([row(*key, found) for key, found in results.items()])
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "suite.md").write_text(table + "\n")

@@ -25,6 +25,10 @@ vec6 = wp.types.vector(length=6, dtype=float)
 vec10 = wp.types.vector(length=10, dtype=float)
 vec12 = wp.types.vector(length=12, dtype=float)
 vec15 = wp.types.vector(length=15, dtype=float)
+vec5i = wp.types.vector(length=5, dtype=int)
+vec6i = wp.types.vector(length=6, dtype=int)
+vec7i = wp.types.vector(length=7, dtype=int)
+vec9i = wp.types.vector(length=9, dtype=int)
 
 Size = tuple[str | int, ...]
 SCALARS = (int, float, wp.int32, wp.float32, wp.float64)

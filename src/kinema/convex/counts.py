@@ -95,6 +95,31 @@ def _nflexhinge(m: Model, d: Data, w: int) -> int:
 
 
 @wp.func
+def _nflexcrease(m: Model, d: Data, w: int) -> int:
+    return m.size.nflexcrease
+
+
+@wp.func
+def _nflexcell(m: Model, d: Data, w: int) -> int:
+    return m.size.nflexcell
+
+
+@wp.func
+def _nflexcellnode(m: Model, d: Data, w: int) -> int:
+    return m.size.nflexcellnode
+
+
+@wp.func
+def _nflexnode(m: Model, d: Data, w: int) -> int:
+    return m.size.nflexpoint - m.size.nflexvert
+
+
+@wp.func
+def _nflexpoint(m: Model, d: Data, w: int) -> int:
+    return m.size.nflexpoint
+
+
+@wp.func
 def _nsensor(m: Model, d: Data, w: int) -> int:
     return m.size.nsensor
 
@@ -142,6 +167,11 @@ COUNTS = {
     "nflexedge": _nflexedge,
     "nflexelem": _nflexelem,
     "nflexhinge": _nflexhinge,
+    "nflexcrease": _nflexcrease,
+    "nflexcell": _nflexcell,
+    "nflexcellnode": _nflexcellnode,
+    "nflexnode": _nflexnode,
+    "nflexpoint": _nflexpoint,
     "nsensor": _nsensor,
     "nplugin": _nplugin,
     "ncon": _ncon,

@@ -79,6 +79,7 @@ class Metric:
     value: data("nmetric")  # Mh, in rows as those of M
     shift: data("nv_discrete")  # -h K v
     force: data("nv_discrete")  # smooth force, shifted
+    weight: data("nv_flexmetric")  # of models with flexes, its diagonal without them
     residual: data("nv_tied")  # conjugate gradients
     slant: data("nv_tied")
     search: data("nv_tied")
@@ -128,8 +129,11 @@ class FlexState:
     edge_length: data()
     edge_velocity: data()
     order: data("nflexelem_self", dtype=int)  # elements sorted for a sweep: flex/contact.py
-    part_force: data("nflexpart", dtype=wp.spatial_vector)  # elastic forces of elements, then of hinges: elasticity.py
-    vert_force: data("nflexvert_force", dtype=wp.spatial_vector)
+    part_force: data("nflexpart", dtype=wp.spatial_vector)  # elastic forces of elements, hinges, cells: elasticity.py
+    point_force: data("nflexpoint_force", dtype=wp.spatial_vector)
+    node_place: data("nflexnode", dtype=wp.vec3)  # of interpolated flexes, in the frame they slide in: corotation.py
+    cell_turn: data("nflexcell", dtype=wp.mat33)  # how each cell has turned from rest
+    cell_shape: data("nflexcellnode", dtype=wp.spatial_vector)  # displacement and velocity of its nodes, turned back
 
 
 @bundle("actuator_")

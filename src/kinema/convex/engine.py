@@ -190,7 +190,10 @@ class Engine(NamedArrays):
         m = self.present.to("recipe")
         room = capacity(m, self.present.to("collision"), *self._room, sparing=self._sparing)
         lists = self.lists_of_numbers()
-        entries = {"nC": len(lists["M_colind"]), "nmetric": len(lists["dof_metric_colind"])}
+        entries = {
+            "nC": len(lists["M_colind"]), "nmetric": len(lists["dof_metric_colind"]),
+            "nmetricfull": len(lists["dof_metric_full"]),
+        }  # fmt: skip
         return {**room, **self.scratch_sizes(room["nefcmax"]), **self.extension.sizes, **entries}
 
     def scratch_sizes(self, rows: int) -> dict[str, int]:

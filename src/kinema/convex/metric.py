@@ -8,6 +8,7 @@ the smooth forces by velocity and by position, each clamped at 0, and only those
     joints      the diagonal: damping, stiffness
     tendons     (h b + h^2 k) J'J
     actuators   (h b + h^2 k) moment' moment,  b, k: slopes of the force by velocity and by length
+    flexes      (h c + h^2) K of elements, hinges and cells: flex/stiffness.py
     fluid       drag alone, in the pattern of M
 
 Forces of the bias have no place in it, for their slopes are not symmetric. Ties of tendons and actuators couple dofs
@@ -16,7 +17,8 @@ that M does not (metric_pattern.py). What of Mh a factor like that of M can hold
     M + h D_fluid beside the diagonal, and the diagonal of Mh
 
 Solvers that work on forces have only that; where ties are, the unconstrained acceleration is found by conjugate
-gradients that it preconditions. Rows are regularized for Mh: R is scaled by how much easier M would be moved,
+gradients that it preconditions. Rows are regularized for Mh, flexes left out: R is scaled by how much easier M would be
+moved,
 
     R <- R (sum_i J_i^2 / Mh_ii) / (sum_i J_i^2 / M_ii),    J: the row's, or that of its contact's normal
 """
@@ -30,6 +32,9 @@ from kinema.convex import actuation
 from kinema.convex.constraint.row import column, column_count
 from kinema.convex.data import Data
 from kinema.convex.factor import factor_like_mass, solve_like_mass
+from kinema.convex.flex.elastic import is_elastic
+from kinema.convex.flex.stiffness import metric_flexes
+from kinema.convex.flex.tables import has_flexes
 from kinema.convex.integrate.derivatives import add_composites, add_outer
 from kinema.convex.integrate.fluid_slope import body_drag_slope
 from kinema.convex.kinematics import qpos_quat
@@ -356,6 +361,42 @@ def regularize_rows(m: Model, d: Data, w: int, lane: int):
             d.efc.aref[w, r] = d.efc.aref[w, r] + (reg - old) * adhesion
 
 
+@wp.func
+def regularize_sparse_rows(m: Model, d: Data, w: int, lane: int):
+    """The same for rows that list their columns."""
+    for r in range(lane, d.efc.nefc[w], lane_count()):
+        kind = d.efc.type[w, r]
+        head = r
+        adhesion = float(0.0)
+        if kind >= Constraint.CONTACT_FRICTIONLESS:
+            c = d.efc.id[w, r]
+            head = d.crow.address[w, c]
+            adhesion = d.con.adhesion[w, c]
+            if kind == Constraint.CONTACT_PYRAMIDAL:
+                adhesion = adhesion / float(2 * (d.con.dim[w, c] - 1))
+            elif r != head:
+                adhesion = 0.0
+        light = float(0.0)
+        heavy = float(0.0)
+        for q in range(d.efc.ncol[w, head]):
+            i = d.efc.col[w, head, q]
+            entry = d.efc.J[w, head, q]
+            light += entry * entry / d.inertia.M[w, m.dof.M_rowadr[i] + m.dof.M_rownnz[i] - 1]
+            heavy += entry * entry / d.metric.weight[w, i]
+        if light > MINVAL:
+            old = d.efc.R[w, r]
+            reg = wp.max(MINVAL, old * heavy / light)
+            d.efc.R[w, r] = reg
+            d.efc.D[w, r] = 1.0 / reg
+            d.efc.aref[w, r] = d.efc.aref[w, r] + (reg - old) * adhesion
+
+
+@wp.func
+def keep_diagonal(m: Model, d: Data, w: int, i: int):
+    """The diagonal before flexes are added: what rows are regularized by."""
+    d.metric.weight[w, i] = metric_diagonal(m, d, w, i)
+
+
 # ---------------------------------------------------------------------------------------------- recipe
 
 
@@ -372,6 +413,8 @@ def stages(m: Any, factored: bool) -> list[Stage]:
             recipe.append(Stage(metric_tendons))
         if len(sprung_actuators(m)):
             recipe += [*actuation.slope_stages(m), Stage(metric_actuators, over="nv", own=own)]
+    recipe += [Stage(keep_diagonal, over="nv", own=own)] if has_flexes(m) else []
+    recipe += [Stage(metric_flexes, over="nv")] if is_elastic(m) else []
     return recipe + ([Stage(factor_backbone)] if factored else [])
 
 
@@ -392,5 +435,10 @@ def noslip_stages(m: Any, dense: list[Stage]) -> list[Stage]:
 def sizes(m: Any) -> dict[str, int]:
     """Room that only the discrete integrator needs."""
     discrete = int(is_discrete(m))
-    entries = len(pattern(m)["dof_metric_colind"])
-    return {"nmetric": entries, "nv_discrete": discrete * m.nv, "nv_tied": int(is_coupled(m)) * m.nv}
+    lists = pattern(m)
+    entries, full = len(lists["dof_metric_colind"]), len(lists["dof_metric_full"])
+    tied = int(is_coupled(m)) * m.nv
+    return {
+        "nmetric": entries, "nmetricfull": full, "nv_discrete": discrete * m.nv, "nv_tied": tied,
+        "nv_flexmetric": discrete * int(has_flexes(m)) * m.nv,
+    }  # fmt: skip

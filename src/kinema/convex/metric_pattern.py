@@ -1,8 +1,9 @@
 """Which dofs the metric of the discrete integrator couples (metric.py).
 
 A row of the metric holds what a row of M does, a dof and its ancestors, and the earlier dofs that a tendon's spring or
-damper, or an actuator's feedback, ties it to. Such ties may run between trees. Solvers take trees for the blocks of M,
-each a range of dofs, so trees that a tie couples count as one, with those between them; the others are left empty.
+damper, an actuator's feedback, or an elastic flex ties it to. Such ties may run between trees. Solvers take trees for
+the blocks of M, each a range of dofs, so trees that a tie couples count as one, with those between them; the others are
+left empty.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from kinema.convex.flex.elastic import coupled_dofs
+from kinema.convex.flex.tables import has_flexes
 from kinema.convex.transmission import moment_colind, moment_rowadr, moment_rownnz
 from kinema.mujoco_enums import Bias, Disable, Gain, Integrator, Solver, Transmission
 
@@ -19,7 +22,7 @@ SPRUNG_BIAS = (Bias.AFFINE, Bias.SO3, Bias.DCMOTOR, Bias.MUSCLE)
 SPRUNG_GAIN = (Gain.AFFINE, Gain.SO3, Gain.MUSCLE, Gain.DCMOTOR)
 """Biases and gains that may depend on length or velocity."""
 
-METRIC = ("dof_metric_rownnz", "dof_metric_rowadr", "dof_metric_colind")
+METRIC = ("dof_metric_rownnz", "dof_metric_rowadr", "dof_metric_colind", "dof_metric_full")
 """The lists that hold the sparsity of the metric."""
 
 
@@ -59,6 +62,7 @@ def ties(m: Any) -> Iterator[np.ndarray]:
     """Dofs that a tendon or an actuator ties together."""
     if not has_ties(m):
         return
+    yield from coupled_dofs(m)
     for tendon in sprung_tendons(m):
         first = int(m.ten_J_rowadr[tendon])
         yield np.asarray(m.ten_J_colind)[first : first + int(m.ten_J_rownnz[tendon])]
@@ -100,7 +104,23 @@ def pattern(m: Any, mass: Mapping[str, np.ndarray] | None = None) -> dict[str, n
         "dof_metric_rowadr": np.cumsum(count) - count,
         "dof_metric_colind": np.array([dof for row in rows for dof in sorted(row)], dtype=np.int32),
     }
+    found["dof_metric_full"] = full_rows(rows) if is_discrete(m) and has_flexes(m) else np.zeros((0, 2), np.int32)
     return found | (merged_trees(m, spans) if any(a != b for a, b in spans) else {})
+
+
+def full_rows(rows: list[set[int]]) -> np.ndarray:
+    """The rows of the whole symmetric matrix: where each begins, the end, then columns, and where each entry is."""
+    whole: list[list[tuple[int, int]]] = [[] for _ in rows]
+    at = 0
+    for i, row in enumerate(rows):
+        for j in sorted(row):
+            whole[i].append((j, at))
+            if j != i:
+                whole[j].append((i, at))
+            at += 1
+    start = len(rows) + 1 + np.concatenate([[0], np.cumsum([len(each) for each in whole])])
+    entries = np.array([entry for each in whole for entry in each]).reshape(-1, 2)
+    return np.concatenate([np.column_stack([start, start]), entries]).astype(np.int32)
 
 
 def tree_sizes(m: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ import warp as wp
 
 from kinema.collide import bundles
 from kinema.collide.ray import RayTargets
-from kinema.convex.bundle import bundle, index, param, per_world, vec5, vec10, vec12, vec15
+from kinema.convex.bundle import bundle, index, param, per_world, vec5, vec5i, vec6i, vec7i, vec9i, vec10, vec12, vec15
 
 
 @bundle()
@@ -49,6 +49,10 @@ class Sizes:
     nflexedge: int
     nflexelem: int
     nflexhinge: int
+    nflexcrease: int
+    nflexcell: int
+    nflexcellnode: int
+    nflexpoint: int
     nflexpair: int
     nlevel: int  # depth of the kinematic trees, the world being level 0
 
@@ -166,6 +170,7 @@ class Dofs:
     metric_rownnz: index("nv")  # sparsity of the metric of the discrete integrator, as that of M: metric_pattern.py
     metric_rowadr: index("nv")
     metric_colind: index("nmetric")
+    metric_full: index("nmetricfull", dtype=wp.vec2i)  # of models with flexes: metric_pattern.full_rows
     D_rownnz: index()
     D_rowadr: index()
     D_diag: index()
@@ -334,35 +339,29 @@ class Equalities:
     solref: param(dtype=wp.vec2)
     solimp: param(dtype=vec5)
     data: param(dtype=vec12)
-    rows: index("neq_flex", dtype=wp.vec2i)  # rows of each, and the first of its edges: flex/tables.py
-    edge: index("neqedge")
+    rows: index("neq_flex", dtype=wp.vec2i)  # rows of each, and the first of its edges; then edges: flex/tables.py
 
 
 @bundle("flex_")
 class Flexes:
     """Vertices, edges and elements of all flexes: flex/tables.py."""
 
-    supportadr: index("nflexvertend")  # first of the supports of each vertex, and the end
+    point: index("nflexpoint", dtype=vec7i)  # vertices, then nodes: flex/elastic.py, points
     supportbody: index("nflexsupport")
     supportplace: param("nflexsupport", dtype=wp.vec4)  # point in the body's frame, and weight
     edgelist: index("nflexedge", dtype=wp.vec4i)  # two vertices; address and length of its row in edge_J
-    edgebase: index("nflexedge")  # the body both ends slide in, or -1
     edgenumber: param("nflexedge", dtype=wp.vec4)  # rest length, inverse weight, stiffness, damping
     flexedge_J_colind: index()
     elemvert: index("nflexelem", dtype=wp.vec4i)
-    elemlist: index("nflexelem", dtype=wp.vec3i)  # flex; 1: it may touch something; address of its stiffness or -1
-    span: index("nflex", dtype=wp.vec4i)  # first vertex, vertices, first element, elements
-    pair: index("nflexpair", dtype=wp.vec4i)  # geom or -1, flex or -1, flex, condim: flex/contact.py
+    elemlist: index("nflexelem", dtype=vec9i)  # flex; 1: it may touch something; address of its stiffness; six edges
+    span: index("nflex", dtype=vec9i)  # first vertex, vertices, first element, elements, and its lattice: flex/pairs.py
+    pair: index("nflexpair", dtype=vec5i)  # geom or -1, flex or -1, flex, condim, most contacts or 0: flex/contact.py
     pairnumber: param("nflexpair", dtype=vec15)
     number: param("nflex", dtype=wp.vec2)  # radius, Rayleigh's damping
-    elemedges: index("nflexelem_edge")  # six places an element
-    hingevert: index("nflexhinge", dtype=wp.vec4i)
-    hingelist: index("nflexhinge", dtype=wp.vec2i)  # flex, address of its numbers
-    elastic: param("nflexelastic")  # stiffness of elements, then numbers of hinges
-    vertlist: index("nflexvert", dtype=wp.vec2i)  # first of the three dofs of its body or -1; end of its corners
-    corner: index("nflexcorner")  # elements and hinges that act on each vertex
-    bodyvertadr: index("nbodyend_flex")
-    bodyvert: index("nflexbodyvert")
+    hinge: index("nflexfold", dtype=vec6i)  # four vertices, flex, address of its numbers; then creases of shells
+    cell: index("nflexcells", dtype=vec5i)  # cells, then their nodes: flex/cells.py, cell_rows
+    elastic: param("nflexelastic")  # stiffness of elements, numbers of hinges, of nodes of cells
+    bodypoint: index("nflexbodypoint")  # where the points of each body begin, the end, the points; corners of points
 
 
 @bundle("sensor_")

@@ -103,11 +103,13 @@ class Follower:
         """Decide again on sizes and stages; build anew what differs."""
         engine, layout = self.engine, self.engine.layout
         have, sizes = layout.capacity, engine.sizes()
-        for room in ("nconmax", "nefcmax", "nC", "nmetric"):  # what was grown stays
+        for room in ("nconmax", "nefcmax", "nC", "nmetric", "nmetricfull"):  # what was grown stays
             sizes[room] = max(sizes[room], have[room])
         lists = engine.lists_of_numbers()
         columns = lists["dof_metric_colind"]
         lists["dof_metric_colind"] = np.pad(columns, (0, sizes["nmetric"] - len(columns)))
+        full = lists["dof_metric_full"]
+        lists["dof_metric_full"] = np.pad(full, ((0, sizes["nmetricfull"] - len(full)), (0, 0)))
         kept = coupling.FIELDS if len(lists["M_colind"]) < have["nC"] else ()
         lists = {n: v for n, v in lists.items() if n not in kept and not np.array_equal(v, layout.host(n))}
         layout.replace(lists)

@@ -32,7 +32,7 @@ from kinema.convex import (
 from kinema.convex.constraint import assemble
 from kinema.convex.extension import NONE, Extension
 from kinema.convex.flex import contact as flex_contact
-from kinema.convex.flex import edges, elasticity
+from kinema.convex.flex import corotation, edges, elasticity
 from kinema.convex.flex import kinematics as vertices
 from kinema.convex.flex.lists import sizes as flex_sizes
 from kinema.convex.flex.tables import has_edge_forces, has_flexes
@@ -105,7 +105,11 @@ def flex_positions(m) -> list[Stage]:
     """Where vertices and elements of flexes are: detection asks for it."""
     if not has_flexes(m):
         return []
-    return [Stage(vertices.vertex_position, over="nflexvert"), Stage(vertices.element_box, over="nflexelem")]
+    cells = [Stage(corotation.node_place, over="nflexnode"), Stage(corotation.cell_turn, over="nflexcell")]
+    return [
+        Stage(vertices.vertex_position, over="nflexvert"), Stage(vertices.element_box, over="nflexelem"),
+        *(cells if np.any(m.flex_interp) else []),
+    ]  # fmt: skip
 
 
 def flex_lengths(m) -> list[Stage]:
@@ -162,7 +166,8 @@ def acceleration(
     if is_discrete(m):
         forces += [*metric.stages(m, factored=not dense or dual.is_dual(m)), Stage(metric.shifted_force, over="nv")]
         unconstrained = discrete_stages(dense) if dense else metric.acceleration_stages(m)
-        regularize, alone = [Stage(metric.regularize_rows, lanes=True)], discrete.free_body_stages(m)
+        rows_of = metric.regularize_sparse_rows if has_flexes(m) else metric.regularize_rows
+        regularize, alone = [Stage(rows_of, lanes=True)], discrete.free_body_stages(m)
     if m.opt.disableflags & Disable.CONSTRAINT:
         return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv"), *alone, keep]
     addresses, assembled = assemble.stages(m, in_lanes=dense is not None and m.nv <= WARP)

@@ -16,7 +16,7 @@ import numpy as np
 from kinema.compile.option import DISABLE, ENABLE, KEYWORDS
 from kinema.convex.flex.pairs import flex_pairs
 from kinema.errors import BuildError
-from kinema.mujoco_enums import Enable, Equality, Geom, Integrator, Solver
+from kinema.mujoco_enums import Enable, Geom, Integrator, Solver
 
 HERE = "tests/convex/test_options.py"
 
@@ -76,12 +76,10 @@ def check_flexes(source: Any) -> None:
                 raise BuildError(f"flex {_flex_name(source, f)!r}: {why}")
     if int(source.opt.enableflags) & Enable.SLEEP:
         raise BuildError('the model has flexes, which do not sleep here: remove <flag sleep="enable"/>')
-    if int(source.opt.integrator) == Integrator.DISCRETE:
-        raise BuildError('the model has flexes: option integrator="discrete" is not simulated with them; use "Euler"')
+    if int(source.opt.integrator) == Integrator.DISCRETE and (source.opt.density or source.opt.viscosity):
+        raise BuildError('flexes in a fluid are not simulated with option integrator="discrete": use "Euler"')
     if int(source.opt.solver) == Solver.PGS or int(source.opt.noslip_iterations) > 0:
         raise BuildError('the model has flexes: use option solver="Newton" or "CG" and noslip_iterations="0"')
-    if np.any(np.asarray(source.eq_type) == Equality.FLEXSTRAIN):
-        raise BuildError("equality flexstrain is not simulated: use edge equality or elasticity")
 
 
 def _meets(source: Any, f: int, kind: Geom) -> bool:
@@ -91,14 +89,19 @@ def _meets(source: Any, f: int, kind: Geom) -> bool:
     return bool(np.any(np.asarray(source.geom_type)[mine] == kind))
 
 
+def _is_neo_hookean(source: Any, f: int) -> bool:
+    first = int(source.flex_stiffnessadr[f])
+    solid = int(source.flex_dim[f]) == 3 and not source.flex_interp[f] and int(source.flex_elemnum[f]) > 0
+    return bool(solid and first >= 0 and np.asarray(source.flex_stiffness)[first + 21] != 0)
+
+
 def _is_elastic_rod(source: Any, f: int) -> bool:
     return int(source.flex_dim[f]) == 1 and int(source.flex_bendingadr[f]) >= 0
 
 
 FLEX_REFUSED: dict[str, Callable[[Any, int], bool]] = {
-    'its dofs are interpolated (dof="trilinear" or "quadratic"), which is not simulated: use dof="full"':
-        lambda m, f: bool(m.flex_interp[f]),
     "elasticity of rods is not simulated: leave young at 0": _is_elastic_rod,
+    "its elasticity is Stable Neo-Hookean, which is not simulated: leave elastic3d at 0": _is_neo_hookean,
     "plasticity is not simulated: leave yield at 0": lambda m, f: int(m.flex_plasticadr[f]) >= 0,
     "passive contact is not simulated: leave passive at 0": lambda m, f: bool(m.flex_passive[f]),
     "contact with height fields is not simulated": lambda m, f: _meets(m, f, Geom.HFIELD),

@@ -34,6 +34,7 @@ from kinema.convex.constraint.sparse import (
     sparse_equalities,
     sparse_friction,
     sparse_limits,
+    sparse_strain,
     want_equality_rows,
     want_flex_contact,
 )
@@ -101,6 +102,7 @@ def sparse_stages(m) -> tuple[list[Stage], list[Stage]]:
         flexes = np.asarray(m.eq_type) == Equality.FLEX
         fill += [sparse_equalities] if (~flexes).any() else []
         fill += [sparse_edges] if flexes.any() else []
+        fill += [sparse_strain] if np.any(np.asarray(m.eq_type) == Equality.FLEXSTRAIN) else []
     if has_friction(m):
         want += [(want_dof_friction, "nv"), (want_tendon_friction, "ntendon")]
         name += [(open_dof_friction, "nv"), (open_tendon_friction, "ntendon")]

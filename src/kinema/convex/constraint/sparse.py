@@ -19,6 +19,7 @@ from kinema.convex.constraint.contact import put_rows, surface_velocity
 from kinema.convex.constraint.equality import linear_part, weld_drift
 from kinema.convex.constraint.row import ANY_TREE, put_reference, put_scalars, row_time
 from kinema.convex.data import Data, Rows
+from kinema.convex.flex.interpolation import bearer, bearer_count, vertex_coordinates
 from kinema.convex.jacobian import last_dof, point_motion
 from kinema.convex.kinematics import qpos_quat
 from kinema.convex.model import Model
@@ -28,6 +29,8 @@ from kinema.math.quaternion import conjugate, mul_quat, mul_quat_axis, rotate, t
 from kinema.math.spatial import angular, cross_motion
 from kinema.math.vector import normalize_with_length
 from kinema.mujoco_enums import Cone, Constraint, Equality, Joint, Obj
+
+NEGLIGIBLE = wp.constant(1.0e-6)  # a share of a contact that its bearer does not feel
 
 # ---------------------------------------------------------------------------------------------- columns
 
@@ -104,7 +107,7 @@ def sparse_edges(m: Model, d: Data, w: int, lane: int):
             time = row_time(m.opt, w)
             solref, solimp = m.eq.solref[w, e], m.eq.solimp[w, e]
             for k in range(lane, m.eq.rows[e][0], lane_count()):
-                edge = m.eq.edge[first + k]
+                edge = m.eq.rows[first + k][0]
                 number = m.flex.edgenumber[w, edge]
                 row = wp.vec2i(m.flex.edgelist[edge][2], m.flex.edgelist[edge][3])
                 for a in range(row[1]):  # each dof once: nothing need be looked for
@@ -117,6 +120,57 @@ def sparse_edges(m: Model, d: Data, w: int, lane: int):
                 )
                 put_scalars(d.efc, w, r + k, Constraint.EQUALITY, e, residual, solref, solimp, time)
     sync()
+
+
+@wp.func
+def sparse_strain(m: Model, d: Data, w: int, lane: int):
+    """The rows that keep the strain of cells: r = e . u for each mode e, with the displacements u of corotation.py.
+
+    J = sum over nodes of (R e_n)' J_n: how the cell turns is left out, for modes do not see it.
+    """
+    for e in range(m.size.neq):
+        first = d.efc.start[w, e]
+        if first >= 0 and m.eq.type[e] == Equality.FLEXSTRAIN:
+            c = m.eq.rows[e][1]
+            cell = m.flex.cell[c]
+            turn = d.flex.cell_turn[w, c]
+            base = m.flex.point[m.flex.cell[m.size.nflexcell + cell[2]][1]][5]
+            if base >= 0:
+                turn = d.pose.xmat[w, base] * turn
+            for k in range(lane, m.eq.rows[e][0], lane_count()):
+                r = first + k
+                mode = -2 - cell[1] + 3 * cell[3] * k
+                open_rows(d.efc, w, r, 1)
+                pos = float(0.0)
+                weight = float(0.0)
+                for n in range(cell[3]):
+                    at = mode + 3 * n
+                    part = wp.vec3(m.flex.elastic[w, at], m.flex.elastic[w, at + 1], m.flex.elastic[w, at + 2])
+                    shape = d.flex.cell_shape[w, cell[2] + n]
+                    pos += wp.dot(part, wp.vec3(shape[0], shape[1], shape[2]))
+                    support = m.flex.point[m.flex.cell[m.size.nflexcell + cell[2] + n][1]][3]
+                    body = m.flex.supportbody[support]
+                    weight += m.body.invweight0[w, body][0]
+                    place = m.flex.supportplace[w, support]
+                    x = d.pose.xpos[w, body] + d.pose.xmat[w, body] * wp.vec3(place[0], place[1], place[2])
+                    add_point(m, d, w, r, body, x, turn * part)
+                vel = float(0.0)
+                for a in range(d.efc.ncol[w, r]):
+                    vel += d.efc.J[w, r, a] * d.state.qvel[w, d.efc.col[w, r, a]]
+                residual = vec5(pos, 0.0, 0.0, vel, weight / float(cell[3]))
+                solref, solimp = m.eq.solref[w, e], m.eq.solimp[w, e]
+                put_scalars(d.efc, w, r, Constraint.EQUALITY, e, residual, solref, solimp, row_time(m.opt, w))
+    sync()
+
+
+@wp.func
+def add_point(m: Model, d: Data, w: int, r: int, body: int, x: wp.vec3, along: wp.vec3):
+    """Row r += how fast a point x of a body moves along a vector."""
+    offset = x - d.inertia.subtree_com[w, m.body.rootid[body]]
+    i = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, body)
+    while i >= 0:
+        add_entry(d.efc, w, r, i, wp.dot(along, point_motion(d.inertia.cdof[w, i], offset)))
+        i = m.dof.parentid[i]
 
 
 @wp.func
@@ -335,9 +389,45 @@ def side_weights(m: Model, d: Data, w: int, c: int, corners: wp.vec4i) -> wp.vec
 
 
 @wp.func
+def side_coordinates(m: Model, w: int, corners: wp.vec4i, share: wp.vec4) -> wp.vec3:
+    """Where in the lattice of an interpolated flex a contact is."""
+    x = wp.vec3()
+    for k in range(4):
+        if corners[k] >= 0:
+            x += share[k] * vertex_coordinates(m, w, corners[k])
+    return x
+
+
+@wp.func
+def bearers(m: Model, f: int) -> int:
+    """How many bodies may bear one side of a contact: those of the corners, or of the nodes around it."""
+    return wp.max(4, bearer_count(m, f))
+
+
+@wp.func
+def bearing(m: Model, f: int, corners: wp.vec4i, share: wp.vec4, x: wp.vec3, k: int):
+    """One of those bodies, and its share; 0 where there is none."""
+    body = int(0)
+    part = float(0.0)
+    if m.flex.span[f][4] != 0:
+        node, part = bearer(m, f, x, k)
+        body = m.flex.point[node][1]
+    elif corners[k] >= 0:
+        body = m.flex.point[corners[k]][1]
+        part = share[k]
+    return body, part
+
+
+@wp.func
 def moves(m: Model, w: int, body: int) -> bool:
     """Does any dof move a body?"""
     return last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, body) >= 0
+
+
+@wp.func
+def joined(part: int, other: int) -> int:
+    """What moves as one, of what was found so far and another; -1: nothing was found, -2: several do."""
+    return wp.where(part == -1 or part == other, other, -2)
 
 
 @wp.func
@@ -346,24 +436,27 @@ def want_flex_contact(m: Model, d: Data, w: int, c: int):
     geoms = d.con.geom[w, c]
     bodies = wp.vec2i(-1, -1)
     movable = bool(False)
+    part = int(-1)  # of what moves as one; -2: several do
     for side in range(2):
         if geoms[side] >= 0:
             bodies[side] = m.geom.bodyid[geoms[side]]
             movable = movable or moves(m, w, bodies[side])
+            part = joined(part, m.body.weldid[bodies[side]])
         else:
+            f = d.fcon.flex[w, c][side]
             corners = side_vertices(m, d, w, c, side)
-            for k in range(4):
-                if corners[k] >= 0:
-                    for s in range(m.flex.supportadr[corners[k]], m.flex.supportadr[corners[k] + 1]):
-                        movable = movable or moves(m, w, m.flex.supportbody[s])
+            share = side_weights(m, d, w, c, corners)
+            x = side_coordinates(m, w, corners, share)
+            for k in range(bearers(m, f)):
+                body, weight = bearing(m, f, corners, share, x, k)
+                if wp.abs(weight) > NEGLIGIBLE:
+                    movable = movable or moves(m, w, body)
+                    part = joined(part, m.body.weldid[body])
     dim = d.con.dim[w, c]
     rows = dim
     if dim > 1 and m.opt.cone == Cone.PYRAMIDAL:
         rows = 2 * (dim - 1)
-    welded = bool(False)
-    if bodies[0] >= 0 and bodies[1] >= 0:
-        welded = m.body.weldid[bodies[0]] == m.body.weldid[bodies[1]]
-    if d.con.exclude[w, c] != 0 or welded or not movable:
+    if d.con.exclude[w, c] != 0 or part != -2 or not movable:
         rows = 0
     d.crow.want[w, c] = rows
     d.crow.trees[w, c] = ANY_TREE
@@ -418,15 +511,15 @@ def sparse_contacts(m: Model, d: Data, w: int, lane: int):
                     vel += add_body(m, d, w, c, r, body, sign)
                     weight += m.body.invweight0[w, body]
                 else:
+                    f = d.fcon.flex[w, c][side]
                     corners = side_vertices(m, d, w, c, side)
                     share = side_weights(m, d, w, c, corners)
-                    for k in range(4):
-                        if corners[k] >= 0:
-                            for s in range(m.flex.supportadr[corners[k]], m.flex.supportadr[corners[k] + 1]):
-                                part = share[k] * m.flex.supportplace[w, s][3]
-                                bearer = m.flex.supportbody[s]
-                                vel += add_body(m, d, w, c, r, bearer, sign * part)
-                                weight += part * m.body.invweight0[w, bearer]
+                    x = side_coordinates(m, w, corners, share)
+                    for k in range(bearers(m, f)):
+                        bearer, part = bearing(m, f, corners, share, x, k)
+                        if part != 0.0:
+                            vel += add_body(m, d, w, c, r, bearer, sign * part)
+                            weight += part * m.body.invweight0[w, bearer]
             geoms = d.con.geom[w, c]
             if m.size.flg_surfacevel != 0 and geoms[0] >= 0 and geoms[1] >= 0:
                 vel += surface_velocity(

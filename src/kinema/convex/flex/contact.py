@@ -2,7 +2,11 @@
 
 A plane meets vertices, every other geom elements. Contacts follow those of geoms, pair by pair, and within a pair by
 element. Elements that have a vertex on the body of the geom are passed over, as are pairs of elements with vertices on
-one body. What pairs there are is decided on the host (pairs.py), so is what has to be compiled.
+one body, and of an interpolated flex pairs of elements in the same or in neighbouring cells. What pairs there are is
+decided on the host (pairs.py), so is what has to be compiled.
+
+Where many contacts would hold few dofs, some are kept: the deepest, then again and again the one farthest from all
+that are kept, which spreads them.
 """
 
 from __future__ import annotations
@@ -31,14 +35,13 @@ from kinema.collide.support import geom_shape
 from kinema.collide.workspace import Workspace
 from kinema.convex.bundle import vec5
 from kinema.convex.data import Data
-from kinema.convex.flex.pairs import kinds
+from kinema.convex.flex.pairs import kinds, pair_lists
 from kinema.convex.model import Model
 from kinema.convex.stage import WARP_LANES, Stage
-from kinema.math.lanes import team_count, team_scan
+from kinema.math.lanes import block_sync, team_count, team_scan
 from kinema.math.vector import column
 from kinema.mujoco_enums import Geom
 
-NO_BODY = wp.constant(-1)
 TEAM = 256  # threads that share a world on CUDA
 PRIMITIVE = {
     1: (Geom.SPHERE, Geom.CAPSULE, Geom.BOX),
@@ -114,11 +117,8 @@ def is_near(m: Model, d: Data, w: int, g: int, e: int, reach: float) -> bool:
 
 @wp.func
 def vertex_body(m: Model, v: int) -> int:
-    """The body a vertex is part of; of interpolated vertices none."""
-    first = m.flex.supportadr[v]
-    if m.flex.supportadr[v + 1] - first == 1:
-        return m.flex.supportbody[first]
-    return NO_BODY
+    """The body a vertex is part of; of interpolated vertices -1."""
+    return m.flex.point[v][1]
 
 
 @wp.func
@@ -315,7 +315,30 @@ def share_body(m: Model, one: wp.vec4i, two: wp.vec4i) -> bool:
     found = bool(False)
     for k in range(4):
         if one[k] >= 0:
-            found = found or has_vertex_on(m, two, vertex_body(m, one[k]))
+            body = vertex_body(m, one[k])
+            found = found or (body >= 0 and has_vertex_on(m, two, body))
+    return found
+
+
+@wp.func
+def axis_cell(code: int, axis: int) -> int:
+    """The number of a cell along an axis: cells.vertex_cells."""
+    return (code >> (10 * axis)) & 1023
+
+
+@wp.func
+def share_cell(m: Model, one: wp.vec4i, two: wp.vec4i) -> bool:
+    """Do two elements have vertices in the same or in neighbouring cells?"""
+    found = bool(False)
+    for i in range(4):
+        for j in range(4):
+            if one[i] >= 0 and two[j] >= 0:
+                a = m.flex.point[one[i]][6]
+                b = m.flex.point[two[j]][6]
+                near = a >= 0 and b >= 0
+                for axis in range(3):
+                    near = near and wp.abs(axis_cell(a, axis) - axis_cell(b, axis)) <= 1
+                found = found or near
     return found
 
 
@@ -331,6 +354,8 @@ def element_pair(dims: frozenset[int], capacity: int):
         first = m.flex.elemvert[one]
         second = m.flex.elemvert[two]
         if share_body(m, first, second):
+            return 0
+        if m.flex.pair[p][1] == m.flex.pair[p][2] and share_cell(m, first, second):
             return 0
         radius1 = m.flex.number[w, m.flex.elemlist[one][0]][0]
         radius2 = m.flex.number[w, m.flex.elemlist[two][0]][0]
@@ -442,14 +467,56 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int):
     return meet
 
 
+@wp.func
+def keep_few(m: Model, d: Data, w: int, p: int, base: int, count: int) -> int:
+    """Keep so many contacts of a pair, in their order; returns how many are left.
+
+    Meanwhile solreffriction, which contacts of flexes do not use, holds the squared distance to the nearest one kept,
+    and whether it is kept itself.
+    """
+    most = m.flex.pair[p][4]
+    if most == 0 or count <= most or base + count > d.con.dist.shape[1]:
+        return count
+    best = base
+    for k in range(base, base + count):
+        d.con.solreffriction[w, k] = wp.vec2(1.0e20, 0.0)
+        if d.con.dist[w, k] < d.con.dist[w, best]:
+            best = k
+    for _turn in range(most):
+        d.con.solreffriction[w, best] = wp.vec2(0.0, 1.0)
+        x = d.con.pos[w, best]
+        farthest = float(-1.0)
+        for k in range(base, base + count):
+            mark = d.con.solreffriction[w, k]
+            if mark[1] == 0.0:
+                gap = d.con.pos[w, k] - x
+                near = wp.min(mark[0], wp.dot(gap, gap))
+                d.con.solreffriction[w, k] = wp.vec2(near, 0.0)
+                if near > farthest:
+                    farthest = near
+                    best = k
+    n = base
+    for k in range(base, base + count):
+        if d.con.solreffriction[w, k][1] != 0.0:
+            d.con.dist[w, n] = d.con.dist[w, k]
+            d.con.pos[w, n] = d.con.pos[w, k]
+            d.con.frame[w, n] = d.con.frame[w, k]
+            put_contact(m, d, w, n, p, d.fcon.elem[w, k], d.fcon.vert[w, k])
+            n += 1
+    return n - base
+
+
 @cache
-def detect_flexes(found: frozenset[tuple[int, int]], capacity: int, fresh: bool, alone: bool) -> wp.Function:
+def detect_flexes(
+    found: frozenset[tuple[int, int]], capacity: int, fresh: bool, alone: bool, few: bool
+) -> wp.Function:
     """The stage, for what was found to meet.
 
     Args:
         fresh: Nobody has looked for contacts of geoms before.
         alone: One thread takes the world, and sweeps. On CUDA a block does: every thread counts the contacts of its
             item, and once all know how many come before their own, writes them.
+        few: Of some pairs not all contacts are kept.
     """
     meet = items_of(found, capacity)
     sweeps = any(kind < 0 for kind, _ in found)
@@ -487,9 +554,12 @@ def detect_flexes(found: frozenset[tuple[int, int]], capacity: int, fresh: bool,
                             sorted = True
                         else:
                             axis = longest_axis(m, d, w, pair[2])
+            begin = int(n)
             if wp.static(alone):
                 for i in range(items):
                     n += meet(m, d, w, p, i, axis, sorted, touch, n)
+                if wp.static(few):
+                    n = begin + keep_few(m, d, w, p, begin, n - begin)
             else:
                 for first in range(0, items, team_count()):
                     i = first + lane
@@ -504,6 +574,13 @@ def detect_flexes(found: frozenset[tuple[int, int]], capacity: int, fresh: bool,
                             placed = team_scan(own)
                         into = touch
                     n += placed[1]
+                if wp.static(few):
+                    block_sync()
+                    if lane == 0:
+                        d.con.found[w] = begin + keep_few(m, d, w, p, begin, n - begin)
+                    block_sync()
+                    n = d.con.found[w]
+                    block_sync()
         if lane == 0:
             finish_world(d.con, w, n)
 
@@ -516,5 +593,5 @@ def stages(m: Any, fresh: bool, cuda: bool = False) -> list[Stage]:
     if not found:
         return []
     rounded = 36 if m.opt.ccd_iterations <= 36 else max(64, 1 << (int(m.opt.ccd_iterations) - 1).bit_length())
-    function = detect_flexes(found, rounded, fresh, alone=not cuda)
+    function = detect_flexes(found, rounded, fresh, alone=not cuda, few=bool(pair_lists(m)[0][:, 4].any()))
     return [Stage(function, lanes=True, alone=True, threads=TEAM if cuda else WARP_LANES)]

@@ -21,7 +21,7 @@ from kinema.mujoco_enums import MINVAL, Disable
 @wp.func
 def slid_place(m: Model, d: Data, w: int, base: int, v: int) -> wp.vec3:
     """Where a vertex is in the frame of the body it slides in."""
-    first = m.flex.supportadr[v]
+    first = m.flex.point[v][3]
     b = m.flex.supportbody[first]
     place = m.flex.supportplace[w, first]
     x = wp.vec3(place[0], place[1], place[2])
@@ -39,7 +39,9 @@ def edge_length(m: Model, d: Data, w: int, e: int):
     """flexedge_length and flexedge_J of one edge."""
     ends = m.flex.edgelist[e]
     row = wp.vec2i(ends[2], ends[3])
-    base = m.flex.edgebase[e]
+    base = m.flex.point[ends[0]][5]
+    if m.flex.point[ends[1]][5] != base:
+        base = -1
     span = d.flex.vert_xpos[w, ends[1]] - d.flex.vert_xpos[w, ends[0]]
     stop = int(-1)  # the last dof that moves both ends alike
     if base >= 0:
@@ -56,7 +58,7 @@ def edge_length(m: Model, d: Data, w: int, e: int):
         for side in range(2):
             v = ends[side]
             sign = 2.0 * float(side) - 1.0
-            body = m.flex.supportbody[m.flex.supportadr[v]]  # edges of interpolated flexes have no rows
+            body = m.flex.point[v][1]  # edges of interpolated flexes have no rows
             offset = d.flex.vert_xpos[w, v] - d.inertia.subtree_com[w, m.body.rootid[body]]
             i = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, body)
             k = row[0] + row[1] - 1

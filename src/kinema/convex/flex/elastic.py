@@ -1,12 +1,15 @@
-"""Which flexes are elastic, and the lists forces go by (elasticity.py): elements, hinges, who gathers from whom."""
+"""Which flexes are elastic, and the lists forces go by (elasticity.py): elements, hinges, cells, who gathers what."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from kinema.convex.flex.tables import active_elements, element_vertices, has_flexes, owner
+from kinema.convex.flex import cells
+from kinema.convex.flex.tables import active_elements, element_vertices, has_flexes, owner, supports, vertex_bases
+from kinema.mujoco_enums import Equality
 
 RECORD = {2: 21, 3: 24}  # numbers of the stiffness of an element, by dim: an upper triangle, and room
 HINGE = 17  # numbers of a hinge: four by four, and one for a rest shape that is not flat
@@ -26,9 +29,29 @@ def is_bendy(m: Any) -> np.ndarray:
     return solid & (np.asarray(m.flex_bendingadr) >= 0)
 
 
+def is_meshed(m: Any) -> bool:
+    """Is any flex elastic in the elements of its mesh?"""
+    return has_flexes(m) and bool(np.any(is_stretchy(m) | is_bendy(m)))
+
+
+def has_soft_cells(m: Any) -> bool:
+    """Is any interpolated flex elastic?"""
+    return has_flexes(m) and any((cells.stiffness_of(m, f) >= 0).any() for f in cells.interpolated(m))
+
+
+def has_creases(m: Any) -> bool:
+    """Does any interpolated shell resist bending?"""
+    return has_flexes(m) and len(cells.creases(m)) > 0
+
+
+def keeps_any_strain(m: Any) -> bool:
+    """Do rows keep the strain of any flex?"""
+    return bool(np.any(np.asarray(m.eq_type) == Equality.FLEXSTRAIN)) if has_flexes(m) else False
+
+
 def is_elastic(m: Any) -> bool:
     """Does any flex have elastic forces?"""
-    return has_flexes(m) and bool(np.any(is_stretchy(m) | is_bendy(m)))
+    return is_meshed(m) or has_soft_cells(m) or has_creases(m)
 
 
 def element_stiffness(m: Any) -> np.ndarray:
@@ -40,19 +63,19 @@ def element_stiffness(m: Any) -> np.ndarray:
 
 
 def element_list(m: Any) -> np.ndarray:
-    """Of each element its flex, whether it may touch anything, and where its stiffness begins or -1."""
-    return np.column_stack([owner(m, "elem"), active_elements(m), element_stiffness(m)])
+    """Of each element its flex, whether it may touch anything, where its stiffness begins or -1, and its edges."""
+    return np.column_stack([owner(m, "elem"), active_elements(m), element_stiffness(m), element_edges(m)])
 
 
 def element_edges(m: Any) -> np.ndarray:
-    """The edges of each element, six places each, counted over all flexes."""
+    """The edges of each elastic element, six places each, counted over all flexes; -1: none."""
     flex = owner(m, "elem")
     found = np.full((len(flex), 6), -1)
     for f in np.flatnonzero(is_stretchy(m)):
         number, first = (3, 6)[int(m.flex_dim[f]) - 2], int(m.flex_elemedgeadr[f])
         mine = np.asarray(m.flex_elemedge)[first : first + number * int(m.flex_elemnum[f])].reshape(-1, number)
         found[flex == f, :number] = mine + int(m.flex_edgeadr[f])
-    return found.ravel()
+    return found
 
 
 def hinges(m: Any) -> np.ndarray:
@@ -61,6 +84,11 @@ def hinges(m: Any) -> np.ndarray:
     inner = np.asarray(m.flex_edgeflap).reshape(-1, 2)[:, 1] >= 0
     edge = np.flatnonzero(inner & is_bendy(m)[flex])
     return np.column_stack([edge, flex[edge]]).astype(int)
+
+
+def hinge_lists(m: Any) -> np.ndarray:
+    """Of each hinge four vertices, its flex, and where its numbers begin; then creases of shells: cells.creases."""
+    return np.concatenate([np.column_stack([hinge_vertices(m), hinge_list(m)]), cells.creases(m)])
 
 
 def hinge_vertices(m: Any) -> np.ndarray:
@@ -81,14 +109,18 @@ def _bending(m: Any, edge: np.ndarray, flex: np.ndarray) -> np.ndarray:
 
 
 def own_dofs(m: Any) -> np.ndarray:
-    """The first of the three dofs of the body of each vertex; -1 where it has another number of them."""
-    body = np.asarray(m.flex_vertbodyid)
+    """The first of the three dofs of the body of each point; -1 where it has another number of them."""
+    body = np.concatenate([np.asarray(m.flex_vertbodyid), np.asarray(m.flex_nodebodyid)]).astype(int)
     own = (body >= 0) & (np.asarray(m.body_dofnum)[np.maximum(body, 0)] == 3)
     return np.where(own, np.asarray(m.body_dofadr)[np.maximum(body, 0)], -1)
 
 
 def corners(m: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Where the corners of each vertex end, and the corners: 4 element + k, or 4 (elements + hinge) + k."""
+    """Where the corners of each point end, and the corners.
+
+    Numbered 4 element + k, then 4 (elements + hinge) + k, then 4 (elements + hinges) + node of a cell, then slots of
+    creases.
+    """
     vertices, places = [], []
     if np.any(is_stretchy(m)):
         soft = element_stiffness(m) >= 0
@@ -98,14 +130,74 @@ def corners(m: Any) -> tuple[np.ndarray, np.ndarray]:
     bent = hinge_vertices(m).ravel()
     vertices.append(bent)
     places.append(4 * int(m.nflexelem) + np.arange(len(bent)))
+    cell, node, _ = cells.cell_lists(m)
+    soft = np.flatnonzero(cell[node[:, 0], 1] >= 0)
+    vertices.append(node[soft, 1])
+    before = 4 * (int(m.nflexelem) + len(bent) // 4)
+    places.append(before + soft)
+    for one, two, slot, count, _, _ in cells.creases(m):
+        vertices.append(np.concatenate([node[cell[k, 2] : cell[k, 2] + count, 1] for k in (one, two)]))
+        places.append(before + len(node) + slot + np.arange(2 * count))
     vertex, place = np.concatenate(vertices).astype(int), np.concatenate(places)
     order = np.argsort(vertex, kind="stable")
-    return np.cumsum(np.bincount(vertex, minlength=m.nflexvert)), place[order]
+    return np.cumsum(np.bincount(vertex, minlength=m.nflexvert + m.nflexnode)), place[order].astype(int)
 
 
-def body_vertices(m: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Where the vertices of each body begin, and the vertices."""
-    body = np.asarray(m.flex_vertbodyid)
-    vertex = np.flatnonzero(body >= 0)
-    vertex = vertex[np.argsort(body[vertex], kind="stable")]
-    return np.concatenate([[0], np.cumsum(np.bincount(body[vertex], minlength=m.nbody))]), vertex
+def coupled_dofs(m: Any) -> Iterator[np.ndarray]:
+    """The dofs that each element, hinge and cell couples: those that move any of its points."""
+    if not is_elastic(m):
+        return
+    body = np.concatenate([np.asarray(m.flex_vertbodyid), np.asarray(m.flex_nodebodyid)]).astype(int)
+    parts = [element_vertices(m)[element_stiffness(m) >= 0], hinge_vertices(m)] if is_meshed(m) else []
+    cell, node, _ = cells.cell_lists(m)
+    each = [row[row >= 0] for part in parts for row in part]
+    each += [node[first : first + count, 1] for _, adr, first, count, _ in cell if adr >= 0]
+    moved: dict[int, list[int]] = {}
+    for part in each:
+        bodies = body[part]
+        for b in bodies:
+            if b not in moved:
+                moved[b] = _moving_dofs(m, int(b))
+        yield np.unique(np.concatenate([np.zeros(0, int), *(np.array(moved[b], int) for b in bodies)]))
+
+
+def _moving_dofs(m: Any, body: int) -> list[int]:
+    """All dofs that move a body."""
+    found: list[int] = []
+    while body > 0:
+        first = int(m.body_dofadr[body])
+        found += range(first, first + int(m.body_dofnum[body]))
+        body = int(m.body_parentid[body])
+    return found
+
+
+def points(m: Any) -> np.ndarray:
+    """Vertices, then nodes: seven numbers each.
+
+        0  the first of the three dofs of its body, or -1     4  end of its supports
+        1  its body; of interpolated vertices -1              5  the body whose frame it slides in, or -1
+        2  end of its corners                                 6  the cell an interpolated vertex is in, or -1
+        3  first of its supports
+    """
+    dofs = own_dofs(m)
+    base = np.concatenate([vertex_bases(m), np.repeat(cells.node_bases(m), np.asarray(m.flex_nodenum))])
+    body = np.concatenate([np.asarray(m.flex_vertbodyid), np.asarray(m.flex_nodebodyid)]).astype(int)
+    before = m.nbody + 1 + int(np.sum(body >= 0))
+    last = before + (corners(m)[0] if is_elastic(m) else np.zeros(len(body), int))
+    start = supports(m)["flex_supportadr"]
+    cell = np.concatenate([cells.vertex_cells(m), np.full(m.nflexnode, -1)])
+    return np.column_stack([dofs, body, last, start[:-1], start[1:], base, cell])
+
+
+def body_points(m: Any) -> np.ndarray:
+    """Where the points of each body begin, the end, then the points; then the corners of points."""
+    body = np.concatenate([np.asarray(m.flex_vertbodyid), np.asarray(m.flex_nodebodyid)]).astype(int)
+    own = np.flatnonzero(body >= 0)
+    own = own[np.argsort(body[own], kind="stable")]
+    start = m.nbody + 1 + np.concatenate([[0], np.cumsum(np.bincount(body[own], minlength=m.nbody))])
+    return np.concatenate([start, own, corners(m)[1] if is_elastic(m) else []]).astype(int)
+
+
+def numbers(m: Any) -> np.ndarray:
+    """Stiffness of elements and cells, numbers of hinges, and of nodes of cells."""
+    return np.concatenate([m.flex_stiffness, m.flex_bending, cells.cell_lists(m)[2].ravel()])

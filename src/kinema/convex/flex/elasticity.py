@@ -1,4 +1,4 @@
-"""Elastic forces of flexes whose vertices are bodies: stretching of elements, bending of hinges.
+"""Elastic forces of flexes: stretching of elements, bending of hinges; of cells see corotation.py.
 
 Stretching, of triangles and tetrahedra (Saint Venant-Kirchhoff on edges, Kharevych et al. 2006). With the squared edge
 lengths s_e = l_e^2 of an element, rest values S_e and the stiffness K of the element between them,
@@ -9,9 +9,9 @@ Rayleigh's damping is the same force of the rate of s in place of s - S, times t
 s^- = (l - h dl/dt)^2, which is where the last step began as far as velocity tells.
 
 Bending, of the hinge between two triangles that share an edge: four vertices, E = 1/2 x' B x per axis with a constant
-B, and one number for a rest shape that is not flat. Its damping is B v times the coefficient.
+B, and one number for a rest shape that is not flat. Its damping is B v times the coefficient, v in the world.
 
-Forces are found element by element and hinge by hinge, then gathered vertex by vertex and dof by dof: nobody writes
+Forces are found element by element and hinge by hinge, then gathered point by point and dof by dof: nobody writes
 what another adds to.
 """
 
@@ -22,7 +22,9 @@ from typing import Any
 import warp as wp
 
 from kinema.convex.data import Data
-from kinema.convex.flex.elastic import is_elastic
+from kinema.convex.flex.corotation import cell_force, cell_shape
+from kinema.convex.flex.crease import crease_force
+from kinema.convex.flex.elastic import has_creases, has_soft_cells, is_elastic, is_meshed, keeps_any_strain
 from kinema.convex.jacobian import point_motion
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
@@ -62,7 +64,7 @@ def stretch_force(m: Model, d: Data, w: int, e: int):
             pull = float(0.0)  # (K (s - S))_j
             drag = float(0.0)  # (K (s - s^-) / h)_j
             for i in range(edges):
-                edge = m.flex.elemedges[6 * e + i]
+                edge = m.flex.elemlist[e][3 + i]
                 now = d.flex.edge_length[w, edge]
                 rest = m.flex.edgenumber[w, edge][0]
                 stiffness = m.flex.elastic[w, adr + triangle_index(edges, i, j)]
@@ -81,9 +83,9 @@ def stretch_force(m: Model, d: Data, w: int, e: int):
 @wp.func
 def bend_force(m: Model, d: Data, w: int, h: int):
     """Forces of one hinge on its four vertices: of its spring, then of its damper."""
-    corner = m.flex.hingevert[h]
-    adr = m.flex.hingelist[h][1]
-    damping = m.flex.number[w, m.flex.hingelist[h][0]][1]
+    corner = m.flex.hinge[h]
+    adr = corner[5]
+    damping = m.flex.number[w, corner[4]][1]
     x0 = d.flex.vert_xpos[w, corner[0]]
     e1 = d.flex.vert_xpos[w, corner[1]] - x0
     e2 = d.flex.vert_xpos[w, corner[2]] - x0
@@ -99,38 +101,38 @@ def bend_force(m: Model, d: Data, w: int, h: int):
             b = m.flex.elastic[w, adr + 4 * i + j]
             v = corner[j]
             spring += b * d.flex.vert_xpos[w, v]
-            first = m.flex.vertlist[v][0]
-            if first >= 0:
-                vel = wp.vec3(d.state.qvel[w, first], d.state.qvel[w, first + 1], d.state.qvel[w, first + 2])
-                damper += b * vel
+            body = m.flex.point[v][1]
+            arm = d.flex.vert_xpos[w, v] - d.inertia.subtree_com[w, m.body.rootid[body]]
+            damper += b * point_motion(d.vel.cvel[w, body], arm)
         d.flex.part_force[w, 4 * (m.size.nflexelem + h) + i] = wp.spatial_vector(-spring, -damping * damper)
 
 
 @wp.func
-def vertex_force(m: Model, d: Data, w: int, v: int):
-    """All elastic forces on one vertex."""
+def point_force(m: Model, d: Data, w: int, p: int):
+    """All elastic forces on one vertex or node."""
     sum = wp.spatial_vector()
-    first = int(0)
-    if v > 0:
-        first = m.flex.vertlist[v - 1][1]
-    elements = 4 * m.size.nflexelem
-    for k in range(first, m.flex.vertlist[v][1]):
-        at = m.flex.corner[k]
-        if at < elements or m.flex.vertlist[v][0] >= 0:  # what bends a vertex without dofs is borne by what holds it
-            sum += d.flex.part_force[w, at]
-    d.flex.vert_force[w, v] = sum
+    first = m.flex.bodypoint[m.size.nbody]  # corners follow the points of bodies
+    if p > 0:
+        first = m.flex.point[p - 1][2]
+    for k in range(first, m.flex.point[p][2]):
+        sum += d.flex.part_force[w, m.flex.bodypoint[k]]
+    d.flex.point_force[w, p] = sum
 
 
 @wp.func
 def elastic_force(m: Model, d: Data, w: int, i: int):
-    """qfrc_spring and qfrc_damper of dof i += the forces on all vertices it moves."""
+    """qfrc_spring and qfrc_damper of dof i += the forces on all points it moves."""
     spring = float(0.0)
     damper = float(0.0)
     for b in range(m.dof.bodyid[i], m.dof.bodyend[i]):
-        for k in range(m.flex.bodyvertadr[b], m.flex.bodyvertadr[b + 1]):
-            v = m.flex.bodyvert[k]
-            force = d.flex.vert_force[w, v]
-            offset = d.flex.vert_xpos[w, v] - d.inertia.subtree_com[w, m.body.rootid[b]]
+        for k in range(m.flex.bodypoint[b], m.flex.bodypoint[b + 1]):
+            p = m.flex.bodypoint[k]
+            force = d.flex.point_force[w, p]
+            place = m.flex.supportplace[w, m.flex.point[p][3]]
+            x = d.pose.xpos[w, b] + d.pose.xmat[w, b] * wp.vec3(place[0], place[1], place[2])
+            offset = x - d.inertia.subtree_com[w, m.body.rootid[b]]
+            if p >= m.size.nflexvert and b != m.dof.bodyid[i] and m.flex.point[p][0] >= 0:
+                force = wp.spatial_vector()  # MuJoCo lets a node push the dofs of its own body alone
             motion = point_motion(d.inertia.cdof[w, i], offset)
             spring += wp.dot(motion, wp.vec3(force[0], force[1], force[2]))
             damper += wp.dot(motion, wp.vec3(force[3], force[4], force[5]))
@@ -145,11 +147,15 @@ def elastic_force(m: Model, d: Data, w: int, i: int):
 
 def stages(m: Any) -> list[Stage]:
     """Elastic forces."""
+    shapes = [Stage(cell_shape, over="nflexcellnode")] if has_soft_cells(m) or keeps_any_strain(m) else []
     if not is_elastic(m):
-        return []
-    return [
-        Stage(stretch_force, over="nflexelem", own=("flexpart_force",), apart=("flexpart_force",)),
-        Stage(bend_force, over="nflexhinge", own=("flexpart_force",), apart=("flexpart_force",)),
-        Stage(vertex_force, over="nflexvert"),
-        Stage(elastic_force, over="nv"),
-    ]
+        return shapes
+    parts = {"own": ("flexpart_force",), "apart": ("flexpart_force",)}
+    found = []
+    if is_meshed(m):
+        found += [Stage(stretch_force, over="nflexelem", **parts), Stage(bend_force, over="nflexhinge", **parts)]
+    if has_soft_cells(m):
+        found += [Stage(cell_force, over="nflexcellnode", **parts)]
+    if has_creases(m):
+        found += [Stage(crease_force, over="nflexcrease", **parts)]
+    return [*shapes, *found, Stage(point_force, over="nflexpoint"), Stage(elastic_force, over="nv")]

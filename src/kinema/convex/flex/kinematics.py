@@ -14,7 +14,8 @@ from kinema.convex.model import Model
 def vertex_position(m: Model, d: Data, w: int, v: int):
     """flexvert_xpos of one vertex."""
     x = wp.vec3()
-    for k in range(m.flex.supportadr[v], m.flex.supportadr[v + 1]):
+    point = m.flex.point[v]
+    for k in range(point[3], point[4]):
         b = m.flex.supportbody[k]
         place = m.flex.supportplace[w, k]
         x += place[3] * (d.pose.xpos[w, b] + d.pose.xmat[w, b] * wp.vec3(place[0], place[1], place[2]))

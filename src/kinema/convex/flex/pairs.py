@@ -15,6 +15,7 @@ from kinema.collide.parameters import mix_parameters, override_parameters
 from kinema.convex.flex.tables import has_flexes
 from kinema.mujoco_enums import Disable, FlexSelf, Geom
 
+MAX_CONTACTS = 50  # MuJoCo's mjMAXCONPAIR
 MIXED = ("priority", "condim", "solmix", "solref", "solimp", "friction", "margin", "gap")
 
 
@@ -63,21 +64,30 @@ def _everything(m: Any) -> SimpleNamespace:
 
 
 def pair_lists(m: Any) -> tuple[np.ndarray, np.ndarray]:
-    """For each pair geom, flex, flex and condim; and margin, gap, friction, solref, solimp, adhesion."""
+    """For each pair geom, flex, flex, condim, contacts kept; and margin, gap, friction, solref, solimp, adhesion.
+
+    Where a flex has few dofs, being rigid or interpolated, and nothing softer meets it, MAX_CONTACTS are kept; 0: all.
+    """
     pairs = flex_pairs(m)
     if not len(pairs):
-        return np.zeros((0, 4), int), np.zeros((0, 15))
+        return np.zeros((0, 5), int), np.zeros((0, 15))
     first = np.where(pairs[:, 0] >= 0, pairs[:, 0], m.ngeom + pairs[:, 1])
     p = override_parameters(m, mix_parameters(_everything(m), first, m.ngeom + pairs[:, 2]))
     same = pairs[:, 1] == pairs[:, 2]
     margin, gap = np.where(same, 0.0, p.margin), np.where(same, 0.0, p.gap)
     numbers = np.column_stack([margin, gap, p.friction, p.solref, p.solimp, p.adhesion])
-    return np.column_stack([pairs, p.condim]), numbers
+    stiff = np.asarray(m.flex_rigid).astype(bool) | (np.asarray(m.flex_interp) != 0)
+    few = stiff[pairs[:, 2]] & ((pairs[:, 0] >= 0) | stiff[pairs[:, 1]])
+    return np.column_stack([pairs, p.condim, MAX_CONTACTS * few]), numbers
 
 
 def spans(m: Any) -> np.ndarray:
-    """Of each flex the first vertex, the number of them, the first element, the number of them."""
-    return np.column_stack([m.flex_vertadr, m.flex_vertnum, m.flex_elemadr, m.flex_elemnum])
+    """Of each flex the first vertex, the number of them, the first element, the number of them; and its lattice.
+
+    It says the order of the basis (of shells negative, 0: none), cells along three axes, the first node as a point.
+    """
+    lattice = [m.flex_interp, *np.asarray(m.flex_cellnum).reshape(-1, 3).T, m.nflexvert + np.asarray(m.flex_nodeadr)]
+    return np.column_stack([m.flex_vertadr, m.flex_vertnum, m.flex_elemadr, m.flex_elemnum, *lattice])
 
 
 def kinds(m: Any) -> frozenset[tuple[int, int]]:

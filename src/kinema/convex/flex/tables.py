@@ -3,7 +3,7 @@
 MuJoCo's arrays are by flex, with addresses; stages run over vertices, edges or elements of all flexes at once. So the
 lists here speak of global vertices, and every edge and element brings what its flex has to say:
 
-    vertex    x = sum of w_k (x_b + R_b p_k) over its supports (b, w, p): the bodies that carry it
+    point     a vertex, or a node: x = sum of w_k (x_b + R_b p_k) over its supports (b, w, p), the bodies that carry it
     edge      two vertices, its row of the Jacobian; (rest length, inverse weight, stiffness, damping)
     element   two to four vertices; its flex
 
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from kinema.convex.flex.cells import elements, node_weights
 from kinema.mujoco_enums import Equality, Joint
 
 CORNERS = 4  # vertices of the largest element
@@ -45,8 +46,8 @@ def lagrange(order: int, x: np.ndarray) -> np.ndarray:
     return np.array(found)
 
 
-def _cell_supports(m: Any, f: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes of the flex that carry each of its vertices, and their weights, (vertices, nodes a cell)."""
+def _cell_supports(m: Any, f: int) -> np.ndarray:
+    """How much each node of the flex carries of each of its vertices, (vertices, nodes)."""
     order = abs(int(m.flex_interp[f]))
     first = int(m.flex_vertadr[f])
     coord = np.asarray(m.flex_vert0).reshape(-1, 3)[first : first + int(m.flex_vertnum[f])]
@@ -57,13 +58,19 @@ def _cell_supports(m: Any, f: int) -> tuple[np.ndarray, np.ndarray]:
     basis = [lagrange(order, local[:, axis]) for axis in range(3)]
     steps = np.arange(order + 1)
     number = [cell[:, axis, None] * order + steps for axis in range(3)]
+    carried = node_weights(m, f)
     node = (number[0][:, :, None, None] * grid[1] + number[1][:, None, :, None]) * grid[2] + number[2][:, None, None, :]
     weight = basis[0].T[:, :, None, None] * basis[1].T[:, None, :, None] * basis[2].T[:, None, None, :]
-    return node.reshape(len(coord), -1), weight.reshape(len(coord), -1)
+    full = np.zeros((len(coord), len(carried)))
+    np.put_along_axis(full, node.reshape(len(coord), -1), weight.reshape(len(coord), -1), axis=1)
+    return full @ carried
 
 
 def supports(m: Any) -> dict[str, np.ndarray]:
-    """For each vertex where its supports begin; of each support the body, and its point there and weight."""
+    """Where the supports of each vertex and then of each node begin; of each support the body, its point, its weight.
+
+    A node has one support. The first of an interpolated vertex bears nothing: it holds the vertex's coordinates.
+    """
     counts, bodies, places = [], [], []
     vert = np.asarray(m.flex_vert).reshape(-1, 3)
     for f in range(m.nflex):
@@ -75,13 +82,21 @@ def supports(m: Any) -> dict[str, np.ndarray]:
             local = np.zeros((number, 3)) if centered else vert[first : first + number]
             places.append(np.column_stack([local, np.ones(number)]))
             continue
-        node, weight = _cell_supports(m, f)
-        used = weight != 0.0
-        counts.append(used.sum(axis=1))
-        chosen = int(m.flex_nodeadr[f]) + node[used]
-        bodies.append(np.asarray(m.flex_nodebodyid)[chosen])
+        weight = _cell_supports(m, f)
+        used = np.abs(weight) > 1e-12
+        chosen = int(m.flex_nodeadr[f]) + np.nonzero(used)[1]
         local = np.zeros((len(chosen), 3)) if centered else np.asarray(m.flex_node).reshape(-1, 3)[chosen]
-        places.append(np.column_stack([local, weight[used]]))
+        place = np.column_stack([local, weight[used]])
+        first = np.concatenate([[0], np.cumsum(used.sum(axis=1))[:-1]])
+        coordinates = np.asarray(m.flex_vert0).reshape(-1, 3)[int(m.flex_vertadr[f]) :][:number]
+        counts.append(1 + used.sum(axis=1))
+        bodies.append(np.insert(np.asarray(m.flex_nodebodyid)[chosen], first, 0))
+        places.append(np.insert(place, first, np.column_stack([coordinates, np.zeros(number)]), axis=0))
+    counts.append(np.ones(m.nflexnode, int))
+    bodies.append(np.asarray(m.flex_nodebodyid))
+    centered = np.repeat(np.asarray(m.flex_centered).astype(bool), np.asarray(m.flex_nodenum))
+    local = np.where(centered[:, None], 0.0, np.asarray(m.flex_node).reshape(-1, 3))
+    places.append(np.column_stack([local, np.ones(m.nflexnode)]))
     count = np.concatenate([np.zeros(0, int), *counts])
     return {
         "flex_supportadr": np.concatenate([[0], np.cumsum(count)]),
@@ -126,12 +141,6 @@ def vertex_bases(m: Any) -> np.ndarray:
     turning = np.zeros(m.nbody, bool)
     turning[np.asarray(m.jnt_bodyid)[np.asarray(m.jnt_type) != Joint.SLIDE]] = True
     return np.where((np.asarray(m.flex_vertbodyid) < 0) | turning[body], -1, found)
-
-
-def edge_bases(m: Any) -> np.ndarray:
-    """The body that both ends of an edge slide in, whose pose its length does not depend on; -1: there is none."""
-    base = vertex_bases(m)[edge_vertices(m)]
-    return np.where(is_live_edge(m) & (base[:, 0] == base[:, 1]), base[:, 0], -1)
 
 
 def edge_numbers(m: Any) -> np.ndarray:
@@ -188,8 +197,31 @@ def equality_edges(m: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def equality_list(m: Any) -> np.ndarray:
-    """Rows of each equality, and the first of its edges."""
-    return np.column_stack([equality_rows(m), equality_edges(m)[0][:-1]])
+    """Rows of each equality, and the first of its edges, which follow; of one that keeps strain its cell."""
+    starts, edges = equality_edges(m)
+    first = m.neq + starts[:-1]
+    for e in np.flatnonzero(np.asarray(m.eq_type) == Equality.FLEXSTRAIN):
+        first[e] = sum(len(elements(m, f)) for f in range(int(m.eq_obj1id[e])) if m.flex_interp[f]) + _element(m, e)
+    follow = np.column_stack([edges, np.zeros(len(edges), int)])
+    return np.concatenate([np.column_stack([equality_rows(m), first]), follow]).astype(int)
+
+
+def _element(m: Any, e: int) -> int:
+    """The cell, or the square of a shell, whose strain an equality keeps, counted within its flex."""
+    f = int(m.eq_obj1id[e])
+    place = np.asarray(m.eq_data).reshape(m.neq, -1)[e, :3].astype(int)
+    if int(m.flex_interp[f]) < 0:
+        return int(place[0])
+    return int(np.ravel_multi_index(tuple(place), tuple(np.asarray(m.flex_cellnum).reshape(-1, 3)[f])))
+
+
+def strain_modes(m: Any, e: int) -> tuple[int, int]:
+    """How many modes of strain an equality keeps at 0, and where they begin: MuJoCo has them for a stiffness."""
+    f = int(m.eq_obj1id[e])
+    if not m.flex_interp[f] or int(m.flex_stiffnessadr[f]) < 0:
+        return 0, -1
+    at = int(m.flex_stiffnessadr[f]) + _element(m, e) * (3 * len(elements(m, f)[0][0])) ** 2
+    return int(np.asarray(m.flex_stiffness)[at]), at + 1
 
 
 def equality_rows(m: Any) -> np.ndarray:
@@ -198,4 +230,7 @@ def equality_rows(m: Any) -> np.ndarray:
     rows = np.where(kind == Equality.CONNECT, 3, np.where(kind == Equality.WELD, 6, 1))
     if not has_flexes(m):
         return rows
-    return np.where(kind == Equality.FLEX, np.diff(equality_edges(m)[0]), rows)
+    rows = np.where(kind == Equality.FLEX, np.diff(equality_edges(m)[0]), rows)
+    for e in np.flatnonzero(kind == Equality.FLEXSTRAIN):
+        rows[e] = strain_modes(m, e)[0]
+    return rows

@@ -41,7 +41,12 @@ def is_alone(m: Model, d: Data, w: int, j: int) -> bool:
         tree = m.dof.treeid[first]
         for r in range(d.efc.nefc[w]):
             trees = d.efc.trees[w, r]
-            if trees[0] < 0 or trees[0] == tree or trees[1] == tree:
+            if m.size.nflexpoint > 0:  # rows that list their columns
+                for k in range(d.efc.ncol[w, r]):
+                    i = d.efc.col[w, r, k] - first
+                    if i >= 0 and i < 6 and d.efc.J[w, r, k] != 0.0:
+                        alone = False
+            elif trees[0] < 0 or trees[0] == tree or trees[1] == tree:
                 for i in range(first, first + 6):
                     if d.efc.J[w, r, i] != 0.0:
                         alone = False

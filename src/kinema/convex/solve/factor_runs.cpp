@@ -45,9 +45,9 @@ if (lane == 0) {  // which columns each row has
         row_head[last] = q;
     }
     int used = 0;
-    const int* adr = m.dof.M_rowadr.data;
-    const int* num = m.dof.M_rownnz.data;
-    const int* of = m.dof.M_colind.data;
+    const int* adr = KN_METRIC_ROWADR.data;
+    const int* num = KN_METRIC_ROWNNZ.data;
+    const int* of = KN_METRIC_COLIND.data;
     int* mark = (int*)Mv;  // columns below k that are in its row: a byte each would do, but this is at hand
     KN_ALL_DOFS(k) mark[k] = -1;
     KN_DOFS_BACK(k) {
@@ -79,9 +79,9 @@ if (lane == 0) {  // which columns each row has
 KN_SYNC();
 
 auto start_hessian = [&]() {  // H = M, with room for what rows and elimination add
-    const int* adr = m.dof.M_rowadr.data;
-    const int* num = m.dof.M_rownnz.data;
-    const int* of = m.dof.M_colind.data;
+    const int* adr = KN_METRIC_ROWADR.data;
+    const int* num = KN_METRIC_ROWNNZ.data;
+    const int* of = KN_METRIC_COLIND.data;
     KN_DOFS(k) {
         float* row = H + k * pitch;
         for (int p = run_adr[2 * k]; p < run_adr[2 * k + 1]; ++p)

@@ -57,17 +57,26 @@ auto row_times = [&](int k, const double* p) -> double {  // (J p)_k
     for (int q = 0, n = ncol[k]; q < n; ++q) s += row[q] * p[at[q]];
     return s;
 };
+auto mass_at = [&](int entry) -> float { return entry < 0 ? 0.0f : KN_AT(KN_METRIC, entry); };
+#if KN_DISCRETE
+const auto* full = m.dof.metric_full.data;  // rows: where they begin, then columns and entries
+auto mass_times = [&](int i, const double* p) -> double {  // (M p)_i
+    double s = 0.0;
+    for (int k = full[i][0], end = full[i + 1][0]; k < end; ++k) s += mass_at(full[k][1]) * p[full[k][0]];
+    return s;
+};
+#else
 const int* full_adr = m.dof.D_rowadr.data;
 const int* full_num = m.dof.D_rownnz.data;
 const int* full_col = m.dof.D_colind.data;
 const int* entry_of = m.dof.mapM2D.data;
-auto mass_at = [&](int entry) -> float { return entry < 0 ? 0.0f : KN_AT(KN_METRIC, entry); };
 auto mass_times = [&](int i, const double* p) -> double {  // (M p)_i
     double s = 0.0;
     for (int k = full_adr[i], end = k + full_num[i]; k < end; ++k) s += mass_at(entry_of[k]) * p[full_col[k]];
     return s;
 };
-auto diagonal = [&](int i) -> float { return mass_at(m.dof.M_rowadr.data[i] + m.dof.M_rownnz.data[i] - 1); };
+#endif
+auto diagonal = [&](int i) -> float { return mass_at(KN_METRIC_ROWADR.data[i] + KN_METRIC_ROWNNZ.data[i] - 1); };
 
 // force, state and cost of row i at residual r; all rows of an elliptic contact are done with the first
 auto update = [&](int i) -> double {

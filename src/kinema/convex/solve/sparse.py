@@ -15,47 +15,53 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.flex.tables import has_flexes
-from kinema.convex.metric_pattern import tree_sizes
+from kinema.convex.metric_pattern import is_discrete, tree_sizes
 from kinema.convex.model import Model
-from kinema.convex.solve.native import CONTINUOUS, RESULT, source
+from kinema.convex.solve.native import CONTINUOUS, DISCRETE, MASS, RESULT, System, source
 from kinema.convex.stage import WARP_LANES, Stage
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Equality, Solver
 
-READS = """
+ROWS = """
     d.efc.nefc[w] d.efc.ne[w] d.efc.nf[w] d.efc.J[w] d.efc.col[w] d.efc.ncol[w] d.efc.R[w] d.efc.D[w] d.efc.aref[w]
     d.efc.frictionloss[w] d.efc.type[w] d.efc.id[w] d.efc.force[w] d.efc.state[w] d.crow.mu[w] d.con.dim[w]
-    d.con.friction[w] m.tree.dofadr m.tree.dofnum m.dof.treeid m.dof.M_rowadr m.dof.M_rownnz
-    m.dof.D_rowadr m.dof.D_rownnz m.dof.D_colind m.dof.mapM2D
-    m.opt.tolerance[w] m.opt.ls_tolerance[w] d.inertia.M[w]
-    d.state.qacc_warmstart[w] d.frc.qacc_smooth[w] d.frc.qfrc_smooth[w] m.dof.M_colind
+    d.con.friction[w] m.tree.dofadr m.tree.dofnum m.dof.treeid m.opt.tolerance[w] m.opt.ls_tolerance[w]
+    d.state.qacc_warmstart[w] d.frc.qacc_smooth[w]
 """
 SCRATCH = """
     d.solver.root[w] d.solver.next_tree[w] d.solver.last_tree[w] d.solver.first_row[w] d.solver.next_row[w]
     d.solver.wide[w] d.solver.lists[w]
 """
 MATRIX = "d.solver.H[w]"
-FACTOR = "d.inertia.qLD[w] d.inertia.qLDiagInv[w]"
+
+
+def _of(discrete: bool) -> tuple[System, str, dict[str, Any]]:
+    """The system that is solved, what of it and of rows is read, and definitions."""
+    system = DISCRETE if discrete else CONTINUOUS
+    whole = "m.dof.metric_full" if discrete else "m.dof.D_rowadr m.dof.D_rownnz m.dof.D_colind m.dof.mapM2D"
+    return system, f"{ROWS} {system.reads} {whole} {SCRATCH}", {"DISCRETE": int(discrete), **system.definitions}
 
 
 @cache
-def sparse_newton(team: int = 1) -> wp.Function:
+def sparse_newton(team: int = 1, discrete: bool = False) -> wp.Function:
     """Newton's method; on CUDA by a block of so many threads."""
+    _, reads, definitions = _of(discrete)
 
-    @wp.func_native(source("sparse.cpp", NEWTON=1, TEAM=team, **CONTINUOUS.definitions))
-    @touches(reads=f"{READS} {SCRATCH} {MATRIX}", writes=f"{RESULT} {SCRATCH} {MATRIX}")
+    @wp.func_native(source("sparse.cpp", NEWTON=1, TEAM=team, **definitions))
+    @touches(reads=f"{reads} {MATRIX}", writes=f"{RESULT} {SCRATCH} {MATRIX}")
     def sparse_newton(m: Model, d: Data, w: int, lane: int): ...
 
     return sparse_newton
 
 
 @cache
-def sparse_conjugate_gradient(team: int = 1) -> wp.Function:
+def sparse_conjugate_gradient(team: int = 1, discrete: bool = False) -> wp.Function:
     """Conjugate gradients, preconditioned by the mass matrix; on CUDA by a block of so many threads."""
-    factor, inverse = CONTINUOUS.factor
+    system, reads, definitions = _of(discrete)
+    factor, inverse = system.factor
 
-    @wp.func_native(source("sparse.cpp", NEWTON=0, TEAM=team, FACTOR=factor, INVERSE=inverse, **CONTINUOUS.definitions))
-    @touches(reads=f"{READS} {SCRATCH} {FACTOR}", writes=f"{RESULT} {SCRATCH}")
+    @wp.func_native(source("sparse.cpp", NEWTON=0, TEAM=team, FACTOR=factor, INVERSE=inverse, **definitions))
+    @touches(reads=f"{reads} {MASS} {factor}[w] {inverse}[w]", writes=f"{RESULT} {SCRATCH}")
     def sparse_conjugate_gradient(m: Model, d: Data, w: int, lane: int): ...
 
     return sparse_conjugate_gradient
@@ -65,7 +71,7 @@ def stage(m: Any, cuda: bool = False) -> Stage:
     """The solver the model asks for."""
     team = team_of(m) if cuda else 1
     solve = sparse_newton if int(m.opt.solver) == Solver.NEWTON else sparse_conjugate_gradient
-    return Stage(solve(team), lanes=True, alone=True, threads=team if cuda else WARP_LANES)
+    return Stage(solve(team, is_discrete(m)), lanes=True, alone=True, threads=team if cuda else WARP_LANES)
 
 
 def team_of(m: Any) -> int:

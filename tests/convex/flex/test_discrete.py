@@ -1,0 +1,61 @@
+"""Elastic flexes under the discrete integrator: their stiffness is part of the metric that a step is solved in."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from .scenes import EDGES, GEOMS, disturbed, engine_at, model, off, scene
+
+OPTION = 'integrator="discrete" solver="{}"'
+PLATE = '<elasticity young="3e6" poisson=".2" damping=".001" thickness=".02" elastic2d="both"/>'
+BLOCK = '<elasticity young="2e6" poisson=".2" damping=".002"/>'
+CELLS = """<flexcomp name="soft" type="grid" count="4 4 3" dim="3" spacing=".05 .05 .05" pos="0 0 .06" radius=".01"
+  mass="1" dof="{}"><elasticity young="2e6" poisson=".2" damping=".002"/><contact selfcollide="none"/>{}</flexcomp>"""
+PLANE = GEOMS["plane"]
+
+
+def agree(text: str, steps: int = 10) -> mujoco.MjData:
+    """Unconstrained and constrained acceleration and forces are MuJoCo's, and so are ten steps."""
+    m = model(text)
+    d = disturbed(m, steps)
+    engine = engine_at(m, d)
+    for name, limit in {"qacc_smooth": 5e-4, "qacc": 1e-3, "qfrc_constraint": 2e-3}.items():
+        assert off(engine.read(name)[0], getattr(d, name)) < limit, name
+    assert int(engine.read("nefc")[0]) == d.nefc
+    engine.step(10)
+    for _ in range(10):
+        mujoco.mj_step(m, d)
+    assert off(engine.read("qpos")[0], d.qpos) < 1e-3
+    return d
+
+
+@pytest.mark.parametrize("solver", ["Newton", "CG"])
+@pytest.mark.parametrize(("dim", "inside"), [(2, PLATE), (3, BLOCK), (2, EDGES)])
+def test_elements_and_hinges(dim, inside, solver):
+    d = agree(scene(dim, PLANE, inside=inside, option=OPTION.format(solver) + ' tolerance="1e-10"'))
+    assert d.ncon > 0
+
+
+@pytest.mark.parametrize("dof", ["trilinear", "quadratic"])
+def test_cells(dof):
+    option = OPTION.format("Newton")
+    d = agree(f"<mujoco><option {option}/><worldbody>{PLANE}{CELLS.format(dof, '')}</worldbody></mujoco>")
+    assert d.ncon > 0
+
+
+def test_a_flex_held_by_a_joint():
+    """Nodes and vertices that a moving body holds couple its dofs with theirs."""
+    held = CELLS.format("trilinear", '<pin id="0 2 4 6"/>')
+    text = f"""<mujoco><option {OPTION.format("Newton")}/><worldbody><body name="arm" pos="0 0 1"><joint axis="0 1 0"/>
+      <geom size=".05" mass="1"/>{held}</body></worldbody></mujoco>"""
+    agree(text)
+
+
+def test_stiff_plates_do_not_blow_up():
+    """A step that Euler could not take: the stiffness of a thick plate, 0.01 s long."""
+    text = scene(2, PLANE, inside=PLATE, option=OPTION.format("Newton"), height=0.03).replace("0.002", "0.01")
+    m = model(text)
+    engine = engine_at(m, mujoco.MjData(m))
+    engine.step(300)
+    assert np.abs(engine.read("qvel")[0]).max() < 0.1
+    assert not np.any(engine.read("status"))
