@@ -7,7 +7,8 @@
 Both begin at the model's initial state and fall for a while first. Then they take turns of a few steps, and the least
 time of a step counts: what else the machine does makes turns longer, never shorter. On the CPU it is the time of the
 process, on a GPU that of the clock after it has finished. `in place` writes a step into the state it came from,
-`swapped` into another one.
+`swapped` into another one; `apart`, on a GPU, launches what reads and writes the state by itself, not in one graph
+with the step.
 """
 
 from __future__ import annotations
@@ -68,6 +69,10 @@ def main() -> None:
         "SolverConvex.step, in place": lambda: solver.step(states[0], states[0], control, None, None),
         "SolverConvex.step, swapped": swapped,
     }
+    if device.is_cuda:
+        alone, other = SolverConvex(model), model.state()
+        alone._convoy = None
+        calls["SolverConvex.step, apart"] = lambda: alone.step(other, other, control, None, None)
     for _ in range(SETTLE):
         for call in calls.values():
             call()

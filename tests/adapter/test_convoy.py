@@ -47,11 +47,12 @@ class Piecewise(StagedEngine):
         self._launch_worlds(stages, stages, 1, True)
 
 
-@pytest.fixture
-def solvers(monkeypatch):
-    """Two kinds of worlds: stepped together, and one after the other."""
+@pytest.fixture(params=[2, 1])
+def solvers(request, monkeypatch):
+    """Two kinds of worlds, or one: stepped together, and one after the other."""
     monkeypatch.setattr("kinema.adapter.solver.Engine", Piecewise)
-    model = models(walker(0.2), walker(0.3, legs=3), counts=[2, 1])
+    kinds = [walker(0.2), walker(0.3, legs=3)][: request.param]
+    model = models(*kinds, counts=[2, 1][: request.param])
     together, apart = SolverConvex(model), SolverConvex(model)
     together._convoy = Convoy(together.batches, HostRecorder())
     return model, together, apart

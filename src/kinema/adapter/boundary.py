@@ -176,15 +176,27 @@ def write_item(w: int, k: int, items: Items, found: Found, flat: Flat):
 
 @wp.func
 def write_bodies(w: int, items: Items, found: Found, tree: Tree, moving: Moving, flat: Flat):
-    """The bodies of one world where its state puts them, parents first."""
+    """The bodies of one world where its state puts them, parents first.
+
+    Along a chain the parent is the body before, and is still at hand: a thread waits for memory only at branches.
+    """
     if flat.body_q.shape[0] > 0:
+        before = int(0)
+        x = moving.x[w, 0]
+        v = moving.v[w, 0]
         for b in range(1, items.nbody):
-            move_body(tree, moving, found.qpos, found.qvel, w, b)
+            parent = tree.body_parentid[b]
+            if parent != before:
+                x = moving.x[w, parent]
+                v = moving.v[w, parent]
+            x, v = move_body(tree, found.qpos, found.qvel, w, b, x, v)
+            moving.x[w, b] = x
+            moving.v[w, b] = v
+            before = b
             if items.bodies[b] >= 0:
                 conventions.body_out(
-                    w, b, items.bodies, items.places, moving.x[w, b], moving.v[w, b], found.body_ipos[w, b],
-                    flat.body_q, flat.body_qd,
-                )  # fmt: skip
+                    w, b, items.bodies, items.places, x, v, found.body_ipos[w, b], flat.body_q, flat.body_qd
+                )
 
 
 @wp.kernel(enable_backward=False)

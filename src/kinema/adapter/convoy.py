@@ -7,6 +7,8 @@ other would take fifty times as long; side by side they take little more than on
     read B | B's stages | who waits? | write B
     ...
 
+One engine alone has the same use of it: reading the state, the step and writing it are launched as one.
+
 What becomes of a step is recorded twice: up to where it is known which worlds find no room for their contacts and wait
 (capacity.py), and the rest. The host looks once, for all engines, while the second half runs. Worlds that wait are run
 by themselves afterwards, as they are in an engine alone.
@@ -49,6 +51,9 @@ class CudaRecorder:
 
     def beside(self, works: Sequence[Work]) -> None:
         """Launch pieces of work beside each other, after what came before and before what comes after."""
+        if len(works) == 1:
+            works[0]()
+            return
         main = wp.get_stream(self.device)
         begin, ends = main.record_event(), []
         for stream, work in zip(self.streams, works, strict=False):

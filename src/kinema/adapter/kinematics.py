@@ -63,12 +63,12 @@ def read3(x: wp.array2d(dtype=float), w: int, i: int) -> wp.vec3:
 
 
 @wp.func
-def move_body(tree: Tree, moving: Moving, qpos: wp.array2d(dtype=float), qvel: wp.array2d(dtype=float), w: int, b: int):
-    """Pose and velocity of one body; its parent's must be there."""
-    p = tree.body_parentid[b]
+def move_body(
+    tree: Tree, qpos: wp.array2d(dtype=float), qvel: wp.array2d(dtype=float), w: int, b: int, base: wp.transform,
+    twist: wp.spatial_vector,
+):  # fmt: skip
+    """Pose and velocity of one body, given its parent's."""
     mocap = tree.body_mocapid[b]
-    base = moving.x[w, p]
-    twist = moving.v[w, p]
     pos = wp.transform_point(base, tree.body_pos[w, b])
     quat = wp.transform_get_rotation(base) * to_quat(tree.body_quat[w, b])
     omega = wp.spatial_bottom(twist)
@@ -103,5 +103,4 @@ def move_body(tree: Tree, moving: Moving, qpos: wp.array2d(dtype=float), qvel: w
                 quat = quat * to_quat(axis_angle(tree.jnt_axis[w, j], qpos[w, i] - tree.qpos0[w, i]))
             pos = anchor - wp.quat_rotate(quat, tree.jnt_pos[w, j])
             v += wp.cross(omega, pos - anchor)
-    moving.x[w, b] = wp.transform(pos, wp.normalize(quat))
-    moving.v[w, b] = wp.spatial_vector(v, omega)
+    return wp.transform(pos, wp.normalize(quat)), wp.spatial_vector(v, omega)

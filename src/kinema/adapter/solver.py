@@ -128,9 +128,10 @@ class SolverConvex(Closed):
         return [*found, "particle_q", "particle_qd"] if fixed else found
 
     def _together(self) -> Convoy | None:
-        """What steps several engines at once, on CUDA."""
-        many = len(self.batches) > 1 and self.device.is_cuda
-        return Convoy(self.batches, CudaRecorder(self.device, len(self.batches))) if many else None
+        """What steps all engines at once on CUDA, a single one too: state and step are one graph."""
+        if not self.device.is_cuda:
+            return None
+        return Convoy(self.batches, CudaRecorder(self.device, len(self.batches)))
 
     def _kin(self) -> list[Kin]:
         """Classes of worlds, together where one engine can run them."""
