@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 
 from kinema.errors import BuildError
 from kinema.model import GeoType, Mesh, ModelBuilder, ShapeFlags
@@ -75,3 +76,30 @@ def test_refused():
     ball = builder.add_shape_sphere(body, radius=0.1, label="ball")
     with pytest.raises(BuildError, match="'ball' is not a mesh"):
         builder.approximate_meshes(shape_indices=[ball])
+
+
+ANGLE = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)]  # an L, 3 m² of it
+
+
+def _angle():
+    corners = [(x, y, z) for z in (0.0, 0.5) for x, y in ANGLE]
+    floor = [(0, 2, 1), (0, 3, 2), (0, 4, 3), (0, 5, 4)]
+    walls = [face for k in range(6) for j in [(k + 1) % 6] for face in ((k, j, 6 + j), (k, 6 + j, 6 + k))]
+    return Mesh(corners, [i for face in (*floor, *((c + 6, b + 6, a + 6) for a, b, c in floor), *walls) for i in face])
+
+
+def test_a_mesh_is_taken_apart():
+    pytest.importorskip("coacd")
+    builder = ModelBuilder()
+    body = builder.add_body()
+    shape = builder.add_shape_mesh(body, mesh=_angle(), label="angle", cfg=ModelBuilder.ShapeConfig(mu=0.3))
+    mass = builder.body_mass[body]
+    assert builder.approximate_meshes("coacd", threshold=0.05) == {shape}
+    parts = [k for k in range(builder.shape_count) if builder.shape_type[k] == GeoType.CONVEX_MESH]
+    assert len(parts) > 1 and builder.shape_label[parts[1]] == "angle_convex_1"
+    volumes = [float(ConvexHull(builder.shape_source[k].vertices).volume) for k in parts]
+    assert sum(volumes) == pytest.approx(1.5, rel=0.05)
+    assert builder.body_mass[body] == mass == pytest.approx(1500.0)
+    assert builder.shape_material_mu[parts[1]] == pytest.approx(0.3)
+    with pytest.raises(BuildError, match="threshold= is an option of method='coacd'"):
+        builder.approximate_meshes("bounding_box", threshold=0.1)

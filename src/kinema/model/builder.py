@@ -118,21 +118,22 @@ class ModelBuilder(DeformableMethods):
 
     def approximate_meshes(
         self, method: str = "convex_hull", shape_indices: Any = None, raise_on_failure: bool = False,
-        keep_visual_shapes: bool = False,
+        keep_visual_shapes: bool = False, **remeshing_kwargs: Any,
     ) -> set[int]:  # fmt: skip
         """Replace meshes that touch by something simpler; returns the shapes that were.
 
         Args:
-            method: "convex_hull", "bounding_box" or "bounding_sphere".
+            method: "convex_hull", "bounding_box", "bounding_sphere", or "coacd" for several convex parts.
             shape_indices: Which shapes; all meshes that touch if None.
             raise_on_failure: Raise where a mesh cannot be approximated; otherwise it stays, with a warning.
             keep_visual_shapes: Add the meshes again as shapes that are only seen.
+            remeshing_kwargs: Options of the coacd package.
         """
         self.mutable("approximate_meshes()")
         from .approximation import approximate_meshes
 
         more = {"raise_on_failure": raise_on_failure, "keep_visual_shapes": keep_visual_shapes}
-        return approximate_meshes(self, method, shape_indices, **more)
+        return approximate_meshes(self, method, shape_indices, **more, **remeshing_kwargs)
 
     def finalize(
         self,

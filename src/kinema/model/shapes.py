@@ -128,7 +128,7 @@ class FilterPairs(list):
             self.append(pair)
 
 
-_MATERIAL = ("ke", "kd", "kf", "ka", "mu", "restitution", "mu_torsional", "mu_rolling", "kh")
+MATERIAL = ("ke", "kd", "kf", "ka", "mu", "restitution", "mu_torsional", "mu_rolling", "kh")
 
 
 class ShapeMethods(ConstraintMethods):
@@ -235,7 +235,7 @@ class ShapeMethods(ConstraintMethods):
             "shape_collision_group": int(cfg.collision_group),
             "shape_collision_radius": bounding_radius(kind, sizes, src),
             "shape_color": vector(color, 3, call, "color"), "shape_opacity": opacity,
-            **{f"shape_material_{name}": getattr(cfg, name) for name in _MATERIAL},
+            **{f"shape_material_{name}": getattr(cfg, name) for name in MATERIAL},
         }, call)  # fmt: skip
         custom = self.prepare_custom({"shape": 1}, custom_attributes, call)
         mass = None
