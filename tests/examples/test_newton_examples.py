@@ -1,7 +1,7 @@
 """Examples of Newton's wheel run with their import changed, and pass the tests they bring along.
 
-Two lines are changed: the import, and the name of the solver where Newton has one that Kinema has not. On the CPU a step
-cannot be recorded (docs/from-newton.md), so that frames are simulated as the examples do where there is no graph.
+Two lines are changed: the import, and the name of the solver where Newton has one that Kinema has not. On the CPU a
+step cannot be recorded (docs/from-newton.md), so that frames are simulated as the examples do where there is no graph.
 """
 
 from __future__ import annotations
