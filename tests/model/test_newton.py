@@ -203,3 +203,16 @@ def test_particles_turn_with_their_world():
     model = b.finalize("cpu")
     np.testing.assert_allclose(model.particle_q.numpy(), [[0, 1, 5]], atol=1e-6)
     np.testing.assert_allclose(model.particle_qd.numpy(), [[-1, 0, 0]], atol=1e-6)
+
+
+def test_columns_take_warps_values():
+    """A matrix of Warp's is a matrix, alone and in a list, as in Newton's programs."""
+    builder = ModelBuilder()
+    for _ in range(2):
+        builder.add_body(mass=1.0, inertia=np.eye(3))
+    builder.body_inertia[0] = wp.mat33(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
+    builder.body_inertia[1:] = [2.0 * wp.identity(3, float)]
+    builder.body_q[1] = wp.transform(wp.vec3(1.0, 2.0, 3.0), wp.quat_identity())
+    np.testing.assert_array_equal(builder.body_inertia[0], np.arange(1.0, 10.0).reshape(3, 3))
+    np.testing.assert_array_equal(builder.body_inertia[1], 2.0 * np.eye(3))
+    np.testing.assert_array_equal(builder.body_q[1], [1, 2, 3, 0, 0, 0, 1])

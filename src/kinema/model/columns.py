@@ -137,6 +137,23 @@ class Column:
         self.gaps[start:end] = unset
 
 
+class NumberRows(np.ndarray):
+    """View of a column of numbers that takes Warp's matrices too: ``builder.body_inertia[3] = wp.mat33(...)``."""
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        super().__setitem__(index, shaped(value))
+
+
+def shaped(value: Any) -> Any:
+    """A matrix of Warp's, which NumPy would take for a row of numbers, as an array of its shape; the rest as it is."""
+    shape = getattr(type(value), "_shape_", ())
+    if len(shape) == 2:
+        return np.array([float(value[i, j]) for i in range(shape[0]) for j in range(shape[1])]).reshape(shape)
+    if isinstance(value, (list, tuple)) and len(value) and len(getattr(type(value[0]), "_shape_", ())) == 2:
+        return np.stack([shaped(item) for item in value])
+    return value
+
+
 class ObjectRows(MutableSequence):
     """List-like view of a column of strings or objects, with `index`, `in`, iteration and assignment of items."""
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..closed import Closed
 from ..errors import BuildError, UnknownKey, WrongMoment, did_you_mean
-from .columns import Column, ObjectRows, convert
+from .columns import Column, NumberRows, ObjectRows, convert
 from .fields import ALIASES, FIELDS, STORED, Field, world_field, world_key
 from .frequency import BUILT_IN, COUNT_NAMES
 from .merge import Layout, Segment, Template, gather, write_copies
@@ -79,7 +79,7 @@ class RowStore(Closed):
         if self._finalized:
             rows = rows[:]
             rows.flags.writeable = False
-        return ObjectRows(rows) if self._table[key].is_object else rows
+        return ObjectRows(rows) if self._table[key].is_object else rows.view(NumberRows)
 
     def assign(self, key: str, values: Any) -> None:
         """Replace all rows of a field by as many values."""
