@@ -211,7 +211,7 @@ def test_columns_take_warps_values():
     for _ in range(2):
         builder.add_body(mass=1.0, inertia=np.eye(3))
     builder.body_inertia[0] = wp.mat33(1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
-    builder.body_inertia[1:] = [2.0 * wp.identity(3, float)]
+    builder.body_inertia[1:] = [wp.mat33(2.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0)]
     builder.body_q[1] = wp.transform(wp.vec3(1.0, 2.0, 3.0), wp.quat_identity())
     np.testing.assert_array_equal(builder.body_inertia[0], np.arange(1.0, 10.0).reshape(3, 3))
     np.testing.assert_array_equal(builder.body_inertia[1], 2.0 * np.eye(3))
