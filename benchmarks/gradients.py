@@ -2,8 +2,9 @@
 
     python -m benchmarks gradients --model humanoid.xml --worlds 64 [--device cuda:0] [--seconds 2]
 
-A and B of every world, after a second of motion with small random controls. A step is timed on the same worlds. On the
-CPU one thread is measured against `mjd_transitionFD` on one thread, forward differences, the cheaper of its two kinds.
+A and B of every world, after a second of motion with small random controls, and one product with them, as a rollout
+goes back through a step; forward dynamics are part of both. A step is timed on the same worlds. On the CPU one thread
+is measured against `mjd_transitionFD` on one thread, forward differences, the cheaper of its two kinds.
 """
 
 from __future__ import annotations
@@ -88,11 +89,20 @@ def main() -> None:
         engine.step()
         wp.synchronize_device(engine.device)
 
+    along = wp.array(np.random.default_rng(1).normal(size=(given.worlds, nx)), dtype=float, device=engine.device)
+
+    def product() -> None:
+        engine.forward()
+        linearizer.pull(along)
+        wp.synchronize_device(engine.device)
+
     ours = best(linearize, given.seconds)
+    pulled = best(product, given.seconds)
     one = best(step, given.seconds)
     theirs = best(lambda: mujoco.mjd_transitionFD(m, d, 1e-6, False, A, B, None, None), given.seconds)
     print(f"{given.worlds} worlds on {engine.device}: {1e6 * ours / given.worlds:.2f} us a world, "
-          f"{given.worlds / ours:.0f} pairs of A and B a second; {ours / one:.1f} steps")  # fmt: skip
+          f"{given.worlds / ours:.0f} pairs of A and B a second; {ours / one:.1f} steps; "
+          f"a product {pulled / one:.1f} steps")  # fmt: skip
     print(f"mjd_transitionFD, forward differences, one core: {1e6 * theirs:.0f} us: {theirs * given.worlds / ours:.1f} "
           "times as long")  # fmt: skip
 

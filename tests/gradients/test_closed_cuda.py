@@ -46,9 +46,9 @@ def test_a_warp_computes_what_a_cpu_thread_does(walker, tmp_path, product):
     expected, out = (run.pull(), run.pulled) if product else (walker.at_hand(), run.out)
     expected = expected.numpy().copy()
     along = run.along if product else wp.zeros((0, 2 * m.nv + m.na), dtype=float)
-    given = "".join(constant(name, getattr(run.tables, name)) for name in NAMES)
+    given = "".join(constant(name, getattr(run.tables[0], name)) for name in NAMES)
     given += constant("along", along) + constant("out", out)
-    given += f"const int slot = 0, damped = {run.tables.damped};\n"
+    given += f"const int slot = 0, damped = {run.tables[0].damped};\n"
     code = Emulated(given + closed.close.native_snippet, walker.engine, tmp_path)
     code.bind()
     assert walker.engine.read("ncon")[0] > 2 and walker.engine.read("nefc")[0] > 12

@@ -67,7 +67,7 @@ def scratch_floats(nv: int, nbody: int, columns: int) -> int:
     """Scratch of a world: what scratch_layout.cpp takes."""
     nc8, n8 = (columns + 7) & ~7, (nv + 7) & ~7
     taken = [nv * nc8] * 2 + [nv * n8] * 3 + [6 * nv] * 9 + [3 * nv] + [6 * nbody] * 6 + [12 * nbody] + [nv] * 2
-    return sum((count + 7) & ~7 for count in [*taken, 52 * n8, n8])
+    return sum((count + 7) & ~7 for count in [*taken, 52 * n8, n8, 2 * nv * n8, nv, nv])
 
 
 def _text() -> str:
@@ -96,9 +96,29 @@ def close(
 ): ...  # fmt: skip
 
 
+@wp.func_native("""
+    typedef void (*Function)(void*, void*);
+    for (int k = 0; k < calls.shape[0]; ++k) {
+        const long long* call = (const long long*)((const char*)calls.data + k * (size_t)calls.strides[0]);
+        *(int*)call[3] = w;
+        *(int*)call[4] = w + 1;
+        ((Function)call[0])((void*)call[1], (void*)call[2]);
+    }
+""")
+@touches(reads="calls")
+def call_for(calls: wp.array2d(dtype=wp.int64), w: int):
+    """Run others for one world, on the CPU."""
+
+
 @wp.struct
 class Tables:
-    """What it goes by; kernels are given an array of one, for they take 32 kB at most."""
+    """What it goes by, one a CPU thread; kernels are given an array, for they take 32 kB at most.
+
+    On the CPU a thread goes through its worlds one by one, the duals of forces and contacts (`calls`) just before they
+    are read: everything about a world is in cache by then.
+    """
+
+    calls: wp.array2d(dtype=wp.int64)
 
     room: wp.array2d(dtype=float)
     slopes: wp.array2d(dtype=wp.vec3)
@@ -118,8 +138,9 @@ def world_kernel() -> wp.Kernel:
         m: Model, d: Data, tables: wp.array(dtype=Tables), along: wp.array2d(dtype=float), out: wp.array3d(dtype=float),
         slot: int, first: int, last: int,
     ):  # fmt: skip
-        t = tables[0]
+        t = tables[slot]
         for w in range(first, last):
+            call_for(t.calls, w)
             row_slopes(m, d, w, 0, slot, t.slopes)
             close(m, d, w, 0, slot, t.room, t.slopes, t.colored, t.forces, t.states, t.places, t.damped, along, out)
 
@@ -167,29 +188,40 @@ class Closed:
         if engine.collider.stages and engine.layout.arrays["contact_dist"].size:
             moving = Stage(geometry.moving_geoms(build or engine.collider.detector.build), alone=True)
             self.contacts = Tangents(
-                engine, [], [], width=geometry.WIDTH["cuda" if cuda else "cpu"], given=geometry.GIVEN, apart=True,
-                colors=[], stages=[moving],
+                engine, [], [], width=geometry.WIDTH["cuda" if cuda else "cpu"], given=geometry.GIVEN, colors=[],
+                stages=[moving],
             )  # fmt: skip
         nx = 2 * int(m.nv) + int(m.na)
         columns = nx + int(m.nu)
         self.out = out
-        number = engine.nworld if cuda else max(1, min(engine.nworld, engine.threads))
-        tables = Tables()
-        tables.room = wp.zeros((number, scratch_floats(int(m.nv), int(m.nbody), columns)), dtype=float, device=device)
-        tables.slopes = wp.zeros((number, max(1, engine.rows)), dtype=wp.vec3, device=device)
-        tables.colored = self.forces.out
-        tables.forces = _rows(self.coloring.forces, 5, device)
-        tables.states = _rows(self.coloring.states, 4, device)
-        places = geometry.places(self.contacts.runs[0].wide) if self.contacts else [0] * geometry.PLACES
-        tables.places = wp.array(places, dtype=wp.int64, device=device)
-        tables.damped = int(any(row[4] for row in self.coloring.forces))
-        self.tables = tables
-        self._given = wp.array([tables], dtype=Tables, device=device)
+        threads = 1 if cuda else max(1, min(engine.nworld, engine.threads))
+        slots = engine.nworld if cuda else threads
+        shared = Tables()
+        shared.room = wp.zeros((slots, scratch_floats(int(m.nv), int(m.nbody), columns)), dtype=float, device=device)
+        shared.slopes = wp.zeros((slots, max(1, engine.rows)), dtype=wp.vec3, device=device)
+        shared.colored = self.forces.out
+        shared.forces = _rows(self.coloring.forces, 5, device)
+        shared.states = _rows(self.coloring.states, 4, device)
+        shared.damped = int(any(row[4] for row in self.coloring.forces))
+        self.tables = [self._tables(shared, slot) for slot in range(threads)]
+        self._given = wp.array(self.tables, dtype=Tables, device=device)
         self.along = wp.zeros((engine.nworld, nx), dtype=float, device=device)
         self.pulled = wp.zeros((engine.nworld, 1, columns), dtype=float, device=device)
         self._all = self._calls(wp.zeros((0, nx), dtype=float, device=device), out)
         self._one = self._calls(self.along, self.pulled)
-        self._pool = ThreadPoolExecutor(number) if not cuda and number > 1 else None
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def _tables(self, shared: Tables, slot: int) -> Tables:
+        """Those of one CPU thread, or of all worlds on CUDA."""
+        found, device = Tables(), self.engine.device
+        for name in ("room", "slopes", "colored", "forces", "states", "damped"):
+            setattr(found, name, getattr(shared, name))
+        duals = [run.runs[slot] for run in (self.forces, self.contacts) if run]
+        calls = [] if device.is_cuda else [run.place() for run in duals]
+        found.calls = wp.array(np.array(calls, np.int64).reshape(len(calls), 5), dtype=wp.int64, device=device)
+        places = geometry.places(duals[1].wide) if self.contacts else [0] * geometry.PLACES
+        found.places = wp.array(places, dtype=wp.int64, device=device)
+        return found
 
     def _calls(self, along: wp.array, out: wp.array) -> list[Any]:
         """What runs it: for each thread of the CPU its share, or a launch for all worlds."""
@@ -204,9 +236,11 @@ class Closed:
         return [Call(world_kernel(), 1, [*given, *end], engine.device) for end in ends]
 
     def _run(self, calls: list[Any]) -> None:
-        self.forces.run()
-        if self.contacts:
-            self.contacts.run()
+        for duals in (self.forces, self.contacts):
+            if duals and self.engine.device.is_cuda:
+                duals.run()
+            elif duals:
+                duals.prepare()
         if self._pool is None:
             calls[0]()
         else:
@@ -225,8 +259,7 @@ class Closed:
     @property
     def memory(self) -> int:
         """Bytes of scratch and duals."""
-        own = sum(each.size * each.dtype._length_ * 4 if each is self.tables.slopes else each.size * 4
-                  for each in (self.tables.room, self.tables.slopes))  # fmt: skip
+        own = 4 * self.tables[0].room.size + 12 * self.tables[0].slopes.size
         return own + self.forces.memory + (self.contacts.memory if self.contacts else 0)
 
 

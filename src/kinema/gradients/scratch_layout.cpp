@@ -25,7 +25,11 @@ float *ext = take(6 * nb), *slope = take(12 * nb);
 float *damp = take(nv), *chosen = take(nv);
 float* column = take(52 * n8);
 int* chain = (int*)take(n8);
+int *list = (int*)take(2 * nv * n8), *above = (int*)take(nv), *below = (int*)take(nv);
 
+struct Number5 { enum { value = 5 }; };
+struct Number2 { enum { value = 2 }; };
+struct Number1 { enum { value = 1 }; };
 auto load = [](const float* p) -> V { return *(const V*)p; };
 auto store = [](float* p, V x) { *(V*)p = x; };
 

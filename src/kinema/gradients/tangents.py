@@ -216,21 +216,20 @@ class Tangents:
         colors: The column of each direction, where several go together; below `width`.
         stages: Stages to run instead of those of a step that the results depend on.
         given: Arrays they start from, beside the state, though they may write them.
-        apart: Worlds have scratch of their own on the CPU as well, so that it can be read afterwards.
         out: Where derivatives go, [world, result, column]; None: an array of its own.
     """
 
     def __init__(
         self, engine: Any, directions: Sequence[Moves], results: Sequence[Direction], *, width: int | None = None,
         cut: Callable[[Sequence[Stage]], list[tuple[Stage, ...]]] = parts, colors: Sequence[int] | None = None,
-        stages: Sequence[Stage] | None = None, given: Collection[str] = ("qacc", *contacts.GIVEN), apart: bool = False,
+        stages: Sequence[Stage] | None = None, given: Collection[str] = ("qacc", *contacts.GIVEN),
         out: wp.array | None = None,
     ):  # fmt: skip
         transcribe.install()
         self.engine = engine
         cuda = engine.device.is_cuda
         self.width = width or WIDTH["cuda" if cuda else "cpu"]
-        self.given, self.apart = given, apart or cuda
+        self.given = given
         wanted = {one.array for one in results}
         self.stages = list(stages) if stages is not None else of_step.needed(of_step.differentiable(engine), wanted)
         self.parts = [p[k : k + MASK] for p in cut(self.stages) for k in range(0, len(p), MASK)]
@@ -303,9 +302,13 @@ class Tangents:
         device = self.engine.device
         return repeatable(copy_model, len(rows), [table(rows, COPY, device)], device)
 
+    def prepare(self) -> None:
+        """Take the model as it is now; part of a run."""
+        self._copy()
+
     def run(self) -> wp.array:
         """The derivatives, [world, result, direction], at the engine's present state, acceleration and contacts."""
-        self._copy()
+        self.prepare()
         if self._pool is None:
             self.runs[0]()
         else:
@@ -376,7 +379,7 @@ class _OnThread(_Run):
     """Worlds that one CPU thread takes, with scratch of one world."""
 
     def __init__(self, of: Tangents, worlds: np.ndarray):
-        super().__init__(of, of.engine.nworld if of.apart else 1)
+        super().__init__(of, 1)
         device = of.engine.device
         block = type("Arguments", (ctypes.Structure,), {
             "_fields_": [("m", type(self.m)), ("d", type(self.d)), ("w", ctypes.c_int32), ("chosen", ctypes.c_int32)]
@@ -394,6 +397,12 @@ class _OnThread(_Run):
 
     def __call__(self) -> None:
         self._call()
+
+    def place(self) -> list[int]:
+        """Where a native caller finds it, to run it for other worlds: function, threads, arguments, first, last."""
+        call = self._call
+        at = call.address
+        return [call.entry, call.bounds, at, at + call.offset("first"), at + call.offset("last")]
 
 
 class _OnCuda(_Run):
