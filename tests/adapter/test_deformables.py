@@ -403,10 +403,10 @@ def test_steps_are_divided_by_what_stiffness_allows():
 
     solver = SolverConvex(finalized(add))
     batch = solver.batches[0]
-    assert np.isclose(batch.source.step, np.sqrt(4 * SHARE / (2 * 500 / 0.1)), rtol=0.03)
+    assert np.isclose(batch.stable_step, np.sqrt(4 * SHARE / (2 * 500 / 0.1)), rtol=0.03)
     state = solver.model.state()
     solver.step(state, state, None, None, 0.1)
-    assert batch.substeps == np.ceil(0.1 / batch.source.step)
+    assert batch.substeps == np.ceil(0.1 / batch.stable_step)
     with pytest.raises(BuildError, match="time steps of"):
         solver.step(state, state, None, None, 100.0)
 

@@ -241,6 +241,11 @@ class SolverConvex(Closed):
             self._default_control = self.model.control(clone_variables=False)
         return self._default_control
 
+    @property
+    def stable_step(self) -> float:
+        """The longest time step [s] in which everything elastic is stable; longer steps are made of several."""
+        return min((batch.stable_step for batch in self.batches), default=np.inf)
+
     def notify_model_changed(self, flags: int) -> None:
         """Take over changes of the model's arrays.
 
@@ -316,7 +321,7 @@ class Batch:
         """An engine for the first class; all worlds have its numbers."""
         host = self.source.host
         self.period = float(host.opt.timestep)
-        host.opt.timestep = min(self.period, self._longest)  # whoever steps the engine as it is
+        host.opt.timestep = min(self.period, self.stable_step)  # whoever steps the engine as it is
         self.engine = self._engine(host)
         self.timestep = float(host.opt.timestep)
         self.substeps = 1
@@ -441,13 +446,13 @@ class Batch:
             self.engine.set_parameter("timestep", self.timestep)
 
     @property
-    def _longest(self) -> float:
+    def stable_step(self) -> float:
         """The longest time step in which everything elastic is stable."""
         return min(source.step for source in self.worlds.sources)
 
     def _parts_of(self, dt: float) -> int:
         """How many time steps a step of dt seconds is made of."""
-        longest = self._longest
+        longest = self.stable_step
         if dt <= longest:
             return 1
         parts = int(np.ceil(dt / longest))

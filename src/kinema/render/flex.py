@@ -94,8 +94,9 @@ def _skin(m: Any, f: int, carried: dict[str, np.ndarray], both_sides: bool, at: 
     rest = np.tile(rest, (copies, 1))
     body, place = np.tile(body, copies), np.tile(place, (copies, 1))
     material, texture = int(m.flex_matid[int(m.flex_elemadr[f])]), int(m.flex_texcoordadr[f])
-    coordinates = np.asarray(m.flex_texcoord).reshape(-1, 2)[texture : texture + count] if texture >= 0 else None
-    known = coordinates is not None and len(coordinates) == count
+    texcoords = np.asarray(m.flex_texcoord).reshape(-1, 2)
+    coordinates = texcoords[texture : texture + count] if texture >= 0 else texcoords[:0]
+    known = len(coordinates) == count
     return {
         "skin_vertadr": [at["skin_vert"]], "skin_vertnum": [copies * count], "skin_vert": rest,
         "skin_boneadr": [at["skin_bonebodyid"]], "skin_bonenum": [bones], "skin_bonebodyid": body,
