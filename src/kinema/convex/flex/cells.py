@@ -15,6 +15,7 @@ normal they make is the third.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -39,9 +40,8 @@ def node_number(grid: np.ndarray, place: Any) -> int:
     return int((place[0] * grid[1] + place[1]) * grid[2] + place[2])
 
 
-def volumes(m: Any, f: int) -> list[tuple[list[int], int]]:
+def volumes(order: int, grid: np.ndarray) -> list[tuple[list[int], int]]:
     """Nodes of every cell, and -1: it has no normal."""
-    order, grid = lattice(m, f)
     local = list(product(range(order + 1), repeat=3))
     found = []
     for cell in product(*(range(int(n)) for n in (grid - 1) // order)):
@@ -49,9 +49,8 @@ def volumes(m: Any, f: int) -> list[tuple[list[int], int]]:
     return found
 
 
-def squares(m: Any, f: int) -> list[tuple[list[int], int]]:
+def squares(order: int, grid: np.ndarray) -> list[tuple[list[int], int]]:
     """Nodes of every square of the boundary, and the axis it is normal to."""
-    order, grid = lattice(m, f)
     cells = (grid - 1) // order
     found = []
     for axis, far in product(range(3), (0, 1)):
@@ -68,7 +67,13 @@ def squares(m: Any, f: int) -> list[tuple[list[int], int]]:
 
 def elements(m: Any, f: int) -> list[tuple[list[int], int]]:
     """What an interpolated flex is elastic in: cells of a volume, squares of a shell."""
-    return squares(m, f) if int(m.flex_interp[f]) < 0 else volumes(m, f)
+    order, grid = lattice(m, f)
+    return _elements(order, tuple(grid.tolist()), int(m.flex_interp[f]) < 0)
+
+
+@lru_cache(maxsize=64)
+def _elements(order: int, grid: tuple[int, int, int], shell: bool) -> list[tuple[list[int], int]]:
+    return (squares if shell else volumes)(order, np.array(grid))
 
 
 def interpolated(m: Any) -> list[int]:
@@ -114,7 +119,9 @@ def cell_lists(m: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
     The second number of a cell says where its stiffness begins; -1: it has none; -2 - where its modes of strain do.
     """
-    cells, nodes, numbers = [], [], []
+    cells: list[tuple[int, ...]] = []
+    nodes: list[tuple[int, ...]] = []
+    numbers: list[list[float]] = []
     before = len(m.flex_stiffness) + len(m.flex_bending)
     node0 = np.asarray(m.flex_node0).reshape(-1, 3)
     for f in interpolated(m):

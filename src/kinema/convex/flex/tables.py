@@ -201,7 +201,8 @@ def equality_list(m: Any) -> np.ndarray:
     starts, edges = equality_edges(m)
     first = m.neq + starts[:-1]
     for e in np.flatnonzero(np.asarray(m.eq_type) == Equality.FLEXSTRAIN):
-        first[e] = sum(len(elements(m, f)) for f in range(int(m.eq_obj1id[e])) if m.flex_interp[f]) + _element(m, e)
+        before = sum(len(elements(m, f)) for f in range(int(m.eq_obj1id[e])) if m.flex_interp[f])
+        first[e] = before + _element(m, int(e))
     follow = np.column_stack([edges, np.zeros(len(edges), int)])
     return np.concatenate([np.column_stack([equality_rows(m), first]), follow]).astype(int)
 
@@ -232,5 +233,5 @@ def equality_rows(m: Any) -> np.ndarray:
         return rows
     rows = np.where(kind == Equality.FLEX, np.diff(equality_edges(m)[0]), rows)
     for e in np.flatnonzero(kind == Equality.FLEXSTRAIN):
-        rows[e] = strain_modes(m, e)[0]
+        rows[e] = strain_modes(m, int(e))[0]
     return rows
