@@ -8,7 +8,7 @@ import pytest
 from kinema import ModelBuilder, Simulation
 from kinema.errors import BuildError, WrongMoment
 from kinema.recording import Recording
-from kinema.viewer import ViewerFile, ViewerGL, ViewerNull, ViewerViser
+from kinema.viewer import ViewerFile, ViewerGL, ViewerNull, ViewerUSD, ViewerViser
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +80,31 @@ def test_a_model_is_viewed_and_runs(model, open_viewer):
     heights = [page.session.sim.d.qpos[0, 2], page.session.others[0].d.qpos[0, 2]]
     assert max(heights) < 1.0
     page.update()
+
+
+def test_a_stage_of_usd(model, tmp_path):
+    """Bodies move in time, shapes are what they are; read again by USD's own library."""
+    Usd, UsdGeom = pytest.importorskip("pxr.Usd"), pytest.importorskip("pxr.UsdGeom")
+    path = tmp_path / "run.usda"
+    viewer = ViewerUSD(path, fps=10.0)
+    viewer.set_model(model)
+    for k in range(3):
+        viewer.begin_frame(0.1 * k)
+        state = raised(model, 1.0 + k)
+        poses = state.body_q.numpy()
+        poses[:, 2] = 1.0 + k
+        state.body_q.assign(poses)
+        viewer.log_state(state)
+        viewer.end_frame()
+    viewer.close()
+    stage = Usd.Stage.Open(str(path))
+    assert (stage.GetStartTimeCode(), stage.GetEndTimeCode()) == (0.0, 2.0)
+    balls = [UsdGeom.Sphere(p) for p in stage.Traverse() if p.IsA(UsdGeom.Sphere)]
+    assert sorted(round(b.GetRadiusAttr().Get(), 6) for b in balls) == [0.1, 0.2]
+    (cube,) = [p for p in stage.Traverse() if p.IsA(UsdGeom.Cube)]
+    heights = [UsdGeom.XformCache(code).GetLocalToWorldTransform(cube).ExtractTranslation()[2] for code in (0, 1, 2)]
+    np.testing.assert_allclose(heights, [1, 2, 3], atol=1e-6)
+    assert UsdGeom.XformCache(0).GetLocalToWorldTransform(cube).GetRow(0)[0] == pytest.approx(0.1)
 
 
 def test_frames_are_counted(model):
