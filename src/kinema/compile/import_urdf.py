@@ -69,8 +69,8 @@ def _mimics(robot: Node) -> dict[str, tuple[str, float, float]]:
             if leader not in names:
                 place = f"{node.file or ''}:{mimic.line}: "
                 raise BuildError(f"{place}<mimic joint={leader!r}>: no such joint{did_you_mean(leader, names)}")
-            numbers = (float(mimic.attributes.get(key, default)) for key, default in (("offset", 0), ("multiplier", 1)))
-            found[node.attributes.get("name", "")] = (leader, *numbers)
+            offset, factor = mimic.attributes.get("offset", "0"), mimic.attributes.get("multiplier", "1")
+            found[node.attributes.get("name", "")] = (leader, float(offset), float(factor))
     return found
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..errors import BuildError
 from .attributes import CustomAttribute
 from .deformables import DeformableMethods
 from .enums import Axis
@@ -115,6 +116,60 @@ class ModelBuilder(DeformableMethods):
             for label, entry in result["merged_body_data"].items():
                 print(f"{label} is part of {entry['parent_body']}")
         return result
+
+    def add_rod(
+        self, positions: Sequence[Any] | None = None, *, quaternions: Any = None, radius: float | None = None,
+        cfg: ShapeConfig | None = None, stretch_stiffness: float | None = None, stretch_damping: float | None = None,
+        shear_stiffness: float | None = None, shear_damping: float | None = None, bend_stiffness: float | None = None,
+        bend_damping: float | None = None, twist_stiffness: float | None = None, twist_damping: float | None = None,
+        closed: bool | None = None, label: str | None = None, wrap_in_articulation: bool = True, color: Any = None,
+        body_frame_origin: str | None = None, rod: Any = None, junction_collision_filter: bool = True,
+    ) -> tuple[list[int], list[int]]:  # fmt: skip
+        """Add a rod of capsules along points, joined by `add_joint_rod`; returns its bodies and joints.
+
+        Args:
+            positions: Points of the centre line [m].
+            quaternions: Orientations of segments (xyzw), z along each; found from the points if None.
+            radius: Radius [m] of the capsules; 0.1 if None.
+            cfg: Settings of the shapes.
+            stretch_stiffness: Gains of the joints, this and the next seven, as in `add_joint_rod`.
+            stretch_damping: As above.
+            shear_stiffness: As above.
+            shear_damping: As above.
+            bend_stiffness: As above.
+            bend_damping: As above.
+            twist_stiffness: As above.
+            twist_damping: As above.
+            closed: Join the last segment to the first.
+            label: What bodies, shapes and joints are named after.
+            wrap_in_articulation: Hold the first segment with a free joint, and make an articulation of the joints.
+            color: Display colour.
+            body_frame_origin: Where frames of segments are: "start" (if None) or "com", midway.
+            rod: An object with points, quaternions, radius and closed instead, such as Newton's Rod.
+            junction_collision_filter: Not needed: rods do not branch.
+        """
+        call = "add_rod()"
+        self.mutable(call)
+        from .rods import add_rod, chain_of
+
+        if (positions is None) == (rod is None):
+            raise BuildError(f"{call}: give positions or rod, one of them")
+        chain = {"positions": positions, "quaternions": quaternions, "radius": radius, "closed": closed}
+        if rod is not None:
+            given = [name for name in ("quaternions", "radius", "closed") if chain[name] is not None]
+            if given:
+                raise BuildError(f"{call}: {given[0]}= is said by the rod already")
+            chain = chain_of(rod)
+        gains = {
+            "stretch_stiffness": stretch_stiffness, "stretch_damping": stretch_damping,
+            "shear_stiffness": shear_stiffness, "shear_damping": shear_damping, "bend_stiffness": bend_stiffness,
+            "bend_damping": bend_damping, "twist_stiffness": twist_stiffness, "twist_damping": twist_damping,
+        }  # fmt: skip
+        with self.all_or_nothing():
+            return add_rod(
+                self, chain.pop("positions"), cfg=cfg, label=label, wrap_in_articulation=wrap_in_articulation,
+                color=color, body_frame_origin=body_frame_origin, gains=gains, **chain,
+            )  # fmt: skip
 
     def approximate_meshes(
         self, method: str = "convex_hull", shape_indices: Any = None, raise_on_failure: bool = False,
