@@ -188,3 +188,18 @@ def test_ranges_are_of_whole_eights_and_miss_no_world():
             bounds = parts.bounds_of(nworld, number, wide=True)
             assert bounds[0] == 0 and bounds[-1] == nworld and sorted(set(bounds)) == bounds
             assert all(edge % 8 == 0 for edge in bounds[:-1])
+
+
+def test_worlds_with_flexes_go_together_too(monkeypatch, recwarn):
+    """Vectors of integers are stored the same in all lanes: which vertex of a flex a contact is of."""
+    rope = """<mujoco><worldbody><geom type="plane" size="1 1 .1"/><flexcomp name="rope" type="grid" dim="1"
+      count="4 1 1" spacing=".1 .1 .1" pos="0 0 .015" radius=".02" mass=".1"><edge equality="true"/>
+      <contact selfcollide="none"/></flexcomp></worldbody></mujoco>"""
+    m = mujoco.MjModel.from_xml_string(rope)
+    monkeypatch.setattr(parts, "WIDE_FROM", 8)
+    engine = Engine(m, 9, device="cpu", threads=1)  # an eight, and one that is left
+    engine.step(3)
+    assert engine.read("ncon").min() >= 4
+    assert (engine.read("qpos") == engine.read("qpos")[:1]).all()
+    assert (engine.in_use("contact_vert")[:, :4, 1] == [0, 1, 2, 3]).all()
+    assert not [str(w.message) for w in recwarn if "did not compile" in str(w.message)]

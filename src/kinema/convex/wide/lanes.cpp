@@ -297,6 +297,10 @@ template <class On> inline void store(On on, Spread<int> a, const counts& value)
 {
     each(on, [&](int k) { *(int*)(a.p + k * a.s) = value.v[k]; });
 }
+template <unsigned N, class On> inline void store(On on, Spread<wp::vec_t<N, int>> a, const wp::vec_t<N, int>& value)
+{
+    each(on, [&](int k) { *(wp::vec_t<N, int>*)(a.p + k * a.s) = value; });  // integers of a vector are the same in all
+}
 
 // ------------------------------------------------------------------------------------------ native functions of stages
 
