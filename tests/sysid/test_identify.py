@@ -128,3 +128,29 @@ def test_wrong_calls_say_what_is_expected(sim):
         sysid.identify(sim, Measured(np.zeros((4, 3)), {"qpos": np.zeros((3, 3))}), [Parameter("dof_damping", "elbow")])
     with pytest.raises(BuildError, match="qvel is not there"):
         sysid.identify(sim, run, [Parameter("dof_damping", "elbow")], window=2)
+
+
+def test_friction_of_contacts_is_found():
+    """A puck is pushed over a floor that it is pressed on; contacts mix their friction from that of geoms."""
+    xml = """
+    <mujoco>
+      <option timestep="0.002"/>
+      <worldbody>
+        <geom type="plane" size="9 9 .1" friction="0.1"/>
+        <body pos="0 0 .0995">
+          <joint name="x" type="slide" axis="1 0 0"/>
+          <geom name="puck" size=".1" mass="1.5" friction="0.4" solref=".04 1"/>
+        </body>
+      </worldbody>
+      <actuator><motor joint="x" gear="10"/></actuator>
+    </mujoco>
+    """
+    m = mujoco.MjModel.from_xml_string(xml)
+    d, ctrl, read = mujoco.MjData(m), np.sin(0.02 * np.arange(400))[:, None] * 1.5, []
+    for action in ctrl:
+        d.ctrl[:] = action
+        mujoco.mj_step(m, d)
+        read.append(d.qpos.copy())
+    asked = [Parameter("geom_friction", "puck", 0, start=0.6)]
+    found = sysid.identify(Simulation(xml), Measured(ctrl, {"qpos": np.array(read)}), asked)
+    assert found.converged and found.values[0] == pytest.approx(0.4, rel=0.01)

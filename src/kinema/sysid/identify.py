@@ -36,6 +36,7 @@ from kinema.sysid.measured import Signals, runs_of
 from kinema.sysid.parameter import Parameter, Placed
 
 SMALLEST, LARGEST = 1e-9, 1e9  # damping
+BOLD = 0.01  # damping up to which a step that gains nothing means that there is nothing to gain
 UNSEEN = 1e-5  # a typical change of a parameter moves signals by less than this part of what they vary
 ALIKE = 1e-2  # the least singular value of J, its columns of length one, below which directions are lost in rounding
 SETTLED = 0.05  # of its standard error: a step that small changes nothing
@@ -114,7 +115,8 @@ def identify(
         iterations: At most so many.
         tolerance: It is done when the cost falls by less than this part of it, or the step is nothing beside the
             standard errors.
-        step: How far a neighbour is away, in units of the parameter's scale.
+        step: How far a neighbour is away, in units of the parameter's scale; larger where contacts come and go, which
+            makes costs rugged on small scales.
         confidence: Of the intervals.
     """
     if not parameters:
@@ -236,14 +238,16 @@ class _Search:
             raise BuildError("the simulation does not get through what was measured: residuals are not finite")
         costs = [cost]
         for _ in range(iterations):
-            trial = self._step(point, r, J, self.damping)
-            if not self._is_nothing(trial - point, r, J):
-                trial, found, slopes, fell = self._descend(point, trial, r, J, cost)
+            if not self._is_nothing(self._step(point, r, J, SMALLEST) - point, r, J):
+                trial, found, slopes, fell = self._descend(point, r, J, cost)
                 if fell > 0:
                     point, r, J, cost = trial, found, slopes, cost - fell
                     costs.append(cost)
-                if fell > tolerance * cost or (not fell > 0 and self.damping < LARGEST):
+                if fell > tolerance * cost or (self.damping > BOLD and (fell > 0 or self.damping < LARGEST)):
                     continue
+            left = self._step(point, r, J, SMALLEST) - point
+            if not self._is_nothing(left, r, J, 1.0):  # there is more to gain, and it does not get there
+                return point, r, J, np.array(costs), False
             if not batch.weighs or np.allclose(point, weighed, rtol=WEIGHED, atol=0.0):
                 return point, r, J, np.array(costs), True
             weighed = batch.weigh(point)  # and once more, with these masses
@@ -252,10 +256,10 @@ class _Search:
         return point, r, J, np.array(costs), False
 
     def _descend(
-        self, point: np.ndarray, trial: np.ndarray, r: np.ndarray, J: np.ndarray, cost: float
+        self, point: np.ndarray, r: np.ndarray, J: np.ndarray, cost: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """A better point with residuals and derivatives, and how far the cost fell: the trial, or a shorter step."""
-        batch = self.batch
+        """A better point with residuals and derivatives, and how far the cost fell: by a step, or a shorter one."""
+        batch, trial = self.batch, self._step(point, r, J, self.damping)
         found, slopes = batch.at(trial)
         fell = cost - _cost(found)
         if fell > 0:
@@ -290,10 +294,10 @@ class _Search:
             held |= past
         return point + s * batch.scale
 
-    def _is_nothing(self, step: np.ndarray, r: np.ndarray, J: np.ndarray) -> bool:
-        """Whether a step is nothing beside the standard errors, or beside the numbers themselves."""
+    def _is_nothing(self, step: np.ndarray, r: np.ndarray, J: np.ndarray, part: float = SETTLED) -> bool:
+        """Whether a step is nothing: a part of the standard errors, or what rounding does to the numbers."""
         errors = np.sqrt(np.maximum(self._covariance(r, J)[0].diagonal(), 0.0))
-        least = np.maximum(SETTLED * np.nan_to_num(errors, posinf=0.0), 1e-6 * self.batch.scale)
+        least = np.maximum(part * np.nan_to_num(errors, posinf=np.inf), 1e-5 * part * self.batch.scale)
         return bool((np.abs(step) <= least).all())
 
     # ------------------------------------------------------------------------------------------ what is known

@@ -6,7 +6,8 @@ MuJoCo, sensors read after a step tell of the state the step began in.
 
     residual = (simulated - measured) / noise
 
-with the noise of each channel. Where none is given, channels count in units of how much they vary.
+with the noise of each channel. Where none is given, channels count in units of how much they vary, and those that stand
+still beside others hardly count.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from kinema.simulation.named import ids_of
 from kinema.simulation.source import names_of
 
 STATES = ("qpos", "qvel", "act")
+NOTHING = 0.1  # part of what the liveliest position, velocity or axis of a sensor varies
+ROUNDING = 1e-5  # part of what numbers are that single precision leaves uncertain after many steps
 
 
 @dataclass
@@ -154,7 +157,7 @@ class Signals:
         for name in noise or {}:
             if name not in self.measured:
                 raise UnknownKey(f"noise: {name!r} is no signal{did_you_mean(name, self.measured)}")
-        for name, array, _ in self.parts:
+        for name, array, where in self.parts:
             rows = self.measured[name]
             count = int(self.model.nv) if array == "qpos" else rows.shape[-1]
             if noise and name in noise:
@@ -162,8 +165,19 @@ class Signals:
                 continue
             first = np.isfinite(rows).all(-1).argmax(0)
             size = np.nanstd(self._apart(array, rows, rows[first, np.arange(len(first))]), axis=(0, 1))
-            found.append(np.where(size > 1e-9, size, 1.0))
+            found.append(self._floored(array, where, size, np.sqrt(np.nanmean(rows**2))))
         return np.concatenate(found)
+
+    def _floored(self, array: str, where: np.ndarray, size: np.ndarray, magnitude: float) -> np.ndarray:
+        """How much channels vary, no less than what beside others of their kind, or to single numbers, is nothing."""
+        of = np.zeros(len(size), int)
+        if array == "sensordata":
+            dims = np.asarray(self.model.sensor_dim)
+            of = np.repeat(np.arange(len(dims)), dims)[where]
+        most = np.zeros(of.max(initial=0) + 1)
+        np.maximum.at(most, of, size)
+        found = np.maximum(size, np.maximum(NOTHING * most[of], ROUNDING * magnitude))
+        return np.where(found > 0, found, 1.0)
 
     def _apart(self, array: str, simulated: np.ndarray, measured: np.ndarray) -> np.ndarray:
         """How far a signal is from another; positions in their tangent space."""
