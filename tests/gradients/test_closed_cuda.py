@@ -12,6 +12,7 @@ from kinema.gradients.linearize import Linearizer
 from kinema.gradients.tangents import part_kernel_of_worlds
 
 from ..convex.cuda.emulate import COMPILER, Emulated
+from ..convex.test_arguments import MOST, size
 from .models import WALKER, settled
 
 NAMES = ("room", "slopes", "colored", "forces", "states", "places")
@@ -56,6 +57,10 @@ def test_a_warp_computes_what_a_cpu_thread_does(walker, tmp_path, product):
         out.zero_()
         code.run(0, threads=32, backward=backward)
         np.testing.assert_allclose(out.numpy(), expected, rtol=1e-4, atol=2e-5 * np.abs(expected).max())
+
+
+def test_its_kernel_fits_into_what_cuda_takes():
+    assert sum(size(argument.type) for argument in closed.warp_kernel().adj.args) <= MOST
 
 
 def test_its_kernels_compile_for_cuda(walker, tmp_path):
