@@ -56,6 +56,14 @@ def flat(values: Any, dtype: Any = int, device: Any = None) -> wp.array:
     return wp.array(np.ascontiguousarray(values), dtype=dtype, device=device)
 
 
+def one_of(struct: Any, kind: Any, device: Any = None) -> wp.array:
+    """A struct behind an array of one. CUDA hands a kernel 32 kB of arguments, of which this takes 56 bytes, whatever
+    the struct has; the arrays that it points to live as long as this one does."""
+    one: Any = wp.array([struct], dtype=kind, device=device)
+    one.held = struct
+    return one
+
+
 def row_of(dtype: Any) -> tuple[int, ...]:
     """The shape of one element as numbers: () of a scalar, (3,) of a vec3."""
     return tuple(getattr(dtype, "_shape_", ()))

@@ -53,11 +53,13 @@ def shape_of(sides: Sides, w: int, geom: int) -> int:
 
 
 @wp.func
-def frame_of(m: EngineModel, d: Data, sides: Sides, places: Places, w: int, geom: int) -> wp.transform:
+def frame_of(
+    bodyid: wp.array(dtype=int), d: Data, sides: Sides, places: Places, w: int, geom: int
+) -> wp.transform:  # fmt: skip
     """Takes points of the world's own frame into that of a geom's body, or of space where it stands still."""
     body = int(0)
     if geom >= 0:
-        body = m.geom.bodyid[geom]
+        body = bodyid[geom]
     if body < sides.body.shape[0] and sides.body[body] >= 0:
         return wp.transform_inverse(wp.transform(d.pose.xpos[w, body], to_xyzw(d.pose.xquat[w, body])))
     return places.xform[w]
@@ -65,14 +67,13 @@ def frame_of(m: EngineModel, d: Data, sides: Sides, places: Places, w: int, geom
 
 @wp.kernel(enable_backward=False)
 def write_contacts(
-    m: EngineModel,
+    bodyid: wp.array(dtype=int),
     d: Data,
     sides: Sides,
     places: Places,
     count: wp.array(dtype=int),
     end: wp.array(dtype=int),
     out: Buffers,
-    force: wp.array(dtype=wp.spatial_vector),
 ):
     """Put each world's contacts into their place; `end` is the running sum of the counts of all worlds."""
     w, k = wp.tid()
@@ -86,8 +87,8 @@ def write_contacts(
         frame = d.con.frame[w, k]
         n = wp.vec3(frame[0, 0], frame[0, 1], frame[0, 2])
         half = 0.5 * d.con.dist[w, k] * n
-        to0 = frame_of(m, d, sides, places, w, g0)
-        to1 = frame_of(m, d, sides, places, w, g1)
+        to0 = frame_of(bodyid, d, sides, places, w, g0)
+        to1 = frame_of(bodyid, d, sides, places, w, g1)
         s0 = shape_of(sides, w, g0)
         s1 = shape_of(sides, w, g1)
         margin0 = float(0.0)
@@ -108,12 +109,28 @@ def write_contacts(
         out.normal[c] = wp.quat_rotate(turn, n)
         out.point_id[c] = k
         out.tids[c] = c
-        if force.shape[0] > 0:
-            local = local_force(m, d, w, k)
-            back = wp.transpose(frame)
-            f = back @ wp.vec3(local[0], local[1], local[2])
-            tau = back @ wp.vec3(local[3], local[4], local[5])
-            force[c] = -wp.spatial_vector(wp.quat_rotate(turn, f), wp.quat_rotate(turn, tau))
+
+
+@wp.kernel(enable_backward=False)
+def write_forces(
+    m: EngineModel,
+    d: Data,
+    places: Places,
+    count: wp.array(dtype=int),
+    end: wp.array(dtype=int),
+    force: wp.array(dtype=wp.spatial_vector),
+):
+    """Put the forces of each world's contacts into their place."""
+    w, k = wp.tid()
+    world = places.world[w]
+    c = end[world] - count[world] + k
+    if k < d.con.ncon[w] and c < force.shape[0]:
+        turn = wp.transform_get_rotation(places.xform[w])
+        local = local_force(m, d, w, k)
+        back = wp.transpose(d.con.frame[w, k])
+        f = back @ wp.vec3(local[0], local[1], local[2])
+        tau = back @ wp.vec3(local[3], local[4], local[5])
+        force[c] = -wp.spatial_vector(wp.quat_rotate(turn, f), wp.quat_rotate(turn, tau))
 
 
 class SolverContacts:
@@ -128,7 +145,6 @@ class SolverContacts:
         self.model, self.batches = model, batches
         self.count, self.end = (wp.zeros(model.world_count, dtype=int, device=model.device) for _ in range(2))
         self._made: dict[int, Sides] = {}
-        self._none = wp.empty(0, dtype=wp.spatial_vector, device=model.device)
 
     @property
     def most(self) -> int:
@@ -149,14 +165,16 @@ class SolverContacts:
         out = Buffers()
         for name in Buffers.vars:
             setattr(out, name, getattr(contacts, f"rigid_contact_{name}"))
-        force = self._none if force is None else force
         for batch in self.batches:
             engine, places = batch.engine, batch.boundary.items.places
-            inputs = [engine.m, engine.d, self._sides(batch), places, self.count, self.end, out, force]
+            inputs = [engine.m.geom.bodyid, engine.d, self._sides(batch), places, self.count, self.end, out]
             dim = (engine.nworld, engine.layout.capacity["nconmax"])
             if all(dim):
                 wp.launch(write_contacts, dim, inputs, device=device)
-        if force.size:  # what is left of earlier contacts counts for nothing
+            if all(dim) and force is not None and force.size:
+                inputs = [engine.m, engine.d, places, self.count, self.end, force]
+                wp.launch(write_forces, dim, inputs, device=device)
+        if force is not None and force.size:  # what is left of earlier contacts counts for nothing
             wp.launch(clear_beyond, force.shape[0], [contacts.rigid_contact_count, force], device=device)
 
     def _sides(self, batch: Any) -> Sides:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import warp as wp
 
-from kinema.arrays import empty_worlds
+from kinema.arrays import empty_worlds, one_of
 from kinema.collide import cull, upload
 from kinema.collide.asleep import KEEP, LOOK, pair_is_awake
 from kinema.collide.bound import boxes_apart, rounding, spheres_apart
@@ -711,8 +711,8 @@ class Detector:
                 self._allocate_slots(int(self.slots.sum()) if slots is None else slots)
                 self._share_out()
             if build.listed and self.mask and not self.device.is_cuda:
-                self.cells = cull.bundle(model, self.host, nworld)  # kept alive here: structs do not own memory
-                self.settings.cull = self.culled = wp.array([self.cells], dtype=Cull)
+                self.culled = one_of(cull.bundle(model, self.host, nworld), Cull)  # kept: structs do not own memory
+                self.settings.cull = self.culled
 
     def regrow(self, contacts: Contacts, slots: int | None = None) -> None:
         """Write to other lists of contacts; with a thread a pair, with room for so many as they are found."""
@@ -724,13 +724,13 @@ class Detector:
     def set_sweep(self, sweep: Sweep) -> None:
         """Let the broad phase use these arrays."""
         self.sweep = sweep
-        self.swept = wp.array([sweep], dtype=Sweep, device=self.device)  # kept alive here: structs do not own memory
+        self.swept = one_of(sweep, Sweep, self.device)
         self.settings.sweep = self.swept
 
     def set_ahead(self, ahead: Ahead) -> None:
         """Let speculative contacts use these arrays."""
         self.ahead = ahead
-        self.looked = wp.array([ahead], dtype=Ahead, device=self.device)
+        self.looked = one_of(ahead, Ahead, self.device)
         self.settings.ahead = self.looked
 
     def _allocate_slots(self, slots: int) -> None:

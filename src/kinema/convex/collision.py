@@ -9,9 +9,10 @@ from functools import cache
 import numpy as np
 import warp as wp
 
+from kinema.arrays import one_of
 from kinema.collide.detect import Build, Detector, world_function
 from kinema.collide.filter import GeomPairs, geom_pairs
-from kinema.collide.ray import RayScene
+from kinema.collide.ray import RayScene, RayTargets
 from kinema.collide.sdf import Fields
 from kinema.collide.upload import estimate_capacity
 from kinema.convex import contact_parameters, geom_sizes
@@ -19,7 +20,7 @@ from kinema.convex.ahead import looks_ahead
 from kinema.convex.data import AheadMotion, Contacts, Data, Poses, Sleep, State
 from kinema.convex.flex.pairs import most_contacts
 from kinema.convex.flex.tables import equality_rows, has_flexes
-from kinema.convex.model import Collision, Model
+from kinema.convex.model import Collision, Model, Probes
 from kinema.convex.present import Present
 from kinema.convex.sensors import distance, sensor_types
 from kinema.convex.sleep.sleepers import sleeps
@@ -176,9 +177,9 @@ class Collider:
         for name in ("geoms", "meshes", "hfields", "pairs", "settings"):
             setattr(collision, name, getattr(self.detector, name))
         if self.rays:
-            collision.rays = self.rays.targets
+            collision.rays = one_of(self.rays.targets, RayTargets, self.device)
         if sensor_types(self.source) & distance.TYPES:
-            collision.probes = distance.probes(self.source, self.nworld, self.device)
+            collision.probes = one_of(distance.probes(self.source, self.nworld, self.device), Probes, self.device)
         return collision
 
     @property

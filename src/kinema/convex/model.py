@@ -427,8 +427,8 @@ class Collision:
     hfields: bundles.HeightFields
     pairs: bundles.Pairs
     settings: bundles.Settings
-    rays: RayTargets
-    probes: Probes
+    rays: wp.array(dtype=RayTargets)  # one, or none, as of the probes
+    probes: wp.array(dtype=Probes)
 
 
 @wp.struct

@@ -36,11 +36,11 @@ def distance_stage(mask: int, epa: int) -> Stage:
                 dist = float(cutoff)
                 start = wp.vec3(0.0)
                 stop = wp.vec3(0.0)
-                for k in range(m.collision.probes.adr[i], m.collision.probes.adr[i + 1]):
+                for k in range(m.collision.probes[0].adr[i], m.collision.probes[0].adr[i + 1]):
                     t, a, b = geom_distance(
-                        w, m.collision.probes.geom[k], m.collision.probes.function[k], cutoff, m.collision.geoms,
-                        m.collision.meshes, m.collision.hfields, m.collision.settings.options,
-                        m.collision.probes.touch, 0,
+                        w, m.collision.probes[0].geom[k], m.collision.probes[0].function[k], cutoff,
+                        m.collision.geoms, m.collision.meshes, m.collision.hfields, m.collision.settings.options,
+                        m.collision.probes[0].touch, 0,
                     )  # fmt: skip
                     if t < dist:
                         dist = t

@@ -17,11 +17,10 @@ by projecting on one half-space after the other (Hildreth). A kernel of its own:
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import warp as wp
 
+from kinema.arrays import one_of
 from kinema.convex.access import access
 from kinema.convex.data import Data
 from kinema.convex.model import Model
@@ -317,8 +316,7 @@ def stage(m, device: wp.Device, nworld: int) -> Stage:
         e.corner, e.corners = wp.array(_starts(hulls), dtype=int), wp.array(np.vstack(hulls), dtype=wp.vec3)
         e.plane, e.planes = wp.array(_starts(planes), dtype=int), wp.array(np.vstack(planes), dtype=wp.vec4)
         e.push = wp.zeros((nworld, max(1, len(np.vstack(planes)))), dtype=float)
-    one: Any = wp.array([e], dtype=Enclosures, device=device)
-    one.held = e  # whose arrays it points to
+    one = one_of(e, Enclosures, device)
     if device.is_cuda:  # no module may be loaded while a graph is captured
         read_enclosures.module.load(device)
 

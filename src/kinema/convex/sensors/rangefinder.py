@@ -79,7 +79,7 @@ def range_sensor(m: Model, d: Data, w: int, i: int):
                 origin = centre + d.pose.cam_xmat[w, obj] * start
                 direction = d.pose.cam_xmat[w, obj] * along
             dist, geom, normal = ray_world(
-                m.collision.geoms, m.collision.hfields, m.collision.rays, seen, w, origin, direction
+                m.collision.geoms, m.collision.hfields, m.collision.rays[0], seen, w, origin, direction
             )
             hit = geom >= 0
             point = origin + dist * direction

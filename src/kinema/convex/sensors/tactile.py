@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 import warp as wp
 
+from kinema.arrays import one_of
 from kinema.collide.precision import real, vec3r
 from kinema.collide.sdf import Fields, primitive_distance
 from kinema.convex.access import access
@@ -143,7 +144,7 @@ def stage(m, device: wp.Device, nworld: int, fields: Fields | None) -> Stage:
     kernel = read_taxels(no_field if fields is None else fields.distance)
     with wp.ScopedDevice(device):
         taxels = taxels_of(m, nworld)
-        one = wp.array([taxels], dtype=Taxels)
+        one = one_of(taxels, Taxels)
         if device.is_cuda:  # no module may be loaded while a graph is captured
             wp.load_module(__name__, device=device)
             kernel.module.load(device)
