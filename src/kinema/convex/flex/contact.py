@@ -18,24 +18,13 @@ import warp as wp
 
 from kinema.collide.bound import ROUNDING
 from kinema.collide.bundles import Touch
-from kinema.collide.capsule import capsule_box, capsule_capsule
 from kinema.collide.detect import finish_world
-from kinema.collide.element import (
-    box_triangle,
-    capsule_tetrahedron,
-    capsule_triangle,
-    segment_axis,
-    sphere_tetrahedron,
-    sphere_triangle,
-)
-from kinema.collide.element_convex import convex_element, element_shape
 from kinema.collide.emit import emit
-from kinema.collide.sphere import sphere_capsule
-from kinema.collide.support import geom_shape
-from kinema.collide.workspace import Workspace
 from kinema.convex.bundle import vec5
 from kinema.convex.data import Data
+from kinema.convex.flex.meeting import boxes_meet, is_near, pair_function, passed_over
 from kinema.convex.flex.pairs import kinds, pair_lists
+from kinema.convex.flex.sweep import comes_before, longest_axis, low_end, sort_elements
 from kinema.convex.model import Model
 from kinema.convex.stage import WARP_LANES, Stage
 from kinema.math.lanes import block_sync, team_count, team_scan
@@ -43,12 +32,6 @@ from kinema.math.vector import column
 from kinema.mujoco_enums import Geom
 
 TEAM = 256  # threads that share a world on CUDA
-PRIMITIVE = {
-    1: (Geom.SPHERE, Geom.CAPSULE, Geom.BOX),
-    2: (Geom.SPHERE, Geom.CAPSULE, Geom.BOX),
-    3: (Geom.SPHERE, Geom.CAPSULE),
-}
-"""Geoms that meet elements analytically, by dim of the flex."""
 
 
 @wp.func
@@ -89,321 +72,12 @@ def plane_vertex(m: Model, d: Data, w: int, p: int, v: int, touch: Touch, base: 
     return 1
 
 
-@wp.func
-def is_near(m: Model, d: Data, w: int, g: int, e: int, reach: float) -> bool:
-    """May a geom touch an element? By the sphere around the geom, then by its box."""
-    box = d.flex.elem_aabb[w, e]
-    center = wp.vec3(box[0], box[1], box[2])
-    half = wp.vec3(box[3], box[4], box[5])
-    away = wp.abs(d.pose.geom_xpos[w, g] - center) - half
-    outside = wp.max(away, wp.vec3())
-    radius = m.geom.rbound[w, g] + reach
-    if m.geom.rbound[w, g] > 0.0 and wp.dot(outside, outside) > radius * radius:
-        return False
-    mat = d.pose.geom_xmat[w, g]
-    geoms = m.collision.geoms
-    offset = center - d.pose.geom_xpos[w, g] - mat * geoms.aabb_center[w, g]
-    size = geoms.aabb_half[w, g]
-    for i in range(3):  # the three axes of the world, then those of the geom
-        extent = wp.abs(mat[i, 0]) * size[0] + wp.abs(mat[i, 1]) * size[1] + wp.abs(mat[i, 2]) * size[2]
-        if wp.abs(offset[i]) > extent + half[i] + reach:
-            return False
-    for i in range(3):
-        axis = column(mat, i)
-        if wp.abs(wp.dot(axis, offset)) > size[i] + wp.dot(wp.abs(axis), half) + reach:
-            return False
-    return True
-
-
-@wp.func
-def vertex_body(m: Model, v: int) -> int:
-    """The body a vertex is part of; of interpolated vertices -1."""
-    return m.flex.point[v][1]
-
-
-@wp.func
-def has_vertex_on(m: Model, corners: wp.vec4i, body: int) -> bool:
-    """Is any corner part of a body?"""
-    found = bool(False)
-    for k in range(4):
-        if corners[k] >= 0:
-            found = found or vertex_body(m, corners[k]) == body
-    return found
-
-
-@wp.func
-def corner_position(d: Data, w: int, corners: wp.vec4i, k: int) -> wp.vec3:
-    """Where corner k of an element is; that of its first where it has no such corner."""
-    return d.flex.vert_xpos[w, wp.where(corners[k] >= 0, corners[k], corners[0])]
-
-
-@cache
-def geom_element(found: frozenset[tuple[int, int]], capacity: int):
-    """``collide(m, d, w, g, e, radius, reach, touch, base)``: contacts of a geom with an element."""
-
-    def has(kind: Geom, dim: int) -> bool:
-        return (int(kind), dim) in found
-
-    general = any(kind >= 0 and kind != Geom.PLANE and kind not in PRIMITIVE[dim] for kind, dim in found)
-    collide_shapes = convex_element(capacity) if general else None
-
-    @wp.func
-    def collide_geom_element(
-        m: Model, d: Data, w: int, g: int, e: int, radius: float, reach: float, touch: Touch, base: int
-    ) -> int:
-        corners = m.flex.elemvert[e]
-        a = corner_position(d, w, corners, 0)
-        b = corner_position(d, w, corners, 1)
-        c = corner_position(d, w, corners, 2)
-        f = corner_position(d, w, corners, 3)
-        dim = wp.where(corners[3] >= 0, 3, wp.where(corners[2] >= 0, 2, 1))
-        kind = m.geom.type[g]
-        pos = d.pose.geom_xpos[w, g]
-        mat = d.pose.geom_xmat[w, g]
-        size = m.geom.size[w, g]
-        none = wp.vec3()
-        if wp.static(has(Geom.SPHERE, 1) or has(Geom.CAPSULE, 1) or has(Geom.BOX, 1)):
-            if dim == 1 and (kind == Geom.SPHERE or kind == Geom.CAPSULE or kind == Geom.BOX):
-                middle, frame, half = segment_axis(a, b)
-                tube = wp.vec3(radius, half, 0.0)
-                if wp.static(has(Geom.SPHERE, 1)):
-                    if kind == Geom.SPHERE:
-                        dist, x, normal = sphere_capsule(
-                            pos, size[0], column(mat, 2), middle, column(frame, 2), radius, half
-                        )
-                        if dist > reach:
-                            return 0
-                        emit(touch, w, base, dist, x, normal, none)
-                        return 1
-                n = int(0)
-                dists = wp.vec2()
-                if wp.static(has(Geom.CAPSULE, 1)):
-                    if kind == Geom.CAPSULE:
-                        dists, at, normals = capsule_capsule(pos, mat, size, middle, frame, tube)
-                        for k in range(2):
-                            if dists[k] <= reach:
-                                emit(touch, w, base + n, dists[k], at[k], normals[k], none)
-                                n += 1
-                if wp.static(has(Geom.BOX, 1)):
-                    if kind == Geom.BOX:
-                        dists, at, normals = capsule_box(middle, frame, tube, pos, mat, size)
-                        for k in range(2):
-                            if dists[k] <= reach:
-                                emit(touch, w, base + n, dists[k], at[k], -normals[k], none)
-                                n += 1
-                return n
-        if wp.static(has(Geom.SPHERE, 2)):
-            if dim == 2 and kind == Geom.SPHERE:
-                return sphere_triangle(touch, w, base, pos, size[0], a, b, c, radius, reach)
-        if wp.static(has(Geom.CAPSULE, 2)):
-            if dim == 2 and kind == Geom.CAPSULE:
-                return capsule_triangle(touch, w, base, pos, mat, size, a, b, c, radius, reach)
-        if wp.static(has(Geom.BOX, 2)):
-            if dim == 2 and kind == Geom.BOX:
-                return box_triangle(touch, w, base, pos, mat, size, a, b, c, radius, reach)
-        if wp.static(has(Geom.SPHERE, 3)):
-            if dim == 3 and kind == Geom.SPHERE:
-                return sphere_tetrahedron(touch, w, base, pos, size[0], a, b, c, f, radius, reach)
-        if wp.static(has(Geom.CAPSULE, 3)):
-            if dim == 3 and kind == Geom.CAPSULE:
-                return capsule_tetrahedron(touch, w, base, pos, mat, size, a, b, c, f, radius, reach)
-        if wp.static(general):
-            s1 = geom_shape(m.collision.geoms, w, g, wp.float64(reach))
-            s2 = element_shape(a, b, c, f, dim + 1, radius, reach)
-            return collide_shapes(
-                w, s1, s2, reach, dim == 2, m.collision.meshes.hull, m.collision.settings.options, touch, base,
-                Workspace(),
-            )  # fmt: skip
-        return 0
-
-    return collide_geom_element
-
-
-@wp.func
-def low_end(m: Model, d: Data, w: int, e: int, axis: int) -> float:
-    """Where an element begins along an axis, its radius left out; equal ends are equal to the bit."""
-    corners = m.flex.elemvert[e]
-    low = d.flex.vert_xpos[w, corners[0]][axis]
-    for k in range(1, 4):
-        if corners[k] >= 0:
-            low = wp.min(low, d.flex.vert_xpos[w, corners[k]][axis])
-    return low
-
-
-@wp.func
-def comes_before(m: Model, d: Data, w: int, one: int, two: int, axis: int) -> bool:
-    """The order of a sweep: by where boxes begin, then by number."""
-    a = low_end(m, d, w, one, axis)
-    b = low_end(m, d, w, two, axis)
-    return a < b or (a == b and one < two)
-
-
-@wp.func
-def sift(m: Model, d: Data, w: int, start: int, count: int, base: int, axis: int):
-    """Let an element sink to its place in a heap whose last comes first."""
-    root = int(start)
-    child = 2 * root + 1
-    while child < count:
-        if child + 1 < count:
-            if comes_before(m, d, w, d.flex.order[w, base + child], d.flex.order[w, base + child + 1], axis):
-                child += 1
-        if not comes_before(m, d, w, d.flex.order[w, base + root], d.flex.order[w, base + child], axis):
-            return
-        swap = d.flex.order[w, base + root]
-        d.flex.order[w, base + root] = d.flex.order[w, base + child]
-        d.flex.order[w, base + child] = swap
-        root = child
-        child = 2 * root + 1
-
-
-@wp.func
-def longest_axis(m: Model, d: Data, w: int, f: int) -> int:
-    """The axis along which the active elements of a flex extend farthest."""
-    span = m.flex.span[f]
-    low = wp.vec3(1.0e30)
-    high = wp.vec3(-1.0e30)
-    for e in range(span[2], span[2] + span[3]):
-        if m.flex.elemlist[e][1] != 0:
-            box = d.flex.elem_aabb[w, e]
-            center = wp.vec3(box[0], box[1], box[2])
-            half = wp.vec3(box[3], box[4], box[5])
-            low = wp.min(low, center - half)
-            high = wp.max(high, center + half)
-    size = high - low
-    if size[0] > size[1] and size[0] > size[2]:
-        return 0
-    return wp.where(size[1] > size[2], 1, 2)
-
-
-@wp.func
-def sort_elements(m: Model, d: Data, w: int, f: int) -> wp.vec2i:
-    """Sort the active elements of a flex along the axis it is longest in; returns their number, and the axis."""
-    span = m.flex.span[f]
-    axis = longest_axis(m, d, w, f)
-    count = int(0)
-    for e in range(span[2], span[2] + span[3]):
-        if m.flex.elemlist[e][1] != 0:
-            d.flex.order[w, span[2] + count] = e
-            count += 1
-    for k in range(count, span[3]):
-        d.flex.order[w, span[2] + k] = -1
-    for k in range(count / 2):
-        sift(m, d, w, count / 2 - 1 - k, count, span[2], axis)
-    for k in range(count - 1):
-        last = span[2] + count - 1 - k
-        swap = d.flex.order[w, span[2]]
-        d.flex.order[w, span[2]] = d.flex.order[w, last]
-        d.flex.order[w, last] = swap
-        sift(m, d, w, 0, count - 1 - k, span[2], axis)
-    return wp.vec2i(count, axis)
-
-
-@wp.func
-def boxes_meet(d: Data, w: int, one: int, two: int, reach: float) -> bool:
-    """Do the boxes of two elements come within reach of each other?"""
-    a = d.flex.elem_aabb[w, one]
-    b = d.flex.elem_aabb[w, two]
-    meet = bool(True)
-    for k in range(3):
-        meet = meet and wp.abs(a[k] - b[k]) <= a[k + 3] + b[k + 3] + reach
-    return meet
-
-
-@wp.func
-def share_body(m: Model, one: wp.vec4i, two: wp.vec4i) -> bool:
-    """Do two elements have vertices on one body?"""
-    found = bool(False)
-    for k in range(4):
-        if one[k] >= 0:
-            body = vertex_body(m, one[k])
-            found = found or (body >= 0 and has_vertex_on(m, two, body))
-    return found
-
-
-@wp.func
-def axis_cell(code: int, axis: int) -> int:
-    """The number of a cell along an axis: cells.vertex_cells."""
-    return (code >> (10 * axis)) & 1023
-
-
-@wp.func
-def share_cell(m: Model, one: wp.vec4i, two: wp.vec4i) -> bool:
-    """Do two elements have vertices in the same or in neighbouring cells?"""
-    found = bool(False)
-    for i in range(4):
-        for j in range(4):
-            if one[i] >= 0 and two[j] >= 0:
-                a = m.flex.point[one[i]][6]
-                b = m.flex.point[two[j]][6]
-                near = a >= 0 and b >= 0
-                for axis in range(3):
-                    near = near and wp.abs(axis_cell(a, axis) - axis_cell(b, axis)) <= 1
-                found = found or near
-    return found
-
-
-@cache
-def element_pair(dims: frozenset[int], capacity: int):
-    """``collide(m, d, w, p, one, two, reach, touch, base)``: contacts of two elements, for flexes of such dims."""
-    collide_shapes = convex_element(capacity) if dims != {1} else None
-
-    @wp.func
-    def collide_elements(
-        m: Model, d: Data, w: int, p: int, one: int, two: int, reach: float, touch: Touch, base: int
-    ) -> int:
-        first = m.flex.elemvert[one]
-        second = m.flex.elemvert[two]
-        if share_body(m, first, second):
-            return 0
-        if m.flex.pair[p][1] == m.flex.pair[p][2] and share_cell(m, first, second):
-            return 0
-        radius1 = m.flex.number[w, m.flex.elemlist[one][0]][0]
-        radius2 = m.flex.number[w, m.flex.elemlist[two][0]][0]
-        n = int(0)
-        if wp.static(1 in dims):
-            if first[2] < 0 and second[2] < 0:
-                x1, mat1, half1 = segment_axis(d.flex.vert_xpos[w, first[0]], d.flex.vert_xpos[w, first[1]])
-                x2, mat2, half2 = segment_axis(d.flex.vert_xpos[w, second[0]], d.flex.vert_xpos[w, second[1]])
-                tube1 = wp.vec3(radius1, half1, 0.0)
-                tube2 = wp.vec3(radius2, half2, 0.0)
-                dists, at, normals = capsule_capsule(x1, mat1, tube1, x2, mat2, tube2)
-                for k in range(2):
-                    if dists[k] <= reach:
-                        emit(touch, w, base + n, dists[k], at[k], normals[k], wp.vec3())
-                        n += 1
-                return n
-        if wp.static(dims != {1}):
-            shape1 = element_shape(
-                corner_position(d, w, first, 0), corner_position(d, w, first, 1), corner_position(d, w, first, 2),
-                corner_position(d, w, first, 3), corner_count(first), radius1, reach,
-            )  # fmt: skip
-            shape2 = element_shape(
-                corner_position(d, w, second, 0), corner_position(d, w, second, 1), corner_position(d, w, second, 2),
-                corner_position(d, w, second, 3), corner_count(second), radius2, reach,
-            )  # fmt: skip
-            n = collide_shapes(
-                w, shape1, shape2, reach, False, m.collision.meshes.hull, m.collision.settings.options, touch, base,
-                Workspace(),
-            )  # fmt: skip
-        return n
-
-    return collide_elements
-
-
-@wp.func
-def corner_count(corners: wp.vec4i) -> int:
-    """Corners of an element."""
-    return wp.where(corners[3] >= 0, 4, wp.where(corners[2] >= 0, 3, 2))
-
-
 @cache
 def items_of(found: frozenset[tuple[int, int]], capacity: int):
     """``meet(m, d, w, p, i, touch, base)``: contacts of item i of a pair: a vertex, an element, or a sweep from one."""
     planes = any(kind == Geom.PLANE for kind, _ in found)
-    elements = any(kind >= 0 and kind != Geom.PLANE for kind, _ in found)
-    collide_geom_element = geom_element(found, capacity) if elements else None
-    among = frozenset(dim for kind, dim in found if kind < 0)
-    collide_elements = element_pair(among, capacity) if among else None
+    elements = any(kind != Geom.PLANE for kind, _ in found)
+    collide = pair_function(found, capacity) if elements else None
 
     @wp.func
     def meet(m: Model, d: Data, w: int, p: int, i: int, axis: int, sorted: bool, touch: Touch, base: int) -> int:
@@ -414,54 +88,58 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int):
         room = d.con.dist.shape[1]
         stores = touch.dist.shape[1] > 0
         n = int(0)
-        if g >= 0:
-            if wp.static(planes):
-                if m.geom.type[g] == Geom.PLANE:
-                    n = plane_vertex(m, d, w, p, i, touch, base)
-                    if stores and n > 0 and base < room:
-                        put_contact(m, d, w, base, p, wp.vec2i(-1, -1), wp.vec2i(-1, i))
-            if wp.static(elements):
-                e = span[2] + i
-                if m.geom.type[g] != Geom.PLANE and m.flex.elemlist[e][1] != 0:
-                    reach += ROUNDING * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
-                    if is_near(m, d, w, g, e, reach):
-                        if not has_vertex_on(m, m.flex.elemvert[e], m.geom.bodyid[g]):
-                            radius = m.flex.number[w, pair[2]][0]
-                            n = collide_geom_element(m, d, w, g, e, radius, reach, touch, base)
-                            if stores:
-                                for k in range(base, wp.min(base + n, room)):
-                                    put_contact(m, d, w, k, p, wp.vec2i(-1, i), wp.vec2i(-1, -1))
-        if wp.static(bool(among)):
-            if g < 0:
-                other = m.flex.span[pair[1]]
-                itself = pair[1] == pair[2]
+        if wp.static(planes):
+            if g >= 0 and m.geom.type[wp.max(g, 0)] == Geom.PLANE:
+                n = plane_vertex(m, d, w, p, i, touch, base)
+                if stores and n > 0 and base < room:
+                    put_contact(m, d, w, base, p, wp.vec2i(-1, -1), wp.vec2i(-1, i))
+                return n
+        if wp.static(elements):
+            itself = pair[1] == pair[2]
+            other = m.flex.span[wp.max(pair[1], 0)]
+            one = int(0)
+            j = int(i)  # a geom meets element i, an element i those from j on
+            last = i + 1
+            end = float(1.0e30)
+            if g >= 0:
+                reach += ROUNDING * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
+            else:
                 one = other[2] + i
-                end = float(1.0e30)
                 if sorted:
                     one = d.flex.order[w, other[2] + i]
                     end = low_end(m, d, w, one, axis) + 2.0 * d.flex.elem_aabb[w, one][axis + 3]
                 j = wp.where(itself, i + 1, 0)
-                while j < span[3] and m.flex.elemlist[one][1] != 0:
-                    two = span[2] + j
-                    if sorted:
-                        two = d.flex.order[w, span[2] + j]
-                        if two < 0:
-                            break
-                        if low_end(m, d, w, two, axis) > end:
-                            break
-                    if m.flex.elemlist[two][1] != 0 and boxes_meet(d, w, one, two, reach):
-                        first = one
-                        second = two
-                        if itself and not comes_before(m, d, w, one, two, axis):
-                            first = two
-                            second = one
-                        count = collide_elements(m, d, w, p, first, second, reach, touch, base + n)
-                        if stores:
-                            for k in range(base + n, wp.min(base + n + count, room)):
-                                ids = wp.vec2i(first - other[2], second - span[2])
-                                put_contact(m, d, w, k, p, ids, wp.vec2i(-1, -1))
-                        n += count
-                    j += 1
+                last = wp.where(m.flex.elemlist[one][1] != 0, span[3], 0)
+            while j < last:
+                two = span[2] + j
+                if sorted:
+                    two = d.flex.order[w, span[2] + j]
+                    if two < 0:
+                        break
+                    if low_end(m, d, w, two, axis) > end:
+                        break
+                first = int(one)
+                second = int(two)
+                near = m.flex.elemlist[two][1] != 0
+                if near:
+                    if g >= 0:
+                        near = is_near(m, d, w, g, two, reach)
+                    else:
+                        near = boxes_meet(d, w, one, two, reach)
+                if near:
+                    near = not passed_over(m, p, g, one, two)
+                if near and itself:
+                    if not comes_before(m, d, w, one, two, axis):
+                        first = two
+                        second = one
+                if near:
+                    count = collide(m, d, w, g, first, second, reach, touch, base + n)
+                    if stores:
+                        ids = wp.vec2i(wp.where(g >= 0, -1, first - other[2]), second - span[2])
+                        for k in range(base + n, wp.min(base + n + count, room)):
+                            put_contact(m, d, w, k, p, ids, wp.vec2i(-1, -1))
+                    n += count
+                j += 1
         return n
 
     return meet

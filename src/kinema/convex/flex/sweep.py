@@ -1,0 +1,88 @@
+"""Elements of a flex in the order they begin along an axis: a flex is swept for pairs of elements that may touch.
+
+The axis is the one it is longest in. A heap sorts in place, so that one thread needs no room but the order itself.
+"""
+
+import warp as wp
+
+from kinema.convex.data import Data
+from kinema.convex.model import Model
+
+
+@wp.func
+def low_end(m: Model, d: Data, w: int, e: int, axis: int) -> float:
+    """Where an element begins along an axis, its radius left out; equal ends are equal to the bit."""
+    corners = m.flex.elemvert[e]
+    low = d.flex.vert_xpos[w, corners[0]][axis]
+    for k in range(1, 4):
+        if corners[k] >= 0:
+            low = wp.min(low, d.flex.vert_xpos[w, corners[k]][axis])
+    return low
+
+
+@wp.func
+def comes_before(m: Model, d: Data, w: int, one: int, two: int, axis: int) -> bool:
+    """The order of a sweep: by where boxes begin, then by number."""
+    a = low_end(m, d, w, one, axis)
+    b = low_end(m, d, w, two, axis)
+    return a < b or (a == b and one < two)
+
+
+@wp.func
+def sift(m: Model, d: Data, w: int, start: int, count: int, base: int, axis: int):
+    """Let an element sink to its place in a heap whose last comes first."""
+    root = int(start)
+    child = 2 * root + 1
+    while child < count:
+        if child + 1 < count:
+            if comes_before(m, d, w, d.flex.order[w, base + child], d.flex.order[w, base + child + 1], axis):
+                child += 1
+        if not comes_before(m, d, w, d.flex.order[w, base + root], d.flex.order[w, base + child], axis):
+            return
+        swap = d.flex.order[w, base + root]
+        d.flex.order[w, base + root] = d.flex.order[w, base + child]
+        d.flex.order[w, base + child] = swap
+        root = child
+        child = 2 * root + 1
+
+
+@wp.func
+def longest_axis(m: Model, d: Data, w: int, f: int) -> int:
+    """The axis along which the active elements of a flex extend farthest."""
+    span = m.flex.span[f]
+    low = wp.vec3(1.0e30)
+    high = wp.vec3(-1.0e30)
+    for e in range(span[2], span[2] + span[3]):
+        if m.flex.elemlist[e][1] != 0:
+            box = d.flex.elem_aabb[w, e]
+            center = wp.vec3(box[0], box[1], box[2])
+            half = wp.vec3(box[3], box[4], box[5])
+            low = wp.min(low, center - half)
+            high = wp.max(high, center + half)
+    size = high - low
+    if size[0] > size[1] and size[0] > size[2]:
+        return 0
+    return wp.where(size[1] > size[2], 1, 2)
+
+
+@wp.func
+def sort_elements(m: Model, d: Data, w: int, f: int) -> wp.vec2i:
+    """Sort the active elements of a flex along the axis it is longest in; returns their number, and the axis."""
+    span = m.flex.span[f]
+    axis = longest_axis(m, d, w, f)
+    count = int(0)
+    for e in range(span[2], span[2] + span[3]):
+        if m.flex.elemlist[e][1] != 0:
+            d.flex.order[w, span[2] + count] = e
+            count += 1
+    for k in range(count, span[3]):
+        d.flex.order[w, span[2] + k] = -1
+    for k in range(count / 2):
+        sift(m, d, w, count / 2 - 1 - k, count, span[2], axis)
+    for k in range(count - 1):
+        last = span[2] + count - 1 - k
+        swap = d.flex.order[w, span[2]]
+        d.flex.order[w, span[2]] = d.flex.order[w, last]
+        d.flex.order[w, last] = swap
+        sift(m, d, w, 0, count - 1 - k, span[2], axis)
+    return wp.vec2i(count, axis)
