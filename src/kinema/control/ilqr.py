@@ -299,8 +299,9 @@ class Solver:
 
     def _plan(self, path: Path, cost: Any, history: list[Any], done: Any, gains: Any) -> Plan:
         host = lambda value: value.detach().cpu().numpy()  # noqa: E731
+        qpos, qvel, act = (host(path.states[name]) for name in ("qpos", "qvel", "act"))
         return Plan(
-            host(path.ctrl[:-1]), *(host(path.states[name]) for name in ("qpos", "qvel", "act")), host(cost),
+            host(path.ctrl[:-1]), qpos, qvel, act, host(cost),
             host(self.torch.stack(history)), host(done), host(gains), host(self.trials.low), host(self.trials.high),
             self.trials.manifold if self.trials.device == "cpu" else Manifold(self.sim.model),
         )  # fmt: skip

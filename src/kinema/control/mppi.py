@@ -17,6 +17,7 @@ not be smooth, and contacts may begin and end.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ class Solver:
             size = shrink ** (k / max(1, iterations - 1)) if k < iterations else 0.0
             tried = ctrl[:, None] + size * self._noise(steps, seed, k)
             tried = torch.clamp(tried, trials.low, trials.high).flatten(1, 2)
-            path = trials.run(steps, lambda t, _, tried=tried: tried[t])
+            path = trials.run(steps, _playing(tried))
             costs = trials.costs(path).reshape(self.samples, worlds)
             least, which = costs.min(0)
             if not torch.isfinite(least).all():
@@ -106,8 +107,9 @@ class Solver:
         assert best is not None
         cost, path = best
         host = lambda value: value.detach().cpu().numpy()  # noqa: E731
-        states = (host(path.states[name]) for name in ("qpos", "qvel", "act"))
-        return Plan(host(path.ctrl[:-1]), *states, host(cost), host(torch.stack(history)), np.zeros(worlds, bool))
+        qpos, qvel, act = (host(path.states[name]) for name in ("qpos", "qvel", "act"))
+        costs = host(torch.stack(history))
+        return Plan(host(path.ctrl[:-1]), qpos, qvel, act, host(cost), costs, np.zeros(worlds, bool))
 
     def _noise(self, steps: int, seed: int, iteration: int) -> Any:
         """Disturbances, (steps, samples, worlds, nu); none of the first sample."""
@@ -124,6 +126,11 @@ class Solver:
         lines = lines.unflatten(1, (self.samples, trials.worlds)) * self.deviation
         lines[:, 0] = 0
         return lines
+
+
+def _playing(ctrl: Any) -> Callable[[int, dict[str, Any]], Any]:
+    """The policy that gives these controls, one step after the other."""
+    return lambda t, _: ctrl[t]
 
 
 def _better(torch: Any, new: tuple[Any, Path], old: tuple[Any, Path] | None) -> tuple[Any, Path]:

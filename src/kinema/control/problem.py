@@ -211,8 +211,8 @@ class Trials:
         number = torch.arange(len(path.ctrl), device=self.device)[steps]
         step = number[:, None].expand(-1, count).reshape(-1)
         world = (torch.arange(count, device=self.device) % self.worlds).expand(len(number), -1).reshape(-1)
-        state = (flat(path.states[name]) for name in ("qpos", "qvel", "act"))
-        return Point(*state, flat(path.ctrl), flat(path.sensordata), step, world)
+        qpos, qvel, act = (flat(path.states[name]) for name in ("qpos", "qvel", "act"))
+        return Point(qpos, qvel, act, flat(path.ctrl), flat(path.sensordata), step, world)
 
     def costs(self, path: Path) -> Any:
         """What every copy costs, (copies,), in double precision; without end where a world is lost."""

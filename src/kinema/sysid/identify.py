@@ -76,7 +76,7 @@ class Identification:
         return float(self.values[[parameter.name for parameter in self.parameters].index(name)])
 
     def __str__(self) -> str:
-        rows = [("parameter", "start", "found", "+-")]
+        rows: list[tuple[str, ...]] = [("parameter", "start", "found", "+-")]
         half = 0.5 * (self.intervals[:, 1] - self.intervals[:, 0])
         for k, parameter in enumerate(self.parameters):
             numbers = (f"{x:.5g}" for x in (self.start[k], self.values[k], half[k]))
@@ -282,7 +282,8 @@ class _Search:
         H, g = columns.T @ columns, columns.T @ r.reshape(-1)
         H = H + np.diag(damping * np.maximum(H.diagonal(), 1e-12 * max(H.diagonal().max(), 1e-30)))
         low, high = (batch.low - point) / batch.scale, (batch.high - point) / batch.scale
-        held, s = np.zeros(len(point), bool), np.zeros(len(point))
+        held: np.ndarray = np.zeros(len(point), bool)
+        s: np.ndarray = np.zeros(len(point))
         for _ in range(len(point) + 1):
             free = ~held
             if free.any():

@@ -109,7 +109,7 @@ class Signals:
         self.frames = max(len(np.asarray(run.ctrl)) for run in runs)
         self.every = runs[0].every
         nu = int(sim.model.nu)
-        self.ctrl = np.zeros((self.frames, len(runs), nu), np.float32)
+        self.ctrl: np.ndarray = np.zeros((self.frames, len(runs), nu), np.float32)
         widths = [len(where) for _, _, where in self.parts]
         sizes = zip(names, widths, strict=True)
         self.measured = {name: np.full((self.frames, len(runs), n), np.nan) for name, n in sizes}
@@ -170,7 +170,7 @@ class Signals:
 
     def _floored(self, array: str, where: np.ndarray, size: np.ndarray, magnitude: float) -> np.ndarray:
         """How much channels vary, no less than what beside others of their kind, or to single numbers, is nothing."""
-        of = np.zeros(len(size), int)
+        of: np.ndarray = np.zeros(len(size), int)
         if array == "sensordata":
             dims = np.asarray(self.model.sensor_dim)
             of = np.repeat(np.arange(len(dims)), dims)[where]
@@ -194,7 +194,7 @@ class Signals:
         """
         parts = []
         for name, array, where in self.parts:
-            rows = np.moveaxis(simulated[array][..., where], 1, 0).astype(float)
+            rows: np.ndarray = np.moveaxis(simulated[array][..., where], 1, 0).astype(float)
             parts.append(self._apart(array, rows, self.measured[name][None, : rows.shape[1]]))
         found = np.concatenate(parts, -1) / self.noise
         return np.where(self.seen[: found.shape[1]], found, 0.0)
