@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import warp as wp
 
@@ -57,11 +58,12 @@ def allocate(
         known = ", ".join(sorted(supported))
         raise BuildError(f"observables(): {kind!r}{did_you_mean(kind, supported)} is not computed; known are {known}")
     made = Observables(model)
+    wrench: Any = wp.spatial_vector
     for name in sorted(wanted & LOADS):
-        setattr(made, name, wp.zeros(model.body_count, dtype=wp.spatial_vector, device=model.device))
+        setattr(made, name, wp.zeros(model.body_count, dtype=wrench, device=model.device))
     if ObservableKind.CONTACT_F in wanted:
         if contacts is None:
             raise BuildError("observables(): contact_f needs contacts=, the buffers that the forces are of")
         made.contacts = contacts
-        made.contact_f = wp.zeros(contacts.rigid_contact_max, dtype=wp.spatial_vector, device=model.device)
+        made.contact_f = wp.zeros(contacts.rigid_contact_max, dtype=wrench, device=model.device)
     return made

@@ -24,7 +24,8 @@ from kinema.adapter import conventions
 from kinema.adapter.boundary import Boundary
 from kinema.adapter.convoy import Convoy, CudaRecorder
 from kinema.adapter.kin import Kin, find_kin
-from kinema.adapter.observables import LOADS, ObservableKind, Observables, allocate
+from kinema.adapter.observables import LOADS, ObservableKind, allocate
+from kinema.adapter.observables import Observables as Told
 from kinema.adapter.refresh import NOT_COMPARED, joint_frames, new_structure
 from kinema.adapter.solver_contacts import SolverContacts
 from kinema.adapter.view import Source, view
@@ -154,7 +155,7 @@ class SolverConvex(Closed):
 
     def step(
         self, state_in: State, state_out: State, control: Control | None = None, contacts: Any = None,
-        dt: float | None = None, *, observables: Observables | None = None,
+        dt: float | None = None, *, observables: Told | None = None,
     ) -> None:  # fmt: skip
         """Advance by one step of dt seconds (by the document's time step if None).
 
@@ -192,7 +193,7 @@ class SolverConvex(Closed):
     # ---- what a step tells besides the state
 
     ObservableKind = ObservableKind
-    Observables = Observables
+    Observables = Told
 
     @property
     def supported_observables(self) -> frozenset[str]:
@@ -201,7 +202,7 @@ class SolverConvex(Closed):
 
     def observables(
         self, kinds: Iterable[str], *, contacts: Contacts | None = None, requires_grad: bool | None = None
-    ) -> Observables:
+    ) -> Told:
         """Arrays for what a step tells besides the state; hand them to `step` to have them filled.
 
         Args:
@@ -215,7 +216,7 @@ class SolverConvex(Closed):
                 batch.compute_loads()
         return made
 
-    def _observe(self, observables: Observables) -> None:
+    def _observe(self, observables: Told) -> None:
         if observables.model is not self.model:
             raise BuildError("step(observables=...): they are of another model")
         for batch in self.batches:

@@ -252,7 +252,7 @@ def _together(sources: list[Source], documents: list[HostModel]) -> Source:
     host = sources[0].host
     for source in sources[1:]:
         host = join(host, source.host)
-    parts = {name: np.concatenate([getattr(s, name) for s in sources]) for name in
+    parts: dict[str, Any] = {name: np.concatenate([getattr(s, name) for s in sources]) for name in
              ("bodies", "joints", "geoms", "sites", "controls")}  # fmt: skip
     sizes: dict[str, int] = {}
     for document in documents:

@@ -84,7 +84,8 @@ class Linearizer:
         """What computes them, each its rows, made anew when arrays of the engine have moved."""
         key = self.engine.version, self.against()
         if self._made is None or self._made[0] != key:
-            columns_of, nx, found = self._states + self._controls, self.nx, []
+            columns_of, nx = self._states + self._controls, self.nx
+            found: list[Any] = []
             if not key[1] and nx:
                 found.append(closed.Closed(self.engine, self._out[:, :nx]))
                 if self._sensors:

@@ -144,7 +144,7 @@ def add_like(builder: Any, shape: int, source: Any, label: str) -> int:
     from .shapes import MATERIAL, ShapeConfig
 
     rows = builder.rows
-    materials = {name: float(rows(f"shape_material_{name}")[shape]) for name in MATERIAL}
+    materials: dict[str, Any] = {name: float(rows(f"shape_material_{name}")[shape]) for name in MATERIAL}
     cfg = ShapeConfig(
         density=0.0, margin=float(rows("shape_margin")[shape]), gap=float(rows("shape_gap")[shape]),
         collision_group=int(rows("shape_collision_group")[shape]), is_solid=bool(rows("shape_is_solid")[shape]),

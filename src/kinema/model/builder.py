@@ -18,7 +18,7 @@ from .fields import CONTACT, STATE
 from .frequency import CustomFrequency
 from .joints import JointDofConfig
 from .model import Model, check_requests
-from .shapes import ShapeConfig
+from .shapes import ShapeConfig as Shape
 
 
 class ModelBuilder(DeformableMethods):
@@ -35,14 +35,14 @@ class ModelBuilder(DeformableMethods):
     CustomAttribute = CustomAttribute
     CustomFrequency = CustomFrequency
     JointDofConfig = JointDofConfig
-    ShapeConfig = ShapeConfig
+    ShapeConfig = Shape
 
     def __init__(self, up_axis: Axis | str | int = Axis.Z, gravity: Any = None):
         self._world_labels: dict[int, str] = {}
         self._requested_state: set[str] = set()
         self._requested_contact: set[str] = set()
         super().__init__(up_axis, gravity)
-        self.default_shape_cfg = ShapeConfig()
+        self.default_shape_cfg = Shape()
         self.default_joint_cfg = JointDofConfig()
         self.rigid_gap = 0.1
         self.default_particle_radius = 0.1
@@ -119,7 +119,7 @@ class ModelBuilder(DeformableMethods):
 
     def add_rod(
         self, positions: Sequence[Any] | None = None, *, quaternions: Any = None, radius: float | None = None,
-        cfg: ShapeConfig | None = None, stretch_stiffness: float | None = None, stretch_damping: float | None = None,
+        cfg: Shape | None = None, stretch_stiffness: float | None = None, stretch_damping: float | None = None,
         shear_stiffness: float | None = None, shear_damping: float | None = None, bend_stiffness: float | None = None,
         bend_damping: float | None = None, twist_stiffness: float | None = None, twist_damping: float | None = None,
         closed: bool | None = None, label: str | None = None, wrap_in_articulation: bool = True, color: Any = None,

@@ -146,7 +146,7 @@ class NumberRows(np.ndarray):
 
 def shaped(value: Any) -> Any:
     """A matrix of Warp's, which NumPy would take for a row of numbers, as an array of its shape; the rest as it is."""
-    shape = getattr(type(value), "_shape_", ())
+    shape: tuple[int, ...] = getattr(type(value), "_shape_", ())
     if len(shape) == 2:
         return np.array([float(value[i, j]) for i in range(shape[0]) for j in range(shape[1])]).reshape(shape)
     if isinstance(value, (list, tuple)) and len(value) and len(getattr(type(value[0]), "_shape_", ())) == 2:

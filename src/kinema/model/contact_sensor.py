@@ -201,7 +201,7 @@ class SensorContact(Closed):
             raise BuildError("SensorContact(): give counterpart_bodies or counterpart_shapes, not both")
         self.model, device = model, model.device
         self.sensing_type = "shape" if sensing_bodies is None else "body"
-        sensed = sensing_shapes if sensing_bodies is None else sensing_bodies
+        sensed: Any = sensing_shapes if sensing_bodies is None else sensing_bodies
         self.sensing_indices = _chosen(model, self.sensing_type, sensed, "sensing")
         against = counterpart_bodies if counterpart_shapes is None else counterpart_shapes
         self.counterpart_type: str | None = None

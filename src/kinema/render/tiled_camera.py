@@ -216,6 +216,10 @@ class _Part:
         wp.launch(ray_kernel(features, colours), dim, inputs, device=self.sim.engine.device)
 
 
+Config = RenderConfig  # the class has attributes of these names
+Clear = ClearData
+
+
 class SensorTiledCamera(Closed):
     """Cameras that see all worlds of a model.
 
@@ -235,7 +239,7 @@ class SensorTiledCamera(Closed):
     GRAY_CLEAR_DATA = ClearData(clear_color=0xFF666666, clear_albedo=0xFF000000)
 
     def __init__(
-        self, model: Model, *, default_render_config: RenderConfig | None = None, load_textures: bool = True
+        self, model: Model, *, default_render_config: Config | None = None, load_textures: bool = True
     ):
         self.model, self.utils = model, Utils(model)
         self.default_render_config = default_render_config or RenderConfig(enable_textures=load_textures)
@@ -246,8 +250,8 @@ class SensorTiledCamera(Closed):
         color_image: wp.array | None = None, hdr_color_image: wp.array | None = None,
         depth_image: wp.array | None = None, forward_depth_image: wp.array | None = None,
         shape_index_image: wp.array | None = None, normal_image: wp.array | None = None,
-        albedo_image: wp.array | None = None, clear_data: ClearData | None = None,
-        render_config: RenderConfig | None = None, kernel_block_dim: int = 64,
+        albedo_image: wp.array | None = None, clear_data: Clear | None = None,
+        render_config: Config | None = None, kernel_block_dim: int = 64,
     ) -> None:  # fmt: skip
         """Draw the pictures that there is room for.
 

@@ -150,7 +150,7 @@ def stages(m: Any) -> list[Stage]:
     shapes = [Stage(cell_shape, over="nflexcellnode")] if has_soft_cells(m) or keeps_any_strain(m) else []
     if not is_elastic(m):
         return shapes
-    parts = {"own": ("flexpart_force",), "apart": ("flexpart_force",)}
+    parts: dict[str, Any] = {"own": ("flexpart_force",), "apart": ("flexpart_force",)}
     found = []
     if is_meshed(m):
         found += [Stage(stretch_force, over="nflexelem", **parts), Stage(bend_force, over="nflexhinge", **parts)]
