@@ -21,7 +21,7 @@ SOURCE = pathlib.Path(__file__).parents[1] / "src" / "kinema"
 PUBLIC = {"named", "bundle", "contact_force", "engine", "references", "status"}
 """Modules of convex that other rooms may import: the arrays of any engine, and what speaks of them."""
 
-FORMULAS = {"com", "factor", "inverse", "jacobian", "kinematics", "velocity"}
+FORMULAS = {"com", "factor", "flex", "inverse", "jacobian", "kinematics", "velocity"}
 """Modules whose functions over values and arrays kernels of other rooms may call: the maths is written once."""
 
 INSIDE = {"convex", "adapter", "gradients", "plugins"}
