@@ -711,7 +711,8 @@ class Detector:
                 self._allocate_slots(int(self.slots.sum()) if slots is None else slots)
                 self._share_out()
             if build.listed and self.mask and not self.device.is_cuda:
-                self.culled = one_of(cull.bundle(model, self.host, nworld), Cull)  # kept: structs do not own memory
+                self.cells = cull.bundle(model, self.host, nworld)
+                self.culled = one_of(self.cells, Cull)  # kept: structs do not own memory
                 self.settings.cull = self.culled
 
     def regrow(self, contacts: Contacts, slots: int | None = None) -> None:
