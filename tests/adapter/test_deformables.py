@@ -393,6 +393,18 @@ def test_what_is_not_simulated_is_refused_by_name(add, words):
         SolverConvex(finalized(add))
 
 
+@pytest.mark.usefixtures("staged")
+def test_activations_that_come_later_are_refused_too():
+    builder = ModelBuilder()
+    cloth(builder)
+    model = builder.finalize(device="cpu")
+    solver, state, control = SolverConvex(model), model.state(), model.control()
+    solver.step(state, state, control, None, 1e-4)
+    control.tri_activations.fill_(0.5)
+    with pytest.raises(BuildError, match="tri_activations.*triangles"):
+        solver.step(state, state, control, None, 1e-4)
+
+
 def test_steps_are_divided_by_what_stiffness_allows():
     """Two masses on a spring: w^2 = 2 k / m."""
 

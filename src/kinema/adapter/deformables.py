@@ -197,9 +197,14 @@ def _refuse(rows: Mapping[str, np.ndarray]) -> None:
         for name, column in (("tri_drag", 3), ("tri_lift", 4)):
             if np.any(np.asarray(rows["tri_materials"])[:, column]):
                 raise BuildError(f"{name}: air drag and lift of triangles are not simulated; leave it at 0")
-    for key, name in ACTING.items():
-        if len(rows[key]) and np.any(rows[key]):
-            raise BuildError(f"{key}: activation of {name} is not simulated; leave it at 0")
+    for key in ACTING:
+        refuse_activation(key, rows[key])
+
+
+def refuse_activation(key: str, values: np.ndarray) -> None:
+    """Raise where elements are to act by themselves."""
+    if np.any(values):
+        raise BuildError(f"{key}: activation of {ACTING[key]} is not simulated; leave it at 0")
 
 
 def _ratio(damping: np.ndarray, stiffness: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ import warp as wp
 from kinema.adapter import conventions
 from kinema.adapter.boundary import Boundary
 from kinema.adapter.convoy import Convoy, CudaRecorder
+from kinema.adapter.deformables import ACTING, refuse_activation
 from kinema.adapter.kin import Kin, find_kin
 from kinema.adapter.observables import LOADS, ObservableKind, allocate
 from kinema.adapter.observables import Observables as Told
@@ -110,6 +111,7 @@ class SolverConvex(Closed):
         self._unmoved = self._find_unmoved()
         self._convoy = self._together()
         self._contacts: SolverContacts | None = None
+        self._looked_at: set[int] = set()
 
     def _find_unmoved(self) -> list[str]:
         """Arrays of a state with rows that no engine writes: they go from one state to the next as they are."""
@@ -169,6 +171,7 @@ class SolverConvex(Closed):
         """
         if control is None:
             control = self._control()
+        self._refuse_activations(control)
         if state_out is not state_in:
             for name in self._unmoved:
                 if getattr(state_in, name) is not None and getattr(state_in, name).size:
@@ -223,6 +226,16 @@ class SolverConvex(Closed):
             batch.boundary.write_loads(observables.body_qdd, observables.body_parent_f)
         if observables.contacts is not None:
             self._found().write(observables.contacts, observables.contact_f)
+
+    def _refuse_activations(self, control: Control) -> None:
+        """Elements do not act by themselves. On a GPU, which one would have to wait for, an array is looked at once."""
+        for name in ACTING:
+            array = getattr(control, name)
+            if array is None or not array.size or self.device.is_capturing or array.ptr in self._looked_at:
+                continue
+            refuse_activation(name, array.numpy())
+            if self.device.is_cuda:
+                self._looked_at.add(array.ptr)
 
     def update_contacts(self, contacts: Contacts, state: State | None = None) -> None:
         """Fill buffers with the contacts of the last step, and `contacts.force` where it was requested."""

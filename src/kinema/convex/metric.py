@@ -330,20 +330,37 @@ def tied_step(m: Model, d: Data, w: int):
 
 
 @wp.func
+def head_of(d: Data, w: int, r: int) -> int:
+    """The row whose Jacobian says how heavy a row is: of a contact its first."""
+    if d.efc.type[w, r] >= Constraint.CONTACT_FRICTIONLESS:
+        return d.crow.address[w, d.efc.id[w, r]]
+    return r
+
+
+@wp.func
+def rescale_row(d: Data, w: int, r: int, head: int, light: float, heavy: float):
+    """R, D and what adhesion adds to aref, where J M^-1 J' was `light` and is `heavy` by the metric."""
+    if light > MINVAL:
+        adhesion = float(0.0)
+        kind = d.efc.type[w, r]
+        if kind >= Constraint.CONTACT_FRICTIONLESS:
+            c = d.efc.id[w, r]
+            if kind == Constraint.CONTACT_PYRAMIDAL:
+                adhesion = d.con.adhesion[w, c] / float(2 * (d.con.dim[w, c] - 1))
+            elif r == head:
+                adhesion = d.con.adhesion[w, c]
+        old = d.efc.R[w, r]
+        reg = wp.max(MINVAL, old * heavy / light)
+        d.efc.R[w, r] = reg
+        d.efc.D[w, r] = 1.0 / reg
+        d.efc.aref[w, r] = d.efc.aref[w, r] + (reg - old) * adhesion
+
+
+@wp.func
 def regularize_rows(m: Model, d: Data, w: int, lane: int):
     """R, D and what adhesion adds to aref, for the metric in place of M; lanes share out the rows."""
     for r in range(lane, d.efc.nefc[w], lane_count()):
-        kind = d.efc.type[w, r]
-        head = r
-        adhesion = float(0.0)
-        if kind >= Constraint.CONTACT_FRICTIONLESS:
-            c = d.efc.id[w, r]
-            head = d.crow.address[w, c]
-            adhesion = d.con.adhesion[w, c]
-            if kind == Constraint.CONTACT_PYRAMIDAL:
-                adhesion = adhesion / float(2 * (d.con.dim[w, c] - 1))
-            elif r != head:
-                adhesion = 0.0
+        head = head_of(d, w, r)
         trees = d.efc.trees[w, r]
         light = float(0.0)
         heavy = float(0.0)
@@ -353,29 +370,14 @@ def regularize_rows(m: Model, d: Data, w: int, lane: int):
             if entry != 0.0:
                 light += entry * entry / d.inertia.M[w, m.dof.M_rowadr[i] + m.dof.M_rownnz[i] - 1]
                 heavy += entry * entry / metric_diagonal(m, d, w, i)
-        if light > MINVAL:
-            old = d.efc.R[w, r]
-            reg = wp.max(MINVAL, old * heavy / light)
-            d.efc.R[w, r] = reg
-            d.efc.D[w, r] = 1.0 / reg
-            d.efc.aref[w, r] = d.efc.aref[w, r] + (reg - old) * adhesion
+        rescale_row(d, w, r, head, light, heavy)
 
 
 @wp.func
 def regularize_sparse_rows(m: Model, d: Data, w: int, lane: int):
     """The same for rows that list their columns."""
     for r in range(lane, d.efc.nefc[w], lane_count()):
-        kind = d.efc.type[w, r]
-        head = r
-        adhesion = float(0.0)
-        if kind >= Constraint.CONTACT_FRICTIONLESS:
-            c = d.efc.id[w, r]
-            head = d.crow.address[w, c]
-            adhesion = d.con.adhesion[w, c]
-            if kind == Constraint.CONTACT_PYRAMIDAL:
-                adhesion = adhesion / float(2 * (d.con.dim[w, c] - 1))
-            elif r != head:
-                adhesion = 0.0
+        head = head_of(d, w, r)
         light = float(0.0)
         heavy = float(0.0)
         for q in range(d.efc.ncol[w, head]):
@@ -383,12 +385,7 @@ def regularize_sparse_rows(m: Model, d: Data, w: int, lane: int):
             entry = d.efc.J[w, head, q]
             light += entry * entry / d.inertia.M[w, m.dof.M_rowadr[i] + m.dof.M_rownnz[i] - 1]
             heavy += entry * entry / d.metric.weight[w, i]
-        if light > MINVAL:
-            old = d.efc.R[w, r]
-            reg = wp.max(MINVAL, old * heavy / light)
-            d.efc.R[w, r] = reg
-            d.efc.D[w, r] = 1.0 / reg
-            d.efc.aref[w, r] = d.efc.aref[w, r] + (reg - old) * adhesion
+        rescale_row(d, w, r, head, light, heavy)
 
 
 @wp.func
