@@ -10,16 +10,11 @@ import warp as wp
 from tests.collide.cubin import frames, registers
 
 from kinema.collide.broad import write_pairs
-from kinema.collide.detect import (
-    GATHER,
-    OVERFLOW_CONTACTS,
-    Build,
-    Detector,
-    crew_kernel,
-    family_mask,
-    gather_contacts,
-    pair_kernel,
-)
+from kinema.collide.build import Build, family_mask
+from kinema.collide.by_pair import crew_kernel, pair_kernel
+from kinema.collide.detect import Detector
+from kinema.collide.gather import GATHER, gather_contacts
+from kinema.collide.narrow import OVERFLOW_CONTACTS
 from kinema.collide.prisms import find_prisms, finish_kernel, meet_kernel
 from kinema.collide.ray import cast_rays
 from kinema.collide.table import FAMILIES

@@ -14,7 +14,7 @@ from functools import cache
 
 import warp as wp
 
-from kinema.collide.detect import CONVEX, HFIELD, PRIMITIVES, Build
+from kinema.collide.build import CONVEX, HFIELD, PRIMITIVES, Build
 from kinema.convex.collision import detect
 from kinema.convex.constraint import contact, friction, limit
 from kinema.convex.counts import AWAKE_COUNTS, AWAKE_ITEMS, COUNTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import warp as wp
 
-from kinema.collide.detect import PRIMITIVES, Build
+from kinema.collide.build import PRIMITIVES, Build
 from kinema.convex import step
 from kinema.convex.collision import detect, detects
 from kinema.convex.extension import extension_of

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from kinema.collide.detect import gather_awake
+from kinema.collide.gather import gather_awake
 from kinema.convex.engine import Engine
 from kinema.convex.schedule import plan
 from kinema.convex.sleep.wake import wake_by_contact

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 import warp as wp
 
-from kinema.collide.detect import Detector, ahead_kernel, ordering_kernel
+from kinema.collide.by_pair import ahead_kernel
+from kinema.collide.detect import Detector
 from kinema.collide.filter import geom_pairs, plain_order
+from kinema.collide.gather import ordering_kernel
 from kinema.convex.data import AheadMotion
 from kinema.convex.engine import Engine
 from tests.conformance.staged import OrderedEngine, StagedEngine

@@ -232,7 +232,7 @@ class Contacts:
 
     ncon: wp.array(dtype=int)  # (nworld,) number of contacts stored
     found: wp.array(dtype=int)  # (nworld,) number of contacts found; more than ncon when the capacity was too small
-    status: wp.array(dtype=int)  # (nworld,) bits of trouble, see detect.py
+    status: wp.array(dtype=int)  # (nworld,) bits of trouble, see narrow.py
     dist: wp.array2d(dtype=float)
     pos: wp.array2d(dtype=wp.vec3)
     frame: wp.array2d(dtype=wp.mat33)

@@ -6,7 +6,8 @@ the device could hold, 2048 a multiprocessor, though a kernel this large runs 25
 workspace, interleaved as a stack would be. It is sized by work in flight, not by worlds or pairs.
 
 Most pairs that are near need no scratch: they are apart, or only their rims overlap. So first a thread a pair goes as
-far as it gets without, and leaves in a queue what it could not finish; the crew takes only that (detect.py, prisms.py).
+far as it gets without, and leaves in a queue what it could not finish; the crew takes only that (by_pair.py,
+prisms.py).
 """
 
 from typing import NamedTuple

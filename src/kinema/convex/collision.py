@@ -10,7 +10,9 @@ import numpy as np
 import warp as wp
 
 from kinema.arrays import one_of
-from kinema.collide.detect import Build, Detector, world_function
+from kinema.collide.build import Build
+from kinema.collide.by_world import world_function
+from kinema.collide.detect import Detector
 from kinema.collide.filter import GeomPairs, geom_pairs
 from kinema.collide.ray import RayScene, RayTargets
 from kinema.collide.sdf import Fields

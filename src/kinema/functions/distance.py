@@ -12,8 +12,8 @@ import numpy as np
 import warp as wp
 
 from kinema.arrays import empty_worlds
+from kinema.collide.build import Build
 from kinema.collide.bundles import Touch
-from kinema.collide.detect import Build
 from kinema.collide.distance import ANALYTIC, CONVEX, HFIELD, distance_kernel
 from kinema.collide.table import MAX_CONTACTS, PAIR_FUNCTION, PairFunction, function_mask
 from kinema.engine import Engine

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from kinema.collide.detect import Build
+from kinema.collide.build import Build
 from kinema.convex.call import Call
 from kinema.convex.data import Data
 from kinema.convex.layout import lone_bodies

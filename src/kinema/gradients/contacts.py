@@ -11,8 +11,9 @@ from functools import cache
 
 import warp as wp
 
+from kinema.collide.build import Build
 from kinema.collide.bundles import Contacts, Touch
-from kinema.collide.detect import Build, finish_contact, pair_function
+from kinema.collide.narrow import finish_contact, pair_function
 from kinema.collide.workspace import Workspace
 from kinema.convex.data import Data
 from kinema.convex.model import Model

@@ -15,8 +15,9 @@ from typing import Any
 
 import warp as wp
 
+from kinema.collide.build import Build
 from kinema.collide.bundles import Touch
-from kinema.collide.detect import Build, pair_function
+from kinema.collide.narrow import pair_function
 from kinema.collide.workspace import Workspace
 from kinema.convex.data import Data
 from kinema.convex.model import Model

@@ -18,8 +18,8 @@ import warp as wp
 
 from kinema.collide.bound import ROUNDING
 from kinema.collide.bundles import Touch
-from kinema.collide.detect import finish_world
 from kinema.collide.emit import emit
+from kinema.collide.narrow import finish_world
 from kinema.convex.bundle import vec5
 from kinema.convex.data import Data
 from kinema.convex.flex.meeting import boxes_meet, is_near, pair_function, passed_over

@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 import warp as wp
 
+from kinema.collide.build import Build
 from kinema.collide.bundles import Touch
-from kinema.collide.detect import Build
 from kinema.collide.distance import distance_function
 from kinema.collide.table import PAIR_FUNCTION, function_mask
 from kinema.convex.data import Data
