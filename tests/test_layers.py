@@ -23,7 +23,7 @@ ORDER = [
     {"resources", "mjcf.lenient", "mjcf.source", "mjcf.schema"},
     {"mjcf"},
     {"model"},
-    {"engine"},
+    {"engine", "actuators"},
     {"geometry", "math", "usd"},
     {"compile"},
     {"collide"},
@@ -48,6 +48,7 @@ LAZY = {"plugins"}
 DOORS = {
     ("model", "compile"): "ModelBuilder.add_mjcf",
     ("model", "usd"): "ModelBuilder.add_usd",
+    ("model", "actuators"): "ModelBuilder.add_actuator",
     ("model", "adapter"): "Model.collide",
     ("model", "simulation"): "Model.save_mjcf",
     ("mjcf", "physics"): "mjcf.Physics",

@@ -18,7 +18,7 @@ _PUBLIC = {
     "SolverConvex": "kinema.solvers",
     "SolverMuJoCo": "kinema.solvers",
 }  # fmt: skip
-_MODULES = ("sensors", "solvers", "usd", "viewer")  # whose names are reached through this one: kinema.usd.get_mesh
+_MODULES = ("actuators", "sensors", "solvers", "usd", "viewer")  # reached through this one: kinema.usd.get_mesh
 
 
 def __getattr__(name: str):

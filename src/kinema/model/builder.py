@@ -7,10 +7,12 @@ The work is done in the files named after it: rows and columns (`rows.py`, `colu
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import BuildError
+from ..errors import BuildError, WrongKind
+from .actuation import ActuatorEntry
 from .attributes import CustomAttribute
 from .deformables import DeformableMethods
 from .enums import Axis
@@ -32,6 +34,7 @@ class ModelBuilder(DeformableMethods):
         gravity: Gravity [m/s²]: a vector, or a number along the up axis; -9.81 if None.
     """
 
+    ActuatorEntry = ActuatorEntry
     CustomAttribute = CustomAttribute
     CustomFrequency = CustomFrequency
     JointDofConfig = JointDofConfig
@@ -170,6 +173,41 @@ class ModelBuilder(DeformableMethods):
                 self, chain.pop("positions"), cfg=cfg, label=label, wrap_in_articulation=wrap_in_articulation,
                 color=color, body_frame_origin=body_frame_origin, gains=gains, **chain,
             )  # fmt: skip
+
+    def add_actuator(
+        self, drive_class: Any = None, index: int | None = None, clamping: Sequence[Any] | None = None,
+        delay_steps: int | None = None, pos_index: int | None = None, *, controller_class: Any = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        """Add an actuator for one dof, to be stepped beside the solver; see `kinema.actuators`.
+
+        Dofs whose actuators are of one kind become one `Actuator` in `model.actuators`.
+
+        Args:
+            drive_class: Law of effort: `kinema.actuators.DrivePD`, `DrivePID`, or a class of your own.
+            index: The dof, a row of `joint_qd`.
+            clamping: Bounds of effort, as pairs of a class and its numbers.
+            delay_steps: How many steps late commands come; not at all if None.
+            pos_index: The dof's coordinate, a row of `joint_q`; `index` if None.
+            controller_class: What `drive_class` was called once.
+            kwargs: Numbers of the drive, such as kp and kd.
+        """
+        self.mutable("add_actuator()")
+        from .actuation import add_actuator
+
+        if controller_class is not None:
+            if drive_class is not None:
+                raise WrongKind("add_actuator(): controller_class= is the old name of drive_class=: give one of them")
+            warnings.warn("add_actuator(): controller_class= is called drive_class now", DeprecationWarning, 2)
+            drive_class = controller_class
+        add_actuator(self, drive_class, index, clamping, delay_steps, pos_index, kwargs)
+
+    @property
+    def actuator_entries(self) -> dict[tuple, ActuatorEntry]:
+        """What was added by `add_actuator`, by kind, to be read."""
+        from .actuation import entries_of
+
+        names = ("actuator_dof", "actuator_coord", "actuator_parts")
+        return entries_of(*(self.rows(name).tolist() for name in names))
 
     def approximate_meshes(
         self, method: str = "convex_hull", shape_indices: Any = None, raise_on_failure: bool = False,

@@ -18,7 +18,7 @@ import warp as wp
 
 from . import transform as move
 from .enums import MAXVAL
-from .frequency import ENTITIES, EQUALITY, FILTER_PAIR, MUSCLE, MUSCLE_POINT, AttributeAssignment
+from .frequency import ACTUATOR, ENTITIES, EQUALITY, FILTER_PAIR, MUSCLE, MUSCLE_POINT, AttributeAssignment
 
 MODEL, STATE, CONTROL, CONTACT = AttributeAssignment
 
@@ -49,7 +49,7 @@ class Field:
         runtime: Exists on its run-time object only; the model holds no initial value.
         on_request: Allocated only when asked for (`request_state_attributes`, `request_contact_attributes`).
         grad: Follows the model's `requires_grad`.
-        display: Matters to eyes only; worlds that differ in it are still alike.
+        display: Matters to eyes, or beside the solver, only; worlds that differ in it are still alike.
         transform: What the transform of a merge does to the rows (see `transform.py`).
         derived: Names of the columns a derived field is computed from at finalize (see `derived.py`).
         custom: Added by a user or a solver.
@@ -345,6 +345,15 @@ _MUSCLE = [
     ),
 ]
 
+_ACTUATOR = _group(
+    ACTUATOR,
+    _f("actuator_dof", I, -1, "", "Dof that the actuator moves", "joint_dof"),
+    _f("actuator_coord", I, -1, "", "Coordinate of the dof", "joint_coord"),
+    _f("actuator_parts", object, None, "", "Drive, clamps and delay with their numbers"),
+    hidden=True,
+    display=True,
+)
+
 _CONSTRAINT_MIMIC = _group(
     "constraint_mimic",
     _f("constraint_mimic_label", str, "", "", "Labels of the mimic constraints", prefixed=True),
@@ -417,7 +426,7 @@ FIELDS: dict[str, Field] = {
     field.key: field
     for group in (
         _BODY, _JOINT, _JOINT_COORD, _JOINT_DOF, _ARTICULATION, _SHAPE, _FILTER, _PARTICLE, _SPRING, _TRIANGLE, _EDGE,
-        _TETRAHEDRON, _MUSCLE, _CONSTRAINT_MIMIC, _EQUALITY, _CONTACTS, _STATE_EXTRA,
+        _TETRAHEDRON, _MUSCLE, _ACTUATOR, _CONSTRAINT_MIMIC, _EQUALITY, _CONTACTS, _STATE_EXTRA,
     )
     for field in group
 }  # fmt: skip

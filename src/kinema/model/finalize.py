@@ -16,11 +16,12 @@ import numpy as np
 import warp as wp
 
 from ..errors import BuildError, WrongMoment
+from .actuation import entries_of, make_actuators
 from .derived import derive, joint_ancestors
 from .device import DeviceGeometry, GaussianData, HeightfieldData, device_array
 from .enums import GeoType, JointType, ShapeFlags
 from .fields import FIELDS, STATE, WORLD_STARTS, Field, world_key
-from .frequency import BUILT_IN, COUNT_NAMES, EQUALITY, FILTER_PAIR, public_frequency
+from .frequency import ACTUATOR, BUILT_IN, COUNT_NAMES, EQUALITY, FILTER_PAIR, UNORDERED, public_frequency
 from .merge import Layout, Template, gather, resolve_reference
 from .model import Model
 from .pairs import find_pairs
@@ -76,9 +77,11 @@ def finalize(builder: ModelBuilder, device: Any, *, requires_grad: bool, skip: s
     for name, kind in COUNT_NAMES.items():
         setattr(model, name, model.kinds.get(kind, 0))
 
+    if model.kinds[ACTUATOR]:
+        _place_actuators(model, builder, base, layout)
     host = _place_arrays(model, builder, base, layout)
     _place_world_starts(model, base, layout, skip)
-    _sort_filters(model, host)
+    _sort_unordered(model, host)
     _place_gravity(model, builder)
     _place_particles(model, host)
     _place_articulations(model, host)
@@ -140,7 +143,7 @@ def _dof_layout(types: np.ndarray, q_start: np.ndarray, coords: int) -> np.ndarr
 def _place_world_starts(model: Model, base: Template, layout: Layout, skip: set[str]) -> None:
     for kind in model.kinds:
         worlds, sizes = world_runs(kind, base, layout)
-        if kind == FILTER_PAIR:  # filters may be added to worlds already closed, so they are sorted
+        if kind in UNORDERED:
             order = np.lexsort((worlds, worlds < 0))
             worlds, sizes = worlds[order], sizes[order]
         elif "worlds" not in skip:
@@ -153,13 +156,28 @@ def _place_world_starts(model: Model, base: Template, layout: Layout, skip: set[
     object.__setattr__(space_of(model, "mujoco"), "equality_constraint_count", model.kinds[EQUALITY])
 
 
-def _sort_filters(model: Model, host: dict[str, np.ndarray]) -> None:
-    """Filter pairs in the order of their worlds, global ones last; nothing points at them."""
-    worlds, pairs = (model._hidden[key]() for key in (world_key(FILTER_PAIR), "shape_filter_pairs"))
-    order = np.lexsort((worlds, worlds < 0))
-    host["filter_world"], host["shape_filter_pairs"] = worlds[order], pairs[order]
-    model._hidden[world_key(FILTER_PAIR)] = cache(partial(np.asarray, host["filter_world"]))
-    model._hidden["shape_filter_pairs"] = cache(partial(np.asarray, host["shape_filter_pairs"]))
+def _sort_unordered(model: Model, host: dict[str, np.ndarray]) -> None:
+    """Rows that may be added at any time in the order of their worlds, global ones last."""
+    for kind in UNORDERED:
+        worlds = model._hidden[world_key(kind)]()
+        order = np.lexsort((worlds, worlds < 0))
+        keys = [key for key, field in model.fields.items() if field.frequency == kind]
+        ordered = {key: model._hidden[key]()[order] for key in keys}
+        model._hidden |= {key: cache(partial(np.asarray, rows)) for key, rows in ordered.items()}
+        if kind == FILTER_PAIR:
+            host["filter_world"] = ordered[world_key(kind)]
+            host["shape_filter_pairs"] = ordered["shape_filter_pairs"]
+
+
+def _place_actuators(model: Model, builder: ModelBuilder, base: Template, layout: Layout) -> None:
+    """Actuators of rows, and what their drives read of controls."""
+    names = ("actuator_dof", "actuator_coord", "actuator_parts")
+    entries = entries_of(*(gather(FIELDS[name], base, layout).tolist() for name in names))
+    model.actuators = make_actuators(
+        entries.values(), model.device, grad=model.requires_grad, by_coordinate=model.use_coord_layout_targets
+    )
+    for actuator in model.actuators:
+        actuator.register_custom_attributes(builder)
 
 
 def _place_gravity(model: Model, builder: ModelBuilder) -> None:

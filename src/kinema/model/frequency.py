@@ -50,6 +50,7 @@ EQUALITY = "mujoco:equality_constraint"
 FILTER_PAIR = "shape_filter_pair"
 MUSCLE = "muscle"
 MUSCLE_POINT = "muscle_point"
+ACTUATOR = "external_actuator"
 
 ENUM_KEYS = {member: member.name.lower() for member in AttributeFrequency} | {
     AttributeFrequency.EQUALITY_CONSTRAINT: EQUALITY
@@ -58,8 +59,11 @@ ENUM_KEYS = {member: member.name.lower() for member in AttributeFrequency} | {
 
 KEY_ENUMS = {key: member for member, key in ENUM_KEYS.items()}
 
-BUILT_IN = (*ENUM_KEYS.values(), MUSCLE, MUSCLE_POINT, FILTER_PAIR)
+BUILT_IN = (*ENUM_KEYS.values(), MUSCLE, MUSCLE_POINT, FILTER_PAIR, ACTUATOR)
 """Keys of all frequencies every builder counts."""
+
+UNORDERED = (FILTER_PAIR, ACTUATOR)
+"""Frequencies whose rows may be added to worlds already closed; nothing points at them."""
 
 COUNT_NAMES = {
     "joint_count": "joint",

@@ -24,6 +24,7 @@ import numpy as np
 import warp as wp
 
 from ..errors import ResourceError
+from . import actuation
 from .device import device_array
 from .enums import Axis
 from .fields import CONTACT, WORLD_STARTS, Field
@@ -153,7 +154,9 @@ def save(path: str | Path, model: Model, state: State | None = None) -> None:
     for key, field in model.fields.items():
         record: dict[str, Any] = {"field": _field_record(field)}
         value = None if field.runtime or field.key == "shape_source" else model.array_of(field)
-        if isinstance(value, list):
+        if key == "actuator_parts" and value is not None:
+            lists[key] = _strings([json.dumps(actuation.written(parts), sort_keys=True) for parts in value], writer)
+        elif isinstance(value, list):
             lists[key] = _strings(value, writer)
         elif value is not None:
             record["array"] = writer.add(value)
@@ -271,7 +274,12 @@ def _load_field(model: Model, field: Field, record: dict, document: dict, array:
         model.attribute_frequency[key] = public_frequency(field.frequency)
         if field.custom or field.assignment != 0:
             model.attribute_assignment[key] = field.assignment
-    if key in document["lists"]:
+    if key == "actuator_parts":
+        strings = document["lists"][key]
+        parts = np.array([actuation.read(json.loads(text)) for text in strings["values"]], dtype=object)
+        chosen = parts[array(strings["rows"])]
+        model._hidden[key] = lambda: chosen
+    elif key in document["lists"]:
         strings = document["lists"][key]
         place(model, field, [strings["values"][row] for row in array(strings["rows"])])
     elif "array" in record:
@@ -299,4 +307,11 @@ def _load_derived(model: Model) -> None:
     host["shape_filter_pairs"] = model._hidden["shape_filter_pairs"]()
     defer_pairs(model, host)
     defer_bvh(model)
+    if "actuator_parts" not in model._hidden:
+        return  # a file of a time before there were any
+    rows = [model._hidden[f"actuator_{name}"]().tolist() for name in ("dof", "coord", "parts")]
+    model.actuators = actuation.make_actuators(
+        actuation.entries_of(*rows).values(), model.device, grad=model.requires_grad,
+        by_coordinate=model.use_coord_layout_targets,
+    )  # fmt: skip
 
