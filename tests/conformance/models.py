@@ -11,6 +11,7 @@ import json
 import lzma
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -108,16 +109,20 @@ def _folders() -> Iterator[tuple[str, Path]]:
 @cache
 def corpus() -> list[ModelFile]:
     """Every model that MuJoCo loads, by name."""
-    found = {}
-    for label, folder in _folders():
-        for path in sorted(folder.rglob("*.xml")):
-            model = ModelFile(f"{label}/{path.relative_to(folder).as_posix()}", path)
-            try:
-                model.load()
-            except ValueError:  # a fragment for inclusion, a URDF, or one that needs files we do not have
-                continue
-            found[model.name] = model
-    return list(found.values())
+    return [model for label, folder in _folders() for model in models_in(folder, label, keep=True)]
+
+
+def models_in(folder: Path, label: str, *, keep: bool = False) -> list[ModelFile]:
+    """Every model of a folder that MuJoCo loads; left out: fragments, URDF, what needs files that are not there.
+
+    `keep`: the compiled models are kept, for a corpus that is gone through several times.
+    """
+    found = []
+    for path in sorted(folder.rglob("*.xml")):
+        with suppress(ValueError):
+            nv = (_load if keep else _load.__wrapped__)(str(path)).nv
+            found.append(ModelFile(f"{label}/{path.relative_to(folder).as_posix()}", path, nv=nv))
+    return found
 
 
 def packed(folder: Path) -> list[ModelFile]:

@@ -4,6 +4,7 @@
     python -m tests.conformance.survey --scores scores.pickle --fused --only sample          the CPU's real engine
     python -m tests.conformance.survey --scores gpu.pickle --device cuda:0 --jobs 16 --corpus corpus.tar
     python -m tests.conformance.survey --scores scores.pickle --integrator discrete          another for all models
+    python -m tests.conformance.survey --scores others.pickle --folder robots                models outside the corpus
     python -m tests.conformance.survey --scores scores.pickle --merge gpu.pickle --write-page
 
 Scores are kept in the file as they come, so that a run can be stopped and taken up again; models that are known keep
@@ -23,7 +24,7 @@ from pathlib import Path
 
 from . import scores as scoring
 from .dynamics import Score
-from .models import ModelFile, corpus, in_scope, keeping_states, packed, stepped_with
+from .models import ModelFile, corpus, in_scope, keeping_states, models_in, packed, stepped_with
 from .page import summary, write_page
 from .report import Baseline
 from .workers import Broken, quiet, share_out
@@ -99,6 +100,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--fused", action="store_true", help="on the CPU, the engine as it is, not a kernel a stage")
     parser.add_argument("--corpus", type=Path, help="a packed corpus, as a file or unpacked")
+    parser.add_argument("--folder", type=Path, help="models of this folder in place of the corpus")
     parser.add_argument("--states", type=Path, help="a folder to keep states in")
     parser.add_argument("--only", nargs="*", default=[], help='parts of names, or "sample"')
     parser.add_argument("--again", nargs="*", default=[], help="parts of names to compare anew")
@@ -118,7 +120,8 @@ def main() -> None:
             with tarfile.open(args.corpus) as archive:
                 archive.extractall(folder, filter="data")
             args.corpus = Path(folder)
-        models = packed(args.corpus) if args.corpus else [model for model in corpus() if in_scope(model)]
+        unpacked = models_in(args.folder, args.folder.name) if args.folder else corpus()
+        models = packed(args.corpus) if args.corpus else [model for model in unpacked if in_scope(model)]
         models = stepped_with(models, args.integrator) if args.integrator else models
         models = keeping_states(models, args.states) if args.states else models
         if args.only:

@@ -10,7 +10,7 @@ import warp as wp
 import kinema.collide
 import kinema.convex
 import kinema.math
-from kinema.collide import cull, detect
+from kinema.collide import cull, gather
 from kinema.convex import factor, inverse, mass, parts
 from kinema.convex.constraint import place
 from kinema.convex.data import Data
@@ -156,8 +156,8 @@ FUNCTIONS = {
     "differ": touch.differ,
     "project": mass.project,
     "place": place.place,
-    "count": detect.count_contacts,
-    "before": detect.contacts_before,
+    "count": gather.count_contacts,
+    "before": gather.contacts_before,
     "mark near pairs": cull.mark_near,
     "next near pair": cull.next_near,
     "row forces": inverse.row_forces,

@@ -48,52 +48,62 @@ def want_equality(m: Model, d: Data, w: int, e: int):
 
 
 @wp.func
+def coupled(m: Model, d: Data, w: int, e: int):
+    """What ties two joints, or two tendons, by a quartic polynomial: its row's numbers, and the slope dy/dx."""
+    poly = m.eq.data[w, e]
+    one = m.eq.obj1id[e]
+    two = m.eq.obj2id[e]
+    y = float(0.0)
+    x = float(0.0)
+    vel = float(0.0)
+    vel2 = float(0.0)
+    weight = float(0.0)
+    if m.eq.type[e] == Equality.TENDON:
+        y = d.ten.length[w, one] - m.tendon.length0[w, one]
+        vel = d.ten.velocity[w, one]
+        weight = m.tendon.invweight0[w, one]
+        if two >= 0:
+            x = d.ten.length[w, two] - m.tendon.length0[w, two]
+            vel2 = d.ten.velocity[w, two]
+            weight += m.tendon.invweight0[w, two]
+    else:
+        a1 = m.jnt.qposadr[one]
+        v1 = m.jnt.dofadr[one]
+        y = d.state.qpos[w, a1] - m.jnt.qpos0[w, a1]
+        vel = d.state.qvel[w, v1]
+        weight = m.dof.invweight0[w, v1]
+        if two >= 0:
+            a2 = m.jnt.qposadr[two]
+            v2 = m.jnt.dofadr[two]
+            x = d.state.qpos[w, a2] - m.jnt.qpos0[w, a2]
+            vel2 = d.state.qvel[w, v2]
+            weight += m.dof.invweight0[w, v2]
+    slope = float(0.0)
+    residual = y - poly[0]
+    if two >= 0:
+        residual -= x * (poly[1] + x * (poly[2] + x * (poly[3] + x * poly[4])))
+        slope = poly[1] + x * (2.0 * poly[2] + x * (3.0 * poly[3] + x * 4.0 * poly[4]))
+    return vec5(residual, 0.0, 0.0, vel - slope * vel2, weight), slope
+
+
+@wp.func
 def coupling_rows(m: Model, d: Data, w: int, lane: int):
-    """The rows that tie two joints, or two tendons, by a quartic polynomial."""
+    """The rows that tie two joints, or two tendons."""
     for e in range(m.size.neq):
-        size = row_count(m.eq.type[e])
         r = d.efc.start[w, e]
-        if r >= 0 and size == 1:
-            poly = m.eq.data[w, e]
+        if r >= 0 and row_count(m.eq.type[e]) == 1:
+            what, slope = coupled(m, d, w, e)
             one = m.eq.obj1id[e]
             two = m.eq.obj2id[e]
             tendon = m.eq.type[e] == Equality.TENDON
-            y = float(0.0)
-            diff = float(0.0)
-            vel = float(0.0)
-            vel2 = float(0.0)
-            weight = float(0.0)
             v1 = int(-1)
             v2 = int(-1)
-            if tendon:
-                y = d.ten.length[w, one] - m.tendon.length0[w, one]
-                vel = d.ten.velocity[w, one]
-                weight = m.tendon.invweight0[w, one]
-                if two >= 0:
-                    diff = d.ten.length[w, two] - m.tendon.length0[w, two]
-                    vel2 = d.ten.velocity[w, two]
-                    weight += m.tendon.invweight0[w, two]
-            else:
-                a1 = m.jnt.qposadr[one]
-                v1 = m.jnt.dofadr[one]
-                y = d.state.qpos[w, a1] - m.jnt.qpos0[w, a1]
-                vel = d.state.qvel[w, v1]
-                weight = m.dof.invweight0[w, v1]
-                if two >= 0:
-                    a2 = m.jnt.qposadr[two]
-                    v2 = m.jnt.dofadr[two]
-                    diff = d.state.qpos[w, a2] - m.jnt.qpos0[w, a2]
-                    vel2 = d.state.qvel[w, v2]
-                    weight += m.dof.invweight0[w, v2]
-            slope = float(0.0)
-            residual = y - poly[0]
-            if two >= 0:
-                residual -= diff * (poly[1] + diff * (poly[2] + diff * (poly[3] + diff * poly[4])))
-                slope = poly[1] + diff * (2.0 * poly[2] + diff * (3.0 * poly[3] + diff * 4.0 * poly[4]))
             trees = ANY_TREE
             if not tendon:
+                v1 = m.jnt.dofadr[one]
                 trees = wp.vec2i(m.dof.treeid[v1], -1)
-                if v2 >= 0:
+                if two >= 0:
+                    v2 = m.jnt.dofadr[two]
                     trees = tree_pair(m.dof.treeid[v1], m.dof.treeid[v2])
             for q in range(lane, column_count(trees, m.tree.dofnum, m.size.nv), lane_count()):
                 i = column(trees, m.tree.dofadr, m.tree.dofnum, q)
@@ -112,7 +122,6 @@ def coupling_rows(m: Model, d: Data, w: int, lane: int):
                 d.efc.J[w, r, i] = entry
             if lane == 0:
                 d.efc.trees[w, r] = trees
-                what = vec5(residual, 0.0, 0.0, vel - slope * vel2, weight)
                 time = row_time(m.opt, w)
                 put_scalars(d.efc, w, r, Constraint.EQUALITY, e, what, m.eq.solref[w, e], m.eq.solimp[w, e], time)
 
@@ -130,44 +139,96 @@ def tendon_entry(
 
 
 @wp.func
+def anchors(m: Model, d: Data, w: int, e: int):
+    """Of a connect or a weld: the bodies, the points of them that are to meet, the orientations to be made equal."""
+    one = m.eq.obj1id[e]
+    two = m.eq.obj2id[e]
+    b1 = one
+    b2 = two
+    x1 = wp.vec3()
+    x2 = wp.vec3()
+    q1 = wp.vec4(1.0, 0.0, 0.0, 0.0)
+    q2 = wp.vec4(1.0, 0.0, 0.0, 0.0)
+    if m.eq.objtype[e] == Obj.BODY:
+        data = m.eq.data[w, e]
+        weld = m.eq.type[e] == Equality.WELD
+        head = wp.vec3(data[0], data[1], data[2])
+        tail = wp.vec3(data[3], data[4], data[5])
+        q1 = d.pose.xquat[w, b1]
+        q2 = d.pose.xquat[w, b2]
+        x1 = d.pose.xpos[w, b1] + rotate(q1, wp.where(weld, tail, head))
+        x2 = d.pose.xpos[w, b2] + rotate(q2, wp.where(weld, head, tail))
+        q1 = mul_quat(q1, wp.vec4(data[6], data[7], data[8], data[9]))
+    else:
+        b1 = m.site.bodyid[one]
+        b2 = m.site.bodyid[two]
+        x1 = d.pose.site_xpos[w, one]
+        x2 = d.pose.site_xpos[w, two]
+        q1 = mul_quat(d.pose.xquat[w, b1], m.site.quat[w, one])
+        q2 = mul_quat(d.pose.xquat[w, b2], m.site.quat[w, two])
+    return b1, b2, x1, x2, q1, q2
+
+
+@wp.func
+def turn_column(negq2: wp.vec4, axis: wp.vec3, q1: wp.vec4, scale: float) -> wp.vec3:
+    """How the rotational residual of a weld changes with a rotation about an axis."""
+    quat = mul_quat(mul_quat_axis(negq2, axis), q1)
+    return 0.5 * scale * wp.vec3(quat[1], quat[2], quat[3])
+
+
+@wp.func
+def axis_drift(m: Model, d: Data, w: int, i: int, cdof: wp.spatial_vector) -> wp.spatial_vector:
+    """How the axis of a dof moves; those of ball and free joints move with the joint itself."""
+    j = m.dof.jntid[i]
+    kind = m.jnt.type[j]
+    if kind == Joint.BALL or (kind == Joint.FREE and i >= m.jnt.dofadr[j] + 3):
+        return cross_motion(d.vel.cvel[w, m.dof.bodyid[i]], cdof)
+    return d.vel.cdof_dot[w, i]
+
+
+@wp.func
+def put_anchor(
+    m: Model, d: Data, w: int, e: int, r: int, bodies: wp.vec2i, gap: wp.vec3, negq2: wp.vec4, q1: wp.vec4,
+    vel: wp.spatial_vector, acc: wp.spatial_vector,
+):  # fmt: skip
+    """The numbers of the rows of a connect or a weld, given J v and the sums of Jdot v."""
+    residual = wp.spatial_vector(gap, wp.vec3())
+    drift = wp.spatial_vector(linear_part(acc), wp.vec3())
+    size = row_count(m.eq.type[e])
+    if size == 6:
+        scale = m.eq.data[w, e][10]
+        quat = mul_quat(negq2, q1)
+        residual = wp.spatial_vector(gap, scale * wp.vec3(quat[1], quat[2], quat[3]))
+        w1 = angular(d.vel.cvel[w, bodies[0]])
+        w2 = angular(d.vel.cvel[w, bodies[1]])
+        turn_drift = weld_drift(negq2, q1, w1, w2, wp.vec3(acc[3], acc[4], acc[5]))
+        drift = wp.spatial_vector(linear_part(acc), scale * turn_drift)
+    solimp = safe_solimp(m.eq.solimp[w, e])
+    time = row_time(m.opt, w)
+    ref = safe_solref(m.eq.solref[w, e], time[0])
+    imp = impedance(solimp, wp.length(residual))
+    weight = m.body.invweight0[w, bodies[0]] + m.body.invweight0[w, bodies[1]]
+    for k in range(size):
+        diag = wp.where(k < 3, weight[0], weight[1])
+        what = vec5(residual[k], 0.0, 0.0, vel[k], diag)
+        put_reference(d.efc, w, r + k, Constraint.EQUALITY, e, what, ref, solimp, imp, time, drift[k])
+
+
+@wp.func
 def anchor_rows(m: Model, d: Data, w: int, lane: int):
     """The rows of connects and welds."""
     for e in range(m.size.neq):
         size = row_count(m.eq.type[e])
         r = d.efc.start[w, e]
         if r >= 0 and size > 1:
-            one = m.eq.obj1id[e]
-            two = m.eq.obj2id[e]
-            data = m.eq.data[w, e]
-            by_body = m.eq.objtype[e] == Obj.BODY
-            weld = m.eq.type[e] == Equality.WELD
-            b1 = one
-            b2 = two
-            x1 = wp.vec3()
-            x2 = wp.vec3()
-            q1 = wp.vec4(1.0, 0.0, 0.0, 0.0)  # orientations to be made equal
-            q2 = wp.vec4(1.0, 0.0, 0.0, 0.0)
-            if by_body:
-                head = wp.vec3(data[0], data[1], data[2])
-                tail = wp.vec3(data[3], data[4], data[5])
-                q1 = d.pose.xquat[w, b1]
-                q2 = d.pose.xquat[w, b2]
-                x1 = d.pose.xpos[w, b1] + rotate(q1, wp.where(weld, tail, head))
-                x2 = d.pose.xpos[w, b2] + rotate(q2, wp.where(weld, head, tail))
-                q1 = mul_quat(q1, wp.vec4(data[6], data[7], data[8], data[9]))
-            else:
-                b1 = m.site.bodyid[one]
-                b2 = m.site.bodyid[two]
-                x1 = d.pose.site_xpos[w, one]
-                x2 = d.pose.site_xpos[w, two]
-                q1 = mul_quat(d.pose.xquat[w, b1], m.site.quat[w, one])
-                q2 = mul_quat(d.pose.xquat[w, b2], m.site.quat[w, two])
+            b1, b2, x1, x2, q1, q2 = anchors(m, d, w, e)
+            weld = size == 6
             c1 = d.inertia.subtree_com[w, m.body.rootid[b1]]
             c2 = d.inertia.subtree_com[w, m.body.rootid[b2]]
             p1 = linear(d.vel.cvel[w, b1]) + wp.cross(angular(d.vel.cvel[w, b1]), x1 - c1)  # velocities of the anchors
             p2 = linear(d.vel.cvel[w, b2]) + wp.cross(angular(d.vel.cvel[w, b2]), x2 - c2)
             negq2 = conjugate(q2)
-            scale = data[10]
+            scale = m.eq.data[w, e][10]
 
             # columns of J, and the sums J v and Jdot v
             vel = wp.spatial_vector()
@@ -186,15 +247,10 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int):
                     turn = angular(cdof)
                     lin = s1 * point_column(cdof, x1 - c1) - s2 * point_column(cdof, x2 - c2)
                     if weld:
-                        quat = mul_quat(mul_quat_axis(negq2, (s1 - s2) * turn), q1)
-                        rot = 0.5 * scale * wp.vec3(quat[1], quat[2], quat[3])
+                        rot = turn_column(negq2, (s1 - s2) * turn, q1, scale)
                     qvel = d.state.qvel[w, i]
                     vel += wp.spatial_vector(lin, rot) * qvel
-                    dot = d.vel.cdof_dot[w, i]
-                    j = m.dof.jntid[i]
-                    kind = m.jnt.type[j]
-                    if kind == Joint.BALL or (kind == Joint.FREE and i >= m.jnt.dofadr[j] + 3):
-                        dot = cross_motion(d.vel.cvel[w, body], cdof)
+                    dot = axis_drift(m, d, w, i, cdof)
                     a1 = point_column(dot, x1 - c1) + wp.cross(turn, p1)
                     a2 = point_column(dot, x2 - c2) + wp.cross(turn, p2)
                     acc += wp.spatial_vector(s1 * a1 - s2 * a2, (s1 - s2) * angular(dot)) * qvel
@@ -208,29 +264,8 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int):
             for k in range(size):
                 vel[k] = lane_sum(vel[k])
                 acc[k] = lane_sum(acc[k])
-
             if lane == 0:
-                gap = x1 - x2
-                residual = wp.spatial_vector(gap, wp.vec3())
-                drift = wp.spatial_vector(linear_part(acc), wp.vec3())
-                if weld:
-                    quat = mul_quat(negq2, q1)
-                    residual = wp.spatial_vector(gap, scale * wp.vec3(quat[1], quat[2], quat[3]))
-                    w1 = angular(d.vel.cvel[w, b1])
-                    w2 = angular(d.vel.cvel[w, b2])
-                    turn_drift = weld_drift(negq2, q1, w1, w2, wp.vec3(acc[3], acc[4], acc[5]))
-                    drift = wp.spatial_vector(linear_part(acc), scale * turn_drift)
-                solimp = safe_solimp(m.eq.solimp[w, e])
-                time = row_time(m.opt, w)
-                ref = safe_solref(m.eq.solref[w, e], time[0])
-                imp = impedance(solimp, wp.length(residual))
-                weight = m.body.invweight0[w, b1] + m.body.invweight0[w, b2]
-                for k in range(size):
-                    diag = wp.where(k < 3, weight[0], weight[1])
-                    what = vec5(residual[k], 0.0, 0.0, vel[k], diag)
-                    put_reference(
-                        d.efc, w, r + k, Constraint.EQUALITY, e, what, ref, solimp, imp, time, drift[k]
-                    )  # fmt: skip
+                put_anchor(m, d, w, e, r, wp.vec2i(b1, b2), x1 - x2, negq2, q1, vel, acc)
 
 
 @wp.func

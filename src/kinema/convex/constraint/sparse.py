@@ -16,19 +16,18 @@ import warp as wp
 from kinema.collide.barycentric import element_weights
 from kinema.convex.bundle import vec5
 from kinema.convex.constraint.contact import put_rows, surface_velocity
-from kinema.convex.constraint.equality import linear_part, weld_drift
-from kinema.convex.constraint.row import ANY_TREE, put_reference, put_scalars, row_time
+from kinema.convex.constraint.equality import anchors, axis_drift, coupled, put_anchor, turn_column
+from kinema.convex.constraint.row import ANY_TREE, put_scalars, row_time
 from kinema.convex.data import Data, Rows
 from kinema.convex.flex.interpolation import bearer, bearer_count, vertex_coordinates
 from kinema.convex.jacobian import last_dof, point_motion
 from kinema.convex.kinematics import qpos_quat
 from kinema.convex.model import Model
-from kinema.math.impedance import impedance, safe_solimp, safe_solref
 from kinema.math.lanes import lane_count, sync
-from kinema.math.quaternion import conjugate, mul_quat, mul_quat_axis, rotate, to_velocity
-from kinema.math.spatial import angular, cross_motion
+from kinema.math.quaternion import conjugate, to_velocity
+from kinema.math.spatial import angular
 from kinema.math.vector import normalize_with_length
-from kinema.mujoco_enums import Cone, Constraint, Equality, Joint, Obj
+from kinema.mujoco_enums import Cone, Constraint, Equality, Joint
 
 NEGLIGIBLE = wp.constant(1.0e-6)  # a share of a contact that its bearer does not feel
 
@@ -175,43 +174,12 @@ def add_point(m: Model, d: Data, w: int, r: int, body: int, x: wp.vec3, along: w
 
 @wp.func
 def coupling(m: Model, d: Data, w: int, e: int, r: int):
-    """The row that ties two joints, or two tendons, by a quartic polynomial."""
-    open_rows(d.efc, w, r, 1)
-    poly = m.eq.data[w, e]
+    """The row that ties two joints, or two tendons."""
+    what, slope = coupled(m, d, w, e)
     one = m.eq.obj1id[e]
     two = m.eq.obj2id[e]
-    tendon = m.eq.type[e] == Equality.TENDON
-    y = float(0.0)
-    diff = float(0.0)
-    vel = float(0.0)
-    vel2 = float(0.0)
-    weight = float(0.0)
-    if tendon:
-        y = d.ten.length[w, one] - m.tendon.length0[w, one]
-        vel = d.ten.velocity[w, one]
-        weight = m.tendon.invweight0[w, one]
-        if two >= 0:
-            diff = d.ten.length[w, two] - m.tendon.length0[w, two]
-            vel2 = d.ten.velocity[w, two]
-            weight += m.tendon.invweight0[w, two]
-    else:
-        a1 = m.jnt.qposadr[one]
-        v1 = m.jnt.dofadr[one]
-        y = d.state.qpos[w, a1] - m.jnt.qpos0[w, a1]
-        vel = d.state.qvel[w, v1]
-        weight = m.dof.invweight0[w, v1]
-        if two >= 0:
-            a2 = m.jnt.qposadr[two]
-            v2 = m.jnt.dofadr[two]
-            diff = d.state.qpos[w, a2] - m.jnt.qpos0[w, a2]
-            vel2 = d.state.qvel[w, v2]
-            weight += m.dof.invweight0[w, v2]
-    slope = float(0.0)
-    residual = y - poly[0]
-    if two >= 0:
-        residual -= diff * (poly[1] + diff * (poly[2] + diff * (poly[3] + diff * poly[4])))
-        slope = poly[1] + diff * (2.0 * poly[2] + diff * (3.0 * poly[3] + diff * 4.0 * poly[4]))
-    if tendon:
+    open_rows(d.efc, w, r, 1)
+    if m.eq.type[e] == Equality.TENDON:
         colind = m.tendon.ten_J_colind
         add_sparse(d.efc, w, r, d.ten.J, colind, m.tendon.ten_J_rowadr[one], m.tendon.ten_J_rownnz[one], 1.0)
         if two >= 0:
@@ -220,42 +188,18 @@ def coupling(m: Model, d: Data, w: int, e: int, r: int):
         add_entry(d.efc, w, r, m.jnt.dofadr[one], 1.0)
         if two >= 0:
             add_entry(d.efc, w, r, m.jnt.dofadr[two], -slope)
-    what = vec5(residual, 0.0, 0.0, vel - slope * vel2, weight)
-    time = row_time(m.opt, w)
-    put_scalars(d.efc, w, r, Constraint.EQUALITY, e, what, m.eq.solref[w, e], m.eq.solimp[w, e], time)
+    put_scalars(
+        d.efc, w, r, Constraint.EQUALITY, e, what, m.eq.solref[w, e], m.eq.solimp[w, e], row_time(m.opt, w)
+    )  # fmt: skip
 
 
 @wp.func
 def anchor(m: Model, d: Data, w: int, e: int, r: int):
     """The rows of a connect or a weld; the maths is in equality.py."""
-    one = m.eq.obj1id[e]
-    two = m.eq.obj2id[e]
-    data = m.eq.data[w, e]
-    weld = m.eq.type[e] == Equality.WELD
+    b1, b2, x1, x2, q1, q2 = anchors(m, d, w, e)
     size = m.eq.rows[e][0]
-    b1 = one
-    b2 = two
-    x1 = wp.vec3()
-    x2 = wp.vec3()
-    q1 = wp.vec4(1.0, 0.0, 0.0, 0.0)
-    q2 = wp.vec4(1.0, 0.0, 0.0, 0.0)
-    if m.eq.objtype[e] == Obj.BODY:
-        head = wp.vec3(data[0], data[1], data[2])
-        tail = wp.vec3(data[3], data[4], data[5])
-        q1 = d.pose.xquat[w, b1]
-        q2 = d.pose.xquat[w, b2]
-        x1 = d.pose.xpos[w, b1] + rotate(q1, wp.where(weld, tail, head))
-        x2 = d.pose.xpos[w, b2] + rotate(q2, wp.where(weld, head, tail))
-        q1 = mul_quat(q1, wp.vec4(data[6], data[7], data[8], data[9]))
-    else:
-        b1 = m.site.bodyid[one]
-        b2 = m.site.bodyid[two]
-        x1 = d.pose.site_xpos[w, one]
-        x2 = d.pose.site_xpos[w, two]
-        q1 = mul_quat(d.pose.xquat[w, b1], m.site.quat[w, one])
-        q2 = mul_quat(d.pose.xquat[w, b2], m.site.quat[w, two])
     negq2 = conjugate(q2)
-    scale = data[10]
+    scale = m.eq.data[w, e][10]
     open_rows(d.efc, w, r, size)
     vel = wp.spatial_vector()
     acc = wp.spatial_vector()
@@ -268,42 +212,19 @@ def anchor(m: Model, d: Data, w: int, e: int, r: int):
         while i >= 0:
             cdof = d.inertia.cdof[w, i]
             lin = sign * point_motion(cdof, offset)
-            quat = mul_quat(mul_quat_axis(negq2, sign * angular(cdof)), q1)
-            rot = 0.5 * scale * wp.vec3(quat[1], quat[2], quat[3])
+            rot = turn_column(negq2, sign * angular(cdof), q1, scale)
             k = place_of(d.efc, w, r, size, i)
             for a in range(3):
                 d.efc.J[w, r + a, k] = d.efc.J[w, r + a, k] + lin[a]
-                if weld:
+                if size == 6:
                     d.efc.J[w, r + 3 + a, k] = d.efc.J[w, r + 3 + a, k] + rot[a]
             qvel = d.state.qvel[w, i]
             vel += wp.spatial_vector(lin, rot) * qvel
-            dot = d.vel.cdof_dot[w, i]
-            j = m.dof.jntid[i]
-            kind = m.jnt.type[j]
-            if kind == Joint.BALL or (kind == Joint.FREE and i >= m.jnt.dofadr[j] + 3):
-                dot = cross_motion(d.vel.cvel[w, m.dof.bodyid[i]], cdof)
+            dot = axis_drift(m, d, w, i, cdof)
             drift_lin = point_motion(dot, offset) + wp.cross(angular(cdof), moving)
             acc += wp.spatial_vector(sign * drift_lin, sign * angular(dot)) * qvel
             i = m.dof.parentid[i]
-    gap = x1 - x2
-    residual = wp.spatial_vector(gap, wp.vec3())
-    drift = wp.spatial_vector(linear_part(acc), wp.vec3())
-    if weld:
-        quat = mul_quat(negq2, q1)
-        residual = wp.spatial_vector(gap, scale * wp.vec3(quat[1], quat[2], quat[3]))
-        w1 = angular(d.vel.cvel[w, b1])
-        w2 = angular(d.vel.cvel[w, b2])
-        turn_drift = weld_drift(negq2, q1, w1, w2, wp.vec3(acc[3], acc[4], acc[5]))
-        drift = wp.spatial_vector(linear_part(acc), scale * turn_drift)
-    solimp = safe_solimp(m.eq.solimp[w, e])
-    time = row_time(m.opt, w)
-    ref = safe_solref(m.eq.solref[w, e], time[0])
-    imp = impedance(solimp, wp.length(residual))
-    weight = m.body.invweight0[w, b1] + m.body.invweight0[w, b2]
-    for k in range(size):
-        diag = wp.where(k < 3, weight[0], weight[1])
-        what = vec5(residual[k], 0.0, 0.0, vel[k], diag)
-        put_reference(d.efc, w, r + k, Constraint.EQUALITY, e, what, ref, solimp, imp, time, drift[k])
+    put_anchor(m, d, w, e, r, wp.vec2i(b1, b2), x1 - x2, negq2, q1, vel, acc)
 
 
 # ---------------------------------------------------------------------------------------------- friction and limits
