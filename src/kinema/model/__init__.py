@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .joints import JointDofConfig as JointDofConfig
     from .model import Model as Model
     from .pipeline import CollisionPipeline as CollisionPipeline
+    from .rod import Rod as Rod
     from .shapes import ShapeConfig as ShapeConfig
     from .sources import Heightfield as Heightfield
     from .sources import Mesh as Mesh
@@ -63,6 +64,7 @@ _NAMES = {
     "joints": ("JointDofConfig",),
     "model": ("Model",),
     "pipeline": ("CollisionPipeline",),
+    "rod": ("Rod",),
     "shapes": ("ShapeConfig",),
     "sources": ("Heightfield", "Mesh", "TetMesh"),
     "state": ("State",),

@@ -148,30 +148,57 @@ class ModelBuilder(DeformableMethods):
             wrap_in_articulation: Hold the first segment with a free joint, and make an articulation of the joints.
             color: Display colour.
             body_frame_origin: Where frames of segments are: "start" (if None) or "com", midway.
-            rod: An object with points, quaternions, radius and closed instead, such as Newton's Rod.
-            junction_collision_filter: Not needed: rods do not branch.
+            rod: A `Rod` instead of positions, quaternions, radius and closed; it may branch, and has a material.
+            junction_collision_filter: Let segments that meet where three or more do not touch.
         """
         call = "add_rod()"
         self.mutable(call)
-        from .rods import add_rod, chain_of
+        from .rods import add_rod, check_chain, gains_of, graph_of, rod_parts
 
+        gains = gains_of(locals())
         if (positions is None) == (rod is None):
             raise BuildError(f"{call}: give positions or rod, one of them")
-        chain = {"positions": positions, "quaternions": quaternions, "radius": radius, "closed": closed}
-        if rod is not None:
-            given = [name for name in ("quaternions", "radius", "closed") if chain[name] is not None]
-            if given:
-                raise BuildError(f"{call}: {given[0]}= is said by the rod already")
-            chain = chain_of(rod)
-        gains = {
-            "stretch_stiffness": stretch_stiffness, "stretch_damping": stretch_damping,
-            "shear_stiffness": shear_stiffness, "shear_damping": shear_damping, "bend_stiffness": bend_stiffness,
-            "bend_damping": bend_damping, "twist_stiffness": twist_stiffness, "twist_damping": twist_damping,
-        }  # fmt: skip
+        if rod is None:
+            assert positions is not None
+            check_chain(positions, call)
+            graph = graph_of(positions, None, quaternions, call)
+            parts: dict[str, Any] = {"radius": radius, "closed": bool(closed), "rigidities": None}
+        else:
+            given = {"quaternions": quaternions, "radius": radius, "closed": closed}
+            said = [name for name, value in given.items() if value is not None]
+            if said:
+                raise BuildError(f"{call}: {said[0]}= is said by the rod already")
+            graph, parts = rod_parts(rod, call)
         with self.all_or_nothing():
             return add_rod(
-                self, chain.pop("positions"), cfg=cfg, label=label, wrap_in_articulation=wrap_in_articulation,
-                color=color, body_frame_origin=body_frame_origin, gains=gains, **chain,
+                self, graph, cfg=cfg, label=label, wrap_in_articulation=wrap_in_articulation, color=color, gains=gains,
+                body_frame_origin=body_frame_origin, junction_collision_filter=junction_collision_filter, call=call,
+                **parts,
+            )  # fmt: skip
+
+    def add_rod_graph(
+        self, node_positions: Sequence[Any], edges: Sequence[Any], *, radius: float = 0.1, cfg: Shape | None = None,
+        stretch_stiffness: float | None = None, stretch_damping: float | None = None,
+        shear_stiffness: float | None = None, shear_damping: float | None = None, bend_stiffness: float | None = None,
+        bend_damping: float | None = None, twist_stiffness: float | None = None, twist_damping: float | None = None,
+        label: str | None = None, wrap_in_articulation: bool = True, quaternions: Any = None,
+        junction_collision_filter: bool = True, color: Any = None, body_frame_origin: str | None = None,
+    ) -> tuple[list[int], list[int]]:  # fmt: skip
+        """Add a rod that may branch: points, and pairs of them that segments join; the rest as in `add_rod`.
+
+        Newton has deprecated it for `add_rod(rod=Rod(points, edges=edges))`, which does the same.
+        """
+        call = "add_rod_graph()"
+        self.mutable(call)
+        from .rods import add_rod, gains_of, graph_of
+
+        gains = gains_of(locals())
+        graph = graph_of(node_positions, edges, quaternions, call)
+        with self.all_or_nothing():
+            return add_rod(
+                self, graph, radius=radius, closed=False, rigidities=None, cfg=cfg, label=label, color=color,
+                wrap_in_articulation=wrap_in_articulation, body_frame_origin=body_frame_origin, gains=gains,
+                junction_collision_filter=junction_collision_filter, call=call,
             )  # fmt: skip
 
     def add_actuator(
