@@ -229,3 +229,39 @@ def test_bad_builtin(kind, params, message):
         mujoco_model(f'builtin="{kind}" params="{" ".join(map(str, params))}"')
     with pytest.raises(CompileError, match=message):
         mesh_asset("m", builtin=kind, params=params)
+
+
+def cone(corners: np.ndarray) -> str:
+    """A polygon of any size as the base of a cone."""
+    points = np.vstack([corners, corners.mean(0) + [0.1, 0.2, 0.3]])
+    n = len(corners)
+    sides = "".join(f"f {k + 1} {(k + 1) % n + 1} {n + 1}\n" for k in range(n))
+    return (
+        "".join(f"v {x:.9g} {y:.9g} {z:.9g}\n" for x, y, z in points)
+        + f"f {' '.join(map(str, range(1, n + 1)))}\n{sides}"
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_polygons_are_cut_as_mujoco_cuts_them(seed):
+    """Round and star-shaped ones, flat and warped, large and small, in planes that face anywhere."""
+    rng = np.random.default_rng(seed)
+    for count in (5, 8, 30, 100):
+        angle = np.sort(rng.uniform(0, 2 * np.pi, count))
+        radius = rng.uniform(0.2, 1, count) if seed % 2 else np.ones(count)
+        corners = np.stack([radius * np.cos(angle), radius * np.sin(angle), 0 * angle], axis=1)
+        corners[:, 2] = (seed % 3) * (0.3 * corners[:, 0] + rng.normal(size=count) * 0.02)
+        corners = (corners * rng.choice([1, 0.01]) + rng.choice([0, 0.3]))[:, rng.permutation(3)]
+        text = cone(corners).encode()
+        ours = load_mesh("m", resource=resources.read("m.obj", assets={"m.obj": text}))
+        theirs = mujoco_model('file="m.obj" inertia="shell"', {"m.obj": text})
+        np.testing.assert_array_equal(ours.face, theirs.mesh_face)
+
+
+def test_faces_of_too_many_corners_are_left_out():
+    angle = np.linspace(0, 2 * np.pi, 101, endpoint=False)
+    text = cone(np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)).encode()
+    with pytest.warns(UserWarning, match="'m.obj': a face of 101 corners is left out"):
+        ours = load_mesh("m", resource=resources.read("m.obj", assets={"m.obj": text}))
+    theirs = mujoco_model('file="m.obj" inertia="shell"', {"m.obj": text})
+    np.testing.assert_array_equal(ours.face, theirs.mesh_face)

@@ -2,8 +2,9 @@
 
 As MuJoCo's reader does it: all vertices of the file are kept, but only the faces of the first object or group that has
 any; indices count from 1, or back from the end when negative; quads are cut along the shorter diagonal, larger polygons
-by clipping ears; the second texture coordinate is turned upside down. Texture coordinates that some face lacks are
-dropped, with a warning. A file of lines alone gives triangles without area.
+by clipping ears; the second texture coordinate is turned upside down. Faces of more than a hundred corners are left
+out, texture coordinates that some face lacks dropped, both with a warning. A file of lines alone gives triangles
+without area.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from kinema.resources import Resource
 
 _LINES = re.compile(rb"^[ \t]*(v|vn|vt|f|l|g|o)(?:[ \t]+([^\r\n]*?))?[ \t]*\r?$", re.M)
 _NEGATIVE = re.compile(rb"\nf [^\n]*-")
+MOST_CORNERS = 100  # of a face that is read
 Corner = tuple[int, int, int]  # vertex, texture coordinate, normal, from 0; -1 where absent
 
 
@@ -86,7 +88,7 @@ def decode(resource: Resource) -> MeshData:
     try:
         corners = _uniform_faces(faces, vert) if not counts else None
         if corners is None:
-            corners = _general_faces(faces, counts, vert)
+            corners = _general_faces(faces, counts, vert, resource.name)
     except (ValueError, OverflowError) as error:
         raise ResourceError(f"could not parse OBJ file {resource.name!r}: bad face ({error})") from None
     texcoord[:, 1] = 1 - texcoord[:, 1]
@@ -168,7 +170,9 @@ def _uniform_faces(faces: list[bytes], vert: Float32) -> np.ndarray | None:
     return result
 
 
-def _general_faces(faces: list[bytes], counts: list[tuple[int, int, int]], vert: Float32) -> np.ndarray:
+def _general_faces(
+    faces: list[bytes], counts: list[tuple[int, int, int]], vert: Float32, name: str
+) -> np.ndarray:  # fmt: skip
     """Corner indices of faces of any size and form, triangulated."""
     before = iter(counts)
     result: list[tuple[Corner, Corner, Corner]] = []
@@ -176,6 +180,13 @@ def _general_faces(faces: list[bytes], counts: list[tuple[int, int, int]], vert:
         sizes = next(before) if b"-" in line else (0, 0, 0)
         polygon = [_corner(token, sizes) for token in line.split()]
         if len(polygon) < 3:  # degenerate faces are skipped
+            continue
+        if len(polygon) > MOST_CORNERS:
+            warnings.warn(
+                f"{name!r}: a face of {len(polygon)} corners is left out, as MuJoCo does from {MOST_CORNERS + 1} on: "
+                "triangulate the mesh",
+                stacklevel=2,
+            )
             continue
         if any(not 0 <= corner[0] < len(vert) for corner in polygon):
             raise ValueError(f"vertex index out of range in 'f {line.decode(errors='replace')}'")
@@ -210,9 +221,13 @@ def triangulate(polygon: list[Corner], vert: Float32) -> list[tuple[Corner, Corn
 
 
 def _clip_ears(polygon: list[Corner], point: Float32) -> list[tuple[Corner, Corner, Corner]]:
-    """Ear clipping in the coordinate plane the polygon faces most."""
-    x, y = _plane(point)
-    rest = [(corner, float(p[x]), float(p[y])) for corner, p in zip(polygon, point, strict=True)]
+    """Ear clipping in the coordinate plane the polygon faces most.
+
+    In single precision throughout, as there: where corners lie nearly in a line, rounding decides what is an ear, and a
+    polygon in which none is left is cut no further.
+    """
+    x, y = (point[:, axis] for axis in _plane(point))
+    rest = np.arange(len(polygon))
     result = []
     guess, tries = 0, len(rest)
     before = len(rest)
@@ -223,17 +238,18 @@ def _clip_ears(polygon: list[Corner], point: Float32) -> list[tuple[Corner, Corn
             before = tries = n
         else:
             tries -= 1
-        a, b, c = (rest[(guess + k) % n] for k in range(3))
-        turn = (b[1] - a[1]) * (c[2] - b[2]) - (b[2] - a[2]) * (c[1] - b[1])
-        area = 0.5 * (a[1] * b[2] - a[2] * b[1])
-        others = (rest[(guess + k) % n] for k in range(3, n))
-        if turn * area < 0 or any(_inside((a, b, c), other[1], other[2]) for other in others):
+        around = np.roll(rest, -guess)
+        a, b, c = around[:3]
+        turn = (x[b] - x[a]) * (y[c] - y[b]) - (y[b] - y[a]) * (x[c] - x[b])
+        area = (x[a] * y[b] - y[a] * x[b]) * np.float32(0.5)
+        if turn * area < 0 or _inside(x[around[:3]], y[around[:3]], x[around[3:]], y[around[3:]]).any():
             guess += 1
             continue
-        result.append((a[0], b[0], c[0]))
-        rest.pop((guess + 1) % n)
+        result.append((polygon[a], polygon[b], polygon[c]))
+        rest = np.delete(rest, (guess + 1) % n)
     if len(rest) == 3:
-        result.append((rest[0][0], rest[1][0], rest[2][0]))
+        p, q, r = rest
+        result.append((polygon[p], polygon[q], polygon[r]))
     return result
 
 
@@ -249,12 +265,11 @@ def _plane(point: Float32) -> tuple[int, int]:
     return 1, 2
 
 
-def _inside(triangle: tuple[tuple[Corner, float, float], ...], x: float, y: float) -> bool:
-    """Whether a point lies in a triangle, by counting crossings to the right."""
-    inside = False
-    for k in range(3):
-        _, xi, yi = triangle[k]
-        _, xj, yj = triangle[k - 1]
-        if (yi > y) != (yj > y) and x < (xj - xi) * (y - yi) / (yj - yi) + xi:
-            inside = not inside
+def _inside(corner_x: Float32, corner_y: Float32, x: Float32, y: Float32) -> np.ndarray:
+    """Which points lie in a triangle, by counting crossings to the right."""
+    inside = np.zeros(len(x), bool)
+    with np.errstate(divide="ignore", invalid="ignore"):  # edges that no point is beside
+        for k in range(3):
+            xi, yi, xj, yj = corner_x[k], corner_y[k], corner_x[k - 1], corner_y[k - 1]
+            inside ^= ((yi > y) != (yj > y)) & (x < (xj - xi) * (y - yi) / (yj - yi) + xi)
     return inside
