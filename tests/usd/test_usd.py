@@ -193,3 +193,84 @@ def test_a_stage_moves_as_the_same_document_does(monkeypatch):
         mujoco.mj_step(spec, data)
     assert abs(data.qpos[0]) > 0.2
     assert state.joint_q.numpy() == pytest.approx(data.qpos, abs=2e-4)
+
+
+ASSETS = (
+    "tetmesh_multi.usda", "tetmesh_custom_attrs.usda", "tetmesh_with_material.usda", "humanoid_mjc.usda",
+    "tetmesh_with_legacy_material.usda", "site_actuator_mjc.usda", "negative_scale_cube.usda",
+    "four_link_chain_articulation.usda",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ASSETS)
+def test_stages_of_newtons_own_tests_are_the_same(newton, name):
+    from pathlib import Path
+
+    path = Path(newton.__file__).parent / "tests" / "assets" / name
+    if not path.is_file():
+        pytest.skip("this wheel of Newton's has no assets of tests")
+    builders = newton.ModelBuilder(), kinema.ModelBuilder()
+    for builder in builders:
+        quietly(lambda b=builder: b.add_usd(str(path)))
+    theirs, ours = (quietly(lambda b=builder: b.finalize("cpu")) for builder in builders)
+    assert not differences(theirs, ours, compared_fields())
+
+
+def driven(name, apis, inside):
+    listed = ", ".join(f'"Newton{api}API"' for api in apis)
+    return f'def NewtonActuator "{name}" (prepend apiSchemas = [{listed}]) {{ {inside} }}'
+
+
+def test_actuators_are_newtons_parts():
+    """As Newton has them, with its schemas registered: kp and kd of the drive, maxEffort of the clamp."""
+    links = (body("a", BOX), body("b", BOX, at=(1, 0, 0)), joint("PhysicsRevoluteJoint", "one", "", "a"))
+    text = world(
+        *links, joint("PhysicsPrismaticJoint", "two", "a", "b"),
+        driven("x", ("PDControl", "MaxEffortClamping"), "rel newton:targets = </World/one>\nfloat newton:kp = 100\n"
+               "float newton:kd = 10\nfloat newton:maxEffort = 50"),
+        driven("y", ("PIDControl", "ActuatorDelay"), "rel newton:targets = </World/two>\nfloat newton:kp = 200\n"
+               "float newton:ki = 3\nint newton:delaySteps = 5"),
+    )  # fmt: skip
+    builder, result = built(kinema, text)
+    model = builder.finalize("cpu")
+    first, second = model.actuators
+    assert result["actuator_count"] == 2
+    assert [type(a.drive).__name__ for a in model.actuators] == ["DrivePD", "DrivePID"]
+    arrays = (first.drive.kp, first.drive.kd, first.clamping[0].max_effort)
+    assert [array.numpy()[0] for array in arrays] == [100, 10, 50]
+    assert second.indices.numpy().tolist() == [1] and second.drive.ki.numpy().tolist() == [3.0]
+    assert second.delay.delay_steps.numpy().tolist() == [5] and first.delay is None
+    for inside, message in (
+        ("float newton:kp = 1", "/World/z: an actuator without newton:targets"),
+        ("rel newton:targets = </World/a>", "/World/a is a Xform"),
+        ("rel newton:targets = </World/one>\nfloat newton:kp = -1", "/World/z: .*kp=-1.0 must be at least 0"),
+    ):
+        with pytest.raises(BuildError, match=message):
+            built(kinema, world(*links, driven("z", ("PDControl",), inside)))
+
+
+def test_mimics_and_anchors_in_mujocos_words():
+    """A follower's polynomial, and a connect whose anchor is said once."""
+    text = world(
+        body("a", BOX), body("b", BOX, at=(1, 0, 0)), body("c", BOX, at=(2, 0, 0)),
+        joint("PhysicsFixedJoint", "root", "", "a"), joint("PhysicsRevoluteJoint", "lead", "a", "b"),
+        joint("PhysicsRevoluteJoint", "follow", "b", "c", "rel mjc:target = </World/lead>\n"
+              "uniform double mjc:coef0 = 0.5\nuniform double mjc:coef1 = 1.5", apis='"MjcEqualityJointAPI"'),
+        joint("PhysicsSphericalJoint", "loop", "a", "c", "point3f physics:localPos0 = (1, 2, 3)",
+              apis='"MjcEqualityConnectAPI"'),
+    )  # fmt: skip
+    model = finished(kinema, text)
+    assert [getattr(model, f"constraint_mimic_coef{k}").numpy()[0] for k in (0, 1)] == pytest.approx([0.5, 1.5])
+    assert model.joint_X_c.numpy()[-1, :3] == pytest.approx([-1, 2, 3])
+
+
+def test_what_is_left_out_is_named_with_its_path():
+    text = world(
+        body("a", BOX), 'def Points "sand" { point3f[] points = [(0, 0, 0)] }',
+        joint("PhysicsFixedJoint", "root", "", "a", apis='"PhysxTendonAxisAPI:one"'),
+    )  # fmt: skip
+    with pytest.warns(UserWarning) as found:
+        kinema.ModelBuilder().add_usd(stage_of(text))
+    said = [str(warning.message) for warning in found]
+    assert any(line.startswith("/World/sand: Points is left out") for line in said)
+    assert any(line.startswith("/World/root: PhysxTendonAxisAPI is left out") for line in said)

@@ -25,6 +25,7 @@ import numpy as np
 
 from kinema.adapter.deformables import Soft
 from kinema.adapter.shape_geoms import ShapeDocument, element, pose_attributes, text
+from kinema.compile.elements import element_name, elements_of
 from kinema.compile.host_model import HostModel
 from kinema.compile.pipeline import compile_model
 from kinema.errors import BuildError
@@ -35,7 +36,7 @@ from kinema.model.transform import quat_rotate, transform_inverse, transform_mul
 UNLIMITED_EFFORT = 1e6
 """Effort limits from here on mean none: Newton's default."""
 
-TARGET_Q, TARGET_QD = 1, 2
+OWN, TARGET_Q, TARGET_QD = 0, 1, 2
 ROUNDING = 1e-6
 
 
@@ -49,7 +50,7 @@ class Lowered:
         bodies: Core body of each body, -1 for the world.
         joints: (core joint, first coordinate, first dof) of each joint, counted within the world.
         geoms: Row of the shape columns of each geom.
-        controls: (TARGET_Q or TARGET_QD, coordinate or dof) of each control.
+        controls: (TARGET_Q or TARGET_QD, coordinate or dof) of each control, or (OWN, row of `mujoco:ctrl`).
 
     Bodies, joints and geoms of particles follow those that are listed.
     """
@@ -74,6 +75,7 @@ class Parts:
         coordinate_targets: Whether position targets are laid out as coordinates are.
         ties: Joints that are not of this part, since they tie it to a document (`ties.py`).
         soft: Particles and what is between them.
+        places: Row of `shapes` of each shape of the world.
     """
 
     rows: Mapping[str, np.ndarray]
@@ -83,6 +85,7 @@ class Parts:
     coordinate_targets: bool = True
     ties: list[int] = field(default_factory=list)
     soft: Soft | None = None
+    places: Mapping[int, int] = field(default_factory=dict)
 
 
 def lower(parts: Parts) -> Lowered:
@@ -121,6 +124,7 @@ class _Lowering:
         for joint in self.loops:
             self._loop(joint)
         self._constraints()
+        self._elements()
         for section in (self.tendons, self.actuators, self.equality):
             if section.children:
                 self.root.add(section)
@@ -375,6 +379,25 @@ class _Lowering:
         for joint, leader in enumerate(np.asarray(rows["joint_mimic_joint"]).tolist()):
             if leader >= 0 and joint in self.first_joint:
                 self._follow(joint, leader, text(rows["joint_mimic_coeffs"][joint], 0, 0, 0), "true")
+
+    def _elements(self) -> None:
+        """Actuators and tendons of MuJoCo's own kinds."""
+        sections = {"actuator": self.actuators, "tendon": self.tendons}
+        by_dof = {dof: name for name, (_, _, dof) in self.joint_places.items()}
+
+        def named(kind: str, row: int) -> str:
+            if kind == "target":
+                return element_name(row)
+            if kind == "body":
+                return self._name(row)
+            if (row not in by_dof) if kind == "dof" else (row not in self.parts.places):
+                raise BuildError(f"{kind} {row}, which MuJoCo's actuators or tendons act on, is not built by hand here")
+            return by_dof[row] if kind == "dof" else f"shape{self.parts.places[row]}"
+
+        for each in elements_of(self.rows):
+            sections[each.section].add(each.node(named))
+            if each.control >= 0:
+                self.controls.append((OWN, each.control))
 
     def _follow(self, joint: int, leader: int, poly: str, active: str) -> None:
         names = {"joint1": self.first_joint[joint]}

@@ -21,6 +21,7 @@ from kinema.adapter.pairs import add_pairs
 from kinema.adapter.shape_geoms import COLUMNS
 from kinema.adapter.stable_step import largest_step
 from kinema.adapter.ties import add_ties, tying_joints
+from kinema.compile.elements import check_order, elements_of
 from kinema.compile.host_model import HostModel
 from kinema.compile.join import join
 from kinema.compile.rows import host_models
@@ -122,6 +123,7 @@ def view(
     else:
         own = rows
     documents = host_models(rows) if documents_in(model) else []
+    check_order(elements_of(rows), sum(int(host.nu) for host in documents))
     sources = [_document(host, rows, start) for host, start in zip(documents, _starts(documents), strict=True)]
     bodies = claimed_rows(rows, "body_index") if documents else set()
     ties = tying_joints(own, bodies, claimed_rows(rows, "body_joint")) if documents else []
@@ -217,8 +219,9 @@ def _lowered(
     _check_mixed_filters(rows, place)
     found: Lowered = lower(
         Parts(
-            rows, columns, ours, np.array(filters, dtype=int).reshape(-1, 2), model.use_coord_layout_targets, ties, soft
-        )
+            rows, columns, ours, np.array(filters, dtype=int).reshape(-1, 2), model.use_coord_layout_targets, ties,
+            soft, place,
+        )  # fmt: skip
     )
     names = np.array([*local, *(-2 - s for s in shared)], dtype=int)
     return Source(

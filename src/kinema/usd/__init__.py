@@ -3,7 +3,9 @@
 from .importer import add_usd
 from .meshes import get_mesh
 from .schemas import SchemaResolver, SchemaResolverMjc, SchemaResolverNewton, SchemaResolverPhysx
+from .soft import find_tetmesh_prims, get_tetmesh
 
 __all__ = [
-    "SchemaResolver", "SchemaResolverMjc", "SchemaResolverNewton", "SchemaResolverPhysx", "add_usd", "get_mesh",
+    "SchemaResolver", "SchemaResolverMjc", "SchemaResolverNewton", "SchemaResolverPhysx", "add_usd",
+    "find_tetmesh_prims", "get_mesh", "get_tetmesh",
 ]  # fmt: skip

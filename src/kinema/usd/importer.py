@@ -14,23 +14,41 @@ from typing import Any
 from ..errors import BuildError, did_you_mean
 from ..model import Axis
 from .bodies import add_trees
+from .drives import add_actuators
 from .filters import filter_shapes
 from .joints import DEGREE, kind_of
 from .loose import add_loose, set_free_velocities
 from .mass import give_masses
+from .mujoco_elements import add_mujoco_elements
 from .scene import JOINTS, Scene, Wishes, read_physics, read_scene, set_gravity
 from .schemas import Schemas, authored
 from .shapes import add_colliders, add_static_seen, applies, approximate
+from .soft import add_soft
 
 ANY = object()
 NEEDLESS = {
     "verbose": ANY, "parse_mujoco_options": ANY, "mesh_maxhullvert": None, "convert_mjc_equality_constraints": True,
     "legacy_margin_gap": False, "legacy_angular_velocity_units": False, "legacy_springref_units": False,
-    "return_deformable_results": False, "allow_unsafe_torch_checkpoints": False, "parent_body": -1,
+    "allow_unsafe_torch_checkpoints": False, "parent_body": -1,
 }  # fmt: skip
 """Arguments of Newton's that are taken at this value only, which is what happens here."""
-LEFT_OUT = ("MjcActuator", "MjcTendon", "TetMesh", "Points", "NewtonActuator")
-"""Types of prims that something is simulated of elsewhere and not here."""
+LEFT_OUT = {
+    "Points": "particles of MPM: no solver here has them",
+    "MjcKeyframe": "set State.joint_q, or use keyframes of a document",
+    "PhysicsAttachment": "attachments of soft bodies: none is made",
+}
+"""Types of prims that something is simulated of elsewhere and not here, and what to do about it."""
+LEFT_OUT_SCHEMAS = {
+    "PhysicsCurvesDeformableSimAPI": "cables: use builder.add_rod, or a cable of a document",
+    "PhysicsSurfaceDeformableSimAPI": "cloth: use builder.add_cloth_mesh",
+    "PhysxTendonAxisAPI": "tendons of PhysX: write an MjcTendon",
+    "PhysxTendonAxisRootAPI": "tendons of PhysX: write an MjcTendon",
+    "PhysxTendonAttachmentAPI": "tendons of PhysX: write an MjcTendon",
+    "PhysxTendonAttachmentRootAPI": "tendons of PhysX: write an MjcTendon",
+    "PhysxVehicleAPI": "vehicles of PhysX",
+    "PhysxParticleSystem": "particles of PhysX: use builder.add_particle",
+}
+"""Schemas of prims, likewise."""
 
 
 def add_usd(builder: Any, source: Any, *, schema_resolvers: Iterable[Any] | None = None, **wishes: Any) -> dict:
@@ -47,6 +65,7 @@ def add_usd(builder: Any, source: Any, *, schema_resolvers: Iterable[Any] | None
         What Newton returns: indices by path (`path_body_map`, `path_joint_map`, `path_shape_map`), and what the stage
         says of itself.
     """
+    more = bool(wishes.pop("return_deformable_results", False))
     scene = read_scene(builder, source, _wishes(wishes), Schemas(schema_resolvers))
     from pxr import UsdGeom
 
@@ -62,12 +81,19 @@ def add_usd(builder: Any, source: Any, *, schema_resolvers: Iterable[Any] | None
         filter_shapes(scene, touching)
         _follow(scene)
         approximate(scene, colliders)
+        add_soft(scene)
+        add_mujoco_elements(scene)
+        actuators = add_actuators(scene)
     if scene.wishes.apply_up_axis_from_stage:
         builder.up_axis = Axis.from_any(str(UsdGeom.GetStageUpAxis(scene.stage)))
     set_gravity(builder, gravity)
     _warn_left_out(scene)
     collapsed = builder.collapse_fixed_joints() if scene.wishes.collapse_fixed_joints else None
-    return _result(scene, physics, attributes, collapsed)
+    result = _result(scene, physics, attributes, collapsed)
+    result["actuator_count"] = actuators
+    if more:
+        result |= {"path_soft_map": scene.soft, "path_cable_map": {}, "path_cloth_map": {}, "path_attachment_map": {}}
+    return result
 
 
 def _wishes(given: dict[str, Any]) -> Wishes:
@@ -98,25 +124,44 @@ def _follow(scene: Scene) -> None:
             warnings.warn(f"{path}: follows no joint of the model, and is left alone", stacklevel=3)
             continue
         offset, factor = authored(prim, "newton:mimicCoef0"), authored(prim, "newton:mimicCoef1")
-        offset = 0.0 if offset is None else float(offset) * (DEGREE if kind_of(desc) == "RevoluteJoint" else 1.0)
+        offset = None if offset is None else float(offset) * (DEGREE if kind_of(desc) == "RevoluteJoint" else 1.0)
+        if applies(prim, "MjcEqualityJointAPI"):  # MuJoCo's own words, in radians
+            offset = authored(prim, "mjc:coef0") if offset is None else offset
+            factor = authored(prim, "mjc:coef1") if factor is None else factor
+            higher = [name for name in ("mjc:coef2", "mjc:coef3", "mjc:coef4") if authored(prim, name)]
+            if higher:
+                warnings.warn(f"{path}: {', '.join(higher)} are left out: followers are linear", stacklevel=3)
         enabled = authored(prim, "newton:mimicEnabled")
         scene.builder.add_constraint_mimic(
-            scene.joints[path], leader, offset, 1.0 if factor is None else float(factor),
+            scene.joints[path], leader, 0.0 if offset is None else float(offset),
+            1.0 if factor is None else float(factor),
             enabled=enabled is None or bool(enabled), label=path,
         )  # fmt: skip
 
 
 def _warn_left_out(scene: Scene) -> None:
+    """Say of what nothing was made, with the first path of each kind."""
     from pxr import Usd
 
-    found: dict[str, int] = {}
+    found: dict[str, list[str]] = {}
     for prim in Usd.PrimRange(scene.prim(scene.wishes.root_path), Usd.TraverseInstanceProxies()):
-        kind = str(prim.GetTypeName())
-        if kind in LEFT_OUT and not scene.ignored(prim.GetPath()):
-            found[kind] = found.get(kind, 0) + 1
-    if found:
-        names = ", ".join(f"{count} {kind}" for kind, count in found.items())
-        warnings.warn(f"left out of the stage: {names}", stacklevel=3)
+        if scene.ignored(prim.GetPath()):
+            continue
+        kinds = [kind for kind in (str(prim.GetTypeName()),) if kind in LEFT_OUT]
+        kinds += [name for name in LEFT_OUT_SCHEMAS if _carries(prim, name)]
+        for kind in kinds:
+            found.setdefault(kind, []).append(str(prim.GetPath()))
+    for kind, paths in found.items():
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        reason = {**LEFT_OUT, **LEFT_OUT_SCHEMAS}[kind]
+        warnings.warn(f"{paths[0]}{more}: {kind} is left out ({reason})", stacklevel=3)
+
+
+def _carries(prim: Any, schema: str) -> bool:
+    """Whether a prim carries a schema, once or under names (PhysxTendonAxisAPI:inst)."""
+    written = prim.GetMetadata("apiSchemas")
+    listed = [*prim.GetAppliedSchemas(), *(written.GetAddedOrExplicitItems() if written else ())]
+    return any(str(name).partition(":")[0] == schema for name in listed)
 
 
 def _result(scene: Scene, physics: Any, attributes: dict[str, Any], collapsed: Any) -> dict[str, Any]:

@@ -20,8 +20,9 @@ import numpy as np
 from ..errors import BuildError
 from ..model import AttributeFrequency, JointDofConfig, JointTargetMode
 from ..model.transform import IDENTITY, quat_rotate, transform_inverse, transform_mul
-from .pose import pose_of
+from .pose import between, pose_of
 from .scene import Scene
+from .shapes import applies
 
 DEGREE = np.pi / 180.0
 HARD = 1e8
@@ -146,6 +147,9 @@ def add_joint(scene: Scene, descs: Sequence[Any], root: np.ndarray | None = None
         raise BuildError(f"{first.primPath}: neither end of the joint is a body")
     parent, child, pose_p, pose_c = found
     prim = scene.prim(first.primPath)
+    if applies(prim, "MjcEqualityConnectAPI"):  # one anchor, which is where it is on both bodies as they stand
+        here = [IDENTITY if body < 0 else np.asarray(scene.builder.rows("body_q")[body], float) for body in found[:2]]
+        pose_c = between(here[1], transform_mul(here[0], pose_p))
     options: dict[str, Any] = {
         "parent": parent, "child": child, "child_xform": pose_c, "label": str(first.primPath),
         "parent_xform": pose_p if root is None else transform_mul(root, pose_p),
@@ -164,8 +168,11 @@ def add_joint(scene: Scene, descs: Sequence[Any], root: np.ndarray | None = None
         joint = _add_d6(scene, first, options)
     else:
         joint = _add_plain(scene, kind, first, options)
-    for desc in wanted:
+    turns_last = sorted(wanted, key=lambda d: kind_of(d) == "RevoluteJoint")  # as a D6 lists its axes
+    for k, desc in enumerate(turns_last):
         scene.joints[str(desc.primPath)] = joint
+        if kind in (*SINGLE, "SphericalJoint"):
+            scene.dofs[str(desc.primPath)] = int(scene.builder.rows("joint_qd_start")[joint]) + k
     return joint
 
 

@@ -88,10 +88,12 @@ class Scene:
     gains_scaling: float = 1.0
     bodies: dict[str, int] = field(default_factory=dict)
     joints: dict[str, int] = field(default_factory=dict)
+    dofs: dict[str, int] = field(default_factory=dict)  # of hinges and slides, and the first of balls
     shapes: dict[str, int] = field(default_factory=dict)
     scales: dict[str, np.ndarray] = field(default_factory=dict)
     seen: set[int] = field(default_factory=set)  # bodies with geometry that is only looked at
     meshes: dict[str, Any] = field(default_factory=dict)
+    soft: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)  # particles and tetrahedra, by path
     cache: Any = None
     rebased: dict[str, np.ndarray] = field(default_factory=dict)  # pose of the articulation root, taken out
 
@@ -113,6 +115,14 @@ class Scene:
                     warnings.warn(f"{path}: left out, USD calls its description broken", stacklevel=2)
                     continue
                 yield kind, path, desc
+
+    def of_type(self, *kinds: str) -> Iterator[Any]:
+        """Prims of some types, without what is left out."""
+        from pxr import Usd
+
+        for prim in Usd.PrimRange(self.prim(self.wishes.root_path), Usd.TraverseInstanceProxies()):
+            if str(prim.GetTypeName()) in kinds and not self.ignored(prim.GetPath()):
+                yield prim
 
     def placed(self, prim: Any) -> tuple[np.ndarray, np.ndarray]:
         """Pose and scale of a prim in the stage."""
