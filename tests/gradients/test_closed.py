@@ -3,20 +3,21 @@
 import mujoco
 import numpy as np
 import pytest
-import warp as wp
 
 from kinema.gradients import closed
+from kinema.simulation import Simulation
 
 from ..conformance.dynamics import put_states
-from ..conformance.gradients import error, judge
+from ..conformance.gradients import error, judge, staged_closed
 from ..conformance.staged import StagedEngine
-from .models import WALKER, settled
+from .models import LINKAGE, WALKER, settled
 
 
 @pytest.mark.parametrize("integrator", ["Euler", "implicitfast"])
 @pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
-def test_a_closed_form_agrees_with_differences_in_double_precision(integrator, cone):
-    m, states = settled(WALKER.format(integrator=integrator, cone=cone))
+@pytest.mark.parametrize("xml", [WALKER, LINKAGE])
+def test_a_closed_form_agrees_with_differences_in_double_precision(xml, integrator, cone):
+    m, states = settled(xml.format(integrator=integrator, cone=cone))
     assert not closed.against(m)
     for d in states:  # forces from outside are part of it
         d.xfrc_applied[2, :] = [1.0, -2.0, 0.5, 0.1, 0.2, -0.3]
@@ -27,8 +28,7 @@ def test_a_closed_form_agrees_with_differences_in_double_precision(integrator, c
     engine.write("qfrc_applied", np.array([d.qfrc_applied for d in states]))
     engine.forward()
     nx = 2 * m.nv + m.na
-    out = wp.zeros((2, nx, nx + m.nu), dtype=float)
-    run = closed.Closed(engine, out)
+    run = staged_closed(engine)
     found = run.run().numpy().astype(float)
     rows = engine.read("nefc")
     assert rows.min() > 9
@@ -46,14 +46,29 @@ def test_a_closed_form_agrees_with_differences_in_double_precision(integrator, c
 
 def test_what_has_no_closed_form_is_said():
     xml = """<mujoco><option integrator="{}"/><worldbody><body><joint name="a"/><geom size=".1"/>
-    <body pos="1 0 0"><joint name="b" type="{}" {}/><geom size=".1"/></body></body></worldbody>{}</mujoco>"""
+    <body name="tip" pos="1 0 0"><joint name="b" type="{}" {}/><geom size=".1"/></body></body></worldbody>{}</mujoco>"""
 
     def why(integrator="Euler", kind="hinge", joint="", more=""):
         return closed.against(mujoco.MjModel.from_xml_string(xml.format(integrator, kind, joint, more)))
 
     assert why() == ""
     assert "RK4" in why("RK4")
-    assert "ball" in why(kind="ball", joint='range="0 30" limited="true"')
-    assert "equalities" in why(more='<equality><joint joint1="a" joint2="b"/></equality>')
-    assert "tendons" in why(more='<tendon><fixed name="t"><joint joint="a" coef="1"/></fixed></tendon>')
-    assert "fluid" in why(more='<option density="1000"/>')
+    assert why(kind="ball", joint='range="0 30" limited="true"') == ""
+    assert why(more='<equality><joint joint1="a" joint2="b"/></equality>') == ""
+    assert why(more='<option density="1000"/>') == ""
+    tendon = '<tendon><fixed {}><joint joint="a" coef="1"/></fixed></tendon>'
+    assert why(more=tendon.format("")) == ""
+    assert "armature" in why(more=tendon.format('armature="1"'))
+    assert "contacts" in why(more='<actuator><adhesion body="tip" ctrlrange="0 1"/></actuator>')
+
+
+def test_a_spring_that_is_written_later_counts():
+    """What pushes dofs is looked up again when numbers of the model change."""
+    sim = Simulation("""<mujoco><worldbody><body><joint name="a" axis="0 1 0"/><geom size=".1" pos="0 0 -.5"/>
+        </body></worldbody></mujoco>""")
+    sim.reset()
+    before = sim.linearize(sensors=False).A[0]
+    sim.m.jnt_stiffness[:] = 30.0
+    after = sim.linearize(sensors=False).A[0]
+    h, inertia = float(sim.model.opt.timestep), float(sim.d.M[0, 0])
+    np.testing.assert_allclose(after[1, 0] - before[1, 0], -h * 30.0 / inertia, rtol=1e-4)

@@ -13,22 +13,34 @@ from kinema.gradients.tangents import part_kernel_of_worlds
 
 from ..convex.cuda.emulate import COMPILER, Emulated
 from ..convex.test_arguments import MOST, size
-from .models import WALKER, settled
+from .models import LINKAGE, WALKER, settled
 
-NAMES = ("room", "slopes", "colored", "forces", "states", "places")
+NAMES = ("room", "slopes", "colored", "forces", "late_forces", "states", "alone", "places")
+NUMBERS = ("damped", "settled", "weightless")
 KINDS = {wp.int32: "int", wp.int64: "long long"}
 
 
-@pytest.fixture(scope="module")
-def walker() -> Linearizer:
-    m, states = settled(WALKER.format(integrator="Euler", cone="elliptic"))
+def linearized(xml: str, integrator: str) -> Linearizer:
+    """That of a model in motion, which has run."""
+    m, states = settled(xml.format(integrator=integrator, cone="elliptic"))
     engine = Engine(m, 1)
-    for name in ("qpos", "qvel", "ctrl"):
-        engine.write(name, np.float32(getattr(states[0], name)))
+    for name in ("qpos", "qvel", "act", "ctrl"):
+        if getattr(m, {"act": "na"}.get(name, "nu")):
+            engine.write(name, np.float32(getattr(states[0], name)))
     found = Linearizer(engine, sensors=False)
     assert not found.against()
     found()
     return found
+
+
+@pytest.fixture(scope="module")
+def walker() -> Linearizer:
+    return linearized(WALKER, "Euler")
+
+
+@pytest.fixture(scope="module")
+def linkage() -> Linearizer:
+    return linearized(LINKAGE, "implicitfast")
 
 
 def constant(name: str, array: wp.array) -> str:
@@ -40,19 +52,22 @@ def constant(name: str, array: wp.array) -> str:
 
 
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+@pytest.mark.parametrize("model", ["walker", "linkage"])
 @pytest.mark.parametrize("product", [False, True])
-def test_a_warp_computes_what_a_cpu_thread_does(walker, tmp_path, product):
-    run, m = walker.runs()[0], walker.engine.source
+def test_a_warp_computes_what_a_cpu_thread_does(request, tmp_path, product, model):
+    one = request.getfixturevalue(model)
+    run, m = one.runs()[0], one.engine.source
     run.along.assign(np.random.default_rng(2).normal(size=run.along.shape))
-    expected, out = (run.pull(), run.pulled) if product else (walker.at_hand(), run.out)
+    expected, out = (run.pull(), run.pulled) if product else (one.at_hand(), run.out)
     expected = expected.numpy().copy()
     along = run.along if product else wp.zeros((0, 2 * m.nv + m.na), dtype=float)
     given = "".join(constant(name, getattr(run.tables[0], name)) for name in NAMES)
     given += constant("along", along) + constant("out", out)
-    given += f"const int slot = 0, damped = {run.tables[0].damped};\n"
-    code = Emulated(given + closed.close.native_snippet, walker.engine, tmp_path)
+    given += "const int slot = 0;\n"
+    given += "".join(f"const int {name} = {getattr(run.tables[0], name)};\n" for name in NUMBERS)
+    code = Emulated(given + closed.close.native_snippet, one.engine, tmp_path)
     code.bind()
-    assert walker.engine.read("ncon")[0] > 2 and walker.engine.read("nefc")[0] > 12
+    assert one.engine.read("ncon")[0] > 0 and one.engine.read("nefc")[0] > 12
     for backward in (False, True):
         out.zero_()
         code.run(0, threads=32, backward=backward)

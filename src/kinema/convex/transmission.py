@@ -287,7 +287,7 @@ def stages(m) -> list[Stage]:
 
 def moment_nnz(m) -> np.ndarray:
     """Number of dofs in each row of an actuator's moment."""
-    return np.array([len(_moving_dofs(m, i, 0)) for i in range(m.nactuator)], dtype=np.int32)
+    return np.array([len(moving_dofs(m, i, 0)) for i in range(m.nactuator)], dtype=np.int32)
 
 
 def moment_adr(m) -> np.ndarray:
@@ -309,7 +309,7 @@ def moment_rowadr(m) -> np.ndarray:
 
 def moment_colind(m) -> np.ndarray:
     """The dof of each entry of the moment; MuJoCo leaves more room than the rows need."""
-    dofs = [dof for i in range(m.nactuator) for k in range(m.actuator_outnum[i]) for dof in _moving_dofs(m, i, k)]
+    dofs = [dof for i in range(m.nactuator) for k in range(m.actuator_outnum[i]) for dof in moving_dofs(m, i, k)]
     return np.array(dofs + [0] * (m.nJmom - len(dofs)), dtype=np.int32)
 
 
@@ -343,7 +343,7 @@ def dof_moment_actuator(m) -> np.ndarray:
     return owner[dof_moment_out(m)] if len(owner) else np.zeros(m.nJmom, dtype=np.int64)
 
 
-def _moving_dofs(m, i: int, k: int) -> list[int]:
+def moving_dofs(m, i: int, k: int) -> list[int]:
     """The dofs in output row k of actuator i, ascending."""
     kind = int(m.actuator_trntype[i])
     target, reference = (int(k) for k in m.actuator_trnid[i])
@@ -357,11 +357,11 @@ def _moving_dofs(m, i: int, k: int) -> list[int]:
         return list(range(m.nv))
     if kind == Transmission.SO3 and reference < 0:
         return [int(m.jnt_dofadr[target]) + k]
-    dofs = set(_ancestor_dofs(m, int(m.site_bodyid[target])))
-    return sorted(dofs ^ set(_ancestor_dofs(m, int(m.site_bodyid[reference])))) if reference >= 0 else sorted(dofs)
+    dofs = set(ancestor_dofs(m, int(m.site_bodyid[target])))
+    return sorted(dofs ^ set(ancestor_dofs(m, int(m.site_bodyid[reference])))) if reference >= 0 else sorted(dofs)
 
 
-def _ancestor_dofs(m, body: int) -> list[int]:
+def ancestor_dofs(m, body: int) -> list[int]:
     """The dofs that move a body, last first."""
     weld = int(m.body_weldid[body])
     dof = int(m.body_dofadr[weld] + m.body_dofnum[weld] - 1)

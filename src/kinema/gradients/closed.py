@@ -1,13 +1,12 @@
-"""A and B in closed form, for models of joints, contacts, limits and forces on single joints: most robots.
+"""A and B in closed form where forces are known dof by dof, and few directions of duals where they are not.
 
     tree_slopes.cpp      how the forces that a motion needs change with position and velocity
-    local_slopes.cpp     springs, dampers, actuators (coloring.py)
+    local_slopes.cpp     springs, dampers, tendons, actuators, equalities, fluids (elements.py, coloring.py)
     contact_slopes.cpp   contacts, limits, friction losses (geometry.py, row_slopes.py)
     transition.cpp       all columns through the matrix of the constraint solve, then to the next state
 
 It costs a few steps, of which the forward dynamics are one. `against` says of which models it knows too little: those
-with equalities, tendons, fluids and what else couples joints are differentiated stage by stage (tangents.py), which
-gives the same numbers.
+are differentiated stage by stage (tangents.py), which gives the same numbers.
 """
 
 from __future__ import annotations
@@ -24,50 +23,50 @@ import warp as wp
 from kinema.collide.build import Build
 from kinema.convex.call import Call
 from kinema.convex.data import Data
-from kinema.convex.layout import lone_bodies
 from kinema.convex.model import Model
 from kinema.convex.parts import parts
 from kinema.convex.solve.native import ROWS, WARP, lay_in
 from kinema.convex.stage import Stage
-from kinema.gradients import coloring, geometry
+from kinema.gradients import coloring, elements, geometry, others
 from kinema.gradients.row_slopes import row_slopes
 from kinema.gradients.tangents import Tangents
 from kinema.math.touches import touches
-from kinema.mujoco_enums import Disable, Integrator, Joint, native
+from kinema.mujoco_enums import Integrator, Joint, native
 
 FILES = (
-    "scratch_layout.cpp", "dense_solve.cpp", "metric_slopes.cpp", "tree_slopes.cpp", "local_slopes.cpp",
-    "contact_slopes.cpp", "transition.cpp",
+    "scratch_layout.cpp", "dense_solve.cpp", "metric_slopes.cpp", "tree_slopes.cpp", "lone_slopes.cpp",
+    "local_slopes.cpp", "contact_slopes.cpp", "transition.cpp",
 )  # fmt: skip
 BLOCK = 64
 """Threads of a block on CUDA: two worlds."""
 
+WIDTH = 16
+"""Directions of forces that are carried at once."""
+
+SHARED = (
+    "room", "slopes", "colored", "forces", "late_forces", "states", "alone", "damped", "settled", "weightless",
+)  # fmt: skip
+"""Of the tables those that threads share."""
+
 
 def against(m: Any) -> str:
     """Why a model has no closed form here; empty: it has."""
-    limited = np.asarray(m.jnt_limited).astype(bool) & ~np.isin(np.asarray(m.jnt_type), (Joint.HINGE, Joint.SLIDE))
     if m.opt.integrator not in (Integrator.EULER, Integrator.IMPLICITFAST):
         return f"the integrator {Integrator(int(m.opt.integrator)).name}"
-    if m.opt.integrator == Integrator.IMPLICITFAST and np.any(lone_bodies(m)):
-        return "free bodies on their own are integrated in full"
-    if m.neq:
-        return "it has equalities"
     if getattr(m, "nflex", 0):
         return "it has flexes"
-    if np.any(limited) and not int(m.opt.disableflags) & Disable.LIMIT:
-        return "a ball joint is limited"
     if np.any(m.geom_surfacevel):
         return "surfaces move"
     if np.any(m.geom_adhesion) or np.any(getattr(m, "pair_adhesion", 0)):
         return "geoms adhere"
-    return coloring.against(m)
+    return elements.against(m)
 
 
-def scratch_floats(nv: int, nbody: int, columns: int) -> int:
+def scratch_floats(nv: int, nbody: int, columns: int, alone: int) -> int:
     """Scratch of a world: what scratch_layout.cpp takes."""
     nc8, n8 = (columns + 7) & ~7, (nv + 7) & ~7
     taken = [nv * nc8] * 2 + [nv * n8] * 3 + [6 * nv] * 9 + [3 * nv] + [6 * nbody] * 6 + [12 * nbody] + [nv] * 2
-    return sum((count + 7) & ~7 for count in [*taken, 52 * n8, n8, 2 * nv * n8, nv, nv])
+    return sum((count + 7) & ~7 for count in [*taken, 52 * n8, n8, 2 * nv * n8, nv, nv, 72 * alone])
 
 
 def _text() -> str:
@@ -85,14 +84,17 @@ def _text() -> str:
     d.vel.cdof_dot[w] d.pose.xipos[w] d.state.xfrc_applied[w] d.state.qvel[w] d.frc.qacc[w] m.opt.timestep m.opt.gravity
     m.body.parentid m.body.rootid m.body.dofadr m.body.dofnum m.body.childadr m.body.childnum m.body.child
     m.tree.leveladr m.tree.levelbody m.dof.bodyid m.dof.bodyend m.dof.jntid m.dof.parentid m.dof.M_rowadr m.dof.M_rownnz
-    m.dof.M_colind m.jnt.type m.jnt.dofadr room slopes colored forces states places along
+    m.dof.M_colind m.dof.mapD2M m.dof.D_rowadr m.dof.D_diag m.dof.D_rownnz m.dof.D_colind m.jnt.type m.jnt.dofadr
+    m.body.alone m.body.gravcomp m.body.mass d.scratch.qacc_step[w] room slopes colored forces late_forces states alone
+    places along
     """,
     writes="room out",
 )
 def close(
     m: Model, d: Data, w: int, lane: int, slot: int, room: wp.array2d(dtype=float), slopes: wp.array2d(dtype=wp.vec3),
-    colored: wp.array3d(dtype=float), forces: wp.array2d(dtype=int), states: wp.array2d(dtype=int),
-    places: wp.array(dtype=wp.int64), damped: int, along: wp.array2d(dtype=float), out: wp.array3d(dtype=float),
+    colored: wp.array3d(dtype=float), forces: wp.array2d(dtype=int), late_forces: wp.array2d(dtype=int),
+    states: wp.array2d(dtype=int), alone: wp.array(dtype=int), places: wp.array(dtype=wp.int64), damped: int,
+    settled: int, weightless: int, along: wp.array2d(dtype=float), out: wp.array3d(dtype=float),
 ): ...  # fmt: skip
 
 
@@ -124,9 +126,13 @@ class Tables:
     slopes: wp.array2d(dtype=wp.vec3)
     colored: wp.array3d(dtype=float)
     forces: wp.array2d(dtype=int)
+    late_forces: wp.array2d(dtype=int)
     states: wp.array2d(dtype=int)
+    alone: wp.array(dtype=int)
     places: wp.array(dtype=wp.int64)
     damped: int
+    settled: int
+    weightless: int
 
 
 @cache
@@ -142,7 +148,10 @@ def world_kernel() -> wp.Kernel:
         for w in range(first, last):
             call_for(t.calls, w)
             row_slopes(m, d, w, 0, slot, t.slopes)
-            close(m, d, w, 0, slot, t.room, t.slopes, t.colored, t.forces, t.states, t.places, t.damped, along, out)
+            close(
+                m, d, w, 0, slot, t.room, t.slopes, t.colored, t.forces, t.late_forces, t.states, t.alone, t.places,
+                t.damped, t.settled, t.weightless, along, out,
+            )  # fmt: skip
 
     return close_worlds
 
@@ -158,7 +167,10 @@ def warp_kernel() -> wp.Kernel:
         w, lane = wp.tid()
         t = tables[0]
         row_slopes(m, d, w, lane, w, t.slopes)
-        close(m, d, w, lane, w, t.room, t.slopes, t.colored, t.forces, t.states, t.places, t.damped, along, out)
+        close(
+            m, d, w, lane, w, t.room, t.slopes, t.colored, t.forces, t.late_forces, t.states, t.alone, t.places,
+            t.damped, t.settled, t.weightless, along, out,
+        )  # fmt: skip
 
     return close_world
 
@@ -179,10 +191,11 @@ class Closed:
     ):  # fmt: skip
         m = engine.present.to("closed")
         self.engine, cuda, device = engine, engine.device.is_cuda, engine.device
-        self.coloring = coloring.coloring(m)
+        known = elements.elements(m)
+        self.coloring = coloring.coloring(m, known)
         self.forces = Tangents(
-            engine, self.coloring.directions, self.coloring.results, width=coloring.MOST, colors=self.coloring.colors,
-            cut=cut,
+            engine, self.coloring.directions, self.coloring.results, width=WIDTH, colors=self.coloring.colors,
+            cut=cut, stages=others.stages(engine, known), given=("qacc", "qacc_step", "ncon"),
         )  # fmt: skip
         self.contacts: Tangents | None = None
         if engine.collider.stages and engine.layout.arrays["contact_dist"].size:
@@ -197,12 +210,19 @@ class Closed:
         threads = 1 if cuda else max(1, min(engine.nworld, engine.threads))
         slots = engine.nworld if cuda else threads
         shared = Tables()
-        shared.room = wp.zeros((slots, scratch_floats(int(m.nv), int(m.nbody), columns)), dtype=float, device=device)
+        alone = elements.lone_dofs(m) if m.opt.integrator == Integrator.IMPLICITFAST else []
+        floats = scratch_floats(int(m.nv), int(m.nbody), columns, len(alone))
+        shared.room = wp.zeros((slots, floats), dtype=float, device=device)
         shared.slopes = wp.zeros((slots, max(1, engine.rows)), dtype=wp.vec3, device=device)
         shared.colored = self.forces.out
-        shared.forces = _rows(self.coloring.forces, 5, device)
-        shared.states = _rows(self.coloring.states, 4, device)
-        shared.damped = int(any(row[4] for row in self.coloring.forces))
+        shared.forces = _rows(self.coloring.forces, device)
+        shared.late_forces = _rows(self.coloring.late, device)
+        shared.states = _rows(self.coloring.states, device)
+        shared.alone = wp.array(np.array(alone, np.int32), dtype=int, device=device)
+        shared.damped = elements.lateness(m, known)
+        shared.settled = int(bool(self.coloring.late))
+        shared.weightless = int(elements.bears_gravity(m))
+        self._settles = self._settling(m) if shared.settled else []
         self.tables = [self._tables(shared, slot) for slot in range(threads)]
         self._given = wp.array(self.tables, dtype=Tables, device=device)
         self.along = wp.zeros((engine.nworld, nx), dtype=float, device=device)
@@ -214,12 +234,14 @@ class Closed:
     def _tables(self, shared: Tables, slot: int) -> Tables:
         """Those of one CPU thread, or of all worlds on CUDA."""
         found, device = Tables(), self.engine.device
-        for name in ("room", "slopes", "colored", "forces", "states", "damped"):
+        for name in SHARED:
             setattr(found, name, getattr(shared, name))
         duals = [run.runs[slot] for run in (self.forces, self.contacts) if run]
         calls = [] if device.is_cuda else [run.place() for run in duals]
         found.calls = wp.array(np.array(calls, np.int64).reshape(len(calls), 5), dtype=wp.int64, device=device)
         places = geometry.places(duals[1].wide) if self.contacts else [0] * geometry.PLACES
+        slope = duals[0].wide.get("qDeriv")  # by velocity, which the integrator takes in
+        places += [slope.made.data, slope.made.strides[0], slope.made.strides[1]] if slope else [0, 0, 0]
         found.places = wp.array(places, dtype=wp.int64, device=device)
         return found
 
@@ -231,11 +253,26 @@ class Closed:
                 warp_kernel(), dim=(engine.nworld, WARP), inputs=given, device=engine.device, block_dim=BLOCK,
                 record_cmd=True,
             ).launch]  # fmt: skip
-        shares = np.array_split(np.arange(engine.nworld), max(1, min(engine.nworld, engine.threads)))
-        ends = [(slot, int(share[0]), int(share[-1]) + 1) for slot, share in enumerate(shares)]
-        return [Call(world_kernel(), 1, [*given, *end], engine.device) for end in ends]
+        return [Call(world_kernel(), 1, [*given, *end], engine.device) for end in self._shares()]
+
+    def _shares(self) -> list[tuple[int, int, int]]:
+        """For each thread of the CPU its number, its first world, and the one after its last."""
+        worlds = np.arange(self.engine.nworld)
+        shares = np.array_split(worlds, max(1, min(self.engine.nworld, self.engine.threads)))
+        return [(slot, int(share[0]), int(share[-1]) + 1) for slot, share in enumerate(shares)]
+
+    def _settling(self, m: Any) -> list[Any]:
+        """What finds the acceleration that the integrator chooses, where slopes that it takes in change."""
+        engine, kernel = self.engine, others.settling(others.integrating(m))
+        given = [engine.m, engine.d]
+        if engine.device.is_cuda:
+            inputs = [*given, engine.nworld, 0, engine.nworld]
+            return [wp.launch(kernel, dim=engine.nworld, inputs=inputs, device=engine.device, record_cmd=True).launch]
+        return [Call(kernel, 1, [*given, 1, *ends[1:]], engine.device) for ends in self._shares()]
 
     def _run(self, calls: list[Any]) -> None:
+        for settle in self._settles:
+            settle()
         for duals in (self.forces, self.contacts):
             if duals and self.engine.device.is_cuda:
                 duals.run()
@@ -263,5 +300,5 @@ class Closed:
         return own + self.forces.memory + (self.contacts.memory if self.contacts else 0)
 
 
-def _rows(rows: list[Any], columns: int, device: Any) -> wp.array:
-    return wp.array(np.array(rows, np.int32).reshape(len(rows), columns), dtype=int, device=device)
+def _rows(rows: list[Any], device: Any) -> wp.array:
+    return wp.array(np.array(rows, np.int32).reshape(len(rows), 4), dtype=int, device=device)

@@ -1,24 +1,21 @@
-"""Slopes of forces that depend on their own joint alone, all at once: one direction for all joints.
+"""Derivatives of all elements at once: inputs that no element sees together move together.
 
-Springs, dampers and actuators of a joint know its own position, velocity, activations and controls, and nothing else.
-So the derivatives of all of them fit into few directions: in the first the first dof of every joint moves, in the next
-every velocity changes, and so on. What depends on whom is known beforehand, so it can be told apart afterwards (the
-coloring of a sparse Jacobian). One run of duals, whatever the number of dofs; polynomial springs and muscles are in it.
+An element (elements.py) pushes few dofs and knows few inputs, so the derivatives of all of them fit into few
+directions: in the first one dof of every joint moves, in the next every velocity changes, and so on. Who depends on
+whom is known beforehand, so it can be told apart afterwards: the coloring of a sparse Jacobian. Two inputs may have a
+color in common where no force depends on both. One run of duals, or a few, whatever the number of dofs.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from kinema.gradients import columns
+from kinema.gradients.elements import LATE, Element
 from kinema.gradients.tangents import Direction
-from kinema.mujoco_enums import Bias, Disable, Gain, Integrator, Joint, Transmission
-
-MOST = 16
-"""Directions there may be."""
 
 
 @dataclass
@@ -27,99 +24,59 @@ class Coloring:
 
     Attributes:
         directions, colors: Inputs that move, and in which direction each does.
-        results: Forces of dofs, of springs and dampers first, then of actuators; then the next activations.
-        forces: Rows (dof, column, result, direction, whether the step takes it at its end).
+        results: Forces of dofs, then the next activations.
+        forces: Rows (dof, column, result, direction).
+        late: The same of what slopes that the integrator takes in make of the acceleration.
         states: Rows (activation, column, result, direction).
     """
 
     directions: list[Direction] = field(default_factory=list)
     colors: list[int] = field(default_factory=list)
     results: list[Direction] = field(default_factory=list)
-    forces: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    forces: list[tuple[int, int, int, int]] = field(default_factory=list)
+    late: list[tuple[int, int, int, int]] = field(default_factory=list)
     states: list[tuple[int, int, int, int]] = field(default_factory=list)
 
 
-def own_joint(m: Any, actuator: int) -> int:
-    """The joint that an actuator acts on; -1: it is no single one, or has more than one dof."""
-    joint = int(m.actuator_trnid[actuator][0])
-    if m.actuator_trntype[actuator] not in (Transmission.JOINT, Transmission.JOINTINPARENT):
-        return -1
-    return joint if m.jnt_type[joint] in (Joint.HINGE, Joint.SLIDE) else -1
-
-
-def late_forces(m: Any) -> tuple[bool, bool]:
-    """Whether the slopes by velocity of passive forces, and of actuators, are taken at the end of the step."""
-    if m.opt.integrator == Integrator.IMPLICITFAST:
-        return True, True
-    return not int(m.opt.disableflags) & Disable.EULERDAMP, False
-
-
-def coloring(m: Any) -> Coloring:
-    """That of a model whose actuators all act on single joints."""
+def coloring(m: Any, elements: Sequence[Element]) -> Coloring:
+    """That of the elements of a model."""
     found, nv, na = Coloring(), int(m.nv), int(m.na)
-    passive_late, actuator_late = late_forces(m)
-    owner = [own_joint(m, k) for k in range(int(m.nactuator))]
-    position = columns.positions(m)
-    sprung = (np.asarray(m.jnt_stiffness) != 0) | np.any(np.asarray(m.jnt_stiffnesspoly) != 0, axis=-1)
-    joint = np.asarray(m.dof_jntid).tolist()
-    place = [i - int(m.jnt_dofadr[joint[i]]) for i in range(nv)]
-    moving = [i for i in range(nv) if sprung[joint[i]] or joint[i] in owner]
-    velocity = 1 + max((place[i] for i in moving), default=-1)
-    used = velocity + 1
-    found.directions += [position[i] for i in moving] + [Direction("qvel", i) for i in range(nv)]
-    found.colors += [place[i] for i in moving] + [velocity] * nv
-    # activations and controls: numbered within the joint
-    inputs: dict[int, list[tuple[int, int]]] = {j: [] for j in range(int(m.njnt))}
-    kinds = (("act", m.actuator_actadr, m.actuator_actnum, 2 * nv),
-             ("ctrl", m.actuator_ctrladr, m.actuator_ctrlnum, 2 * nv + na))  # fmt: skip
-    for name, start, count, column in kinds:
-        numbers = dict.fromkeys(inputs, used)
-        for k, j in enumerate(owner):
-            for a in range(int(start[k]), int(start[k]) + int(count[k]) if int(start[k]) >= 0 else int(start[k])):
-                found.directions.append(Direction(name, a))
-                found.colors.append(numbers[j])
-                inputs[j].append((column + a, numbers[j]))
-                numbers[j] += 1
-        used = max(numbers.values(), default=used)
-    found.results = [Direction("qfrc_passive", i) for i in range(nv)]
-    found.results += [Direction("qfrc_actuator", i) for i in range(nv)] if owner else []
-    first_state = len(found.results)
-    found.results += [Direction("act", a) for a in range(na)]
-    for i in range(nv):
-        j = joint[i]
-        found.forces.append((i, nv + i, i, velocity, int(passive_late)))
-        if sprung[j]:
-            found.forces += [(i, k, i, place[k], 0) for k in range(nv) if joint[k] == j]
-        if j in owner:
-            found.forces += [(i, i, nv + i, place[i], 0), (i, nv + i, nv + i, velocity, int(actuator_late))]
-            found.forces += [(i, column, nv + i, color, 0) for column, color in inputs[j]]
-    for k, j in enumerate(owner):
-        for a in range(int(m.actuator_actadr[k]), int(m.actuator_actadr[k]) + int(m.actuator_actnum[k])):
-            i = int(m.jnt_dofadr[j])
-            own = [(i, place[i]), (nv + i, velocity), *inputs[j]]
-            found.states += [(a, column, first_state + a, color) for column, color in own]
+    needs: dict[tuple[str, int], set[int]] = defaultdict(set)  # the columns that a result depends on
+    for each in elements:
+        known = {nv + i for i in each.dofs} | (set(each.dofs) if each.placed else set())
+        known |= {2 * nv + a for a in each.acts} | {2 * nv + na + u for u in each.ctrls}
+        for i in each.dofs:
+            needs[each.force, i] |= known
+        for a in each.acts:
+            needs["act", a] |= known
+    for a in range(na):  # of actuators that are switched off as well
+        needs["act", a].add(2 * nv + a)
+    color = _colors(needs, [range(2 * nv + na, 2 * nv + na + int(m.nu)), range(2 * nv, 2 * nv + na),
+                            range(nv, 2 * nv), range(nv)])  # fmt: skip
+    inputs = [*columns.states(m), *columns.controls(m)]
+    found.directions, found.colors = [inputs[column] for column in color], list(color.values())
+    for number, ((force, i), known) in enumerate(needs.items()):
+        found.results.append(Direction(force, i))
+        rows = found.states if force == "act" else found.late if force == LATE else found.forces
+        rows += [(i, column, number, color[column]) for column in sorted(known)]
     return found
 
 
-def against(m: Any) -> str:
-    """Why forces of a model cannot be told apart by joint; empty: they can."""
-    kinds = {own_joint(m, k) for k in range(int(m.nactuator))}
-    if m.ntendon:
-        return "it has tendons"
-    if -1 in kinds:
-        return "an actuator acts on more than a joint of one dof"
-    if m.opt.density or m.opt.viscosity:
-        return "there is a fluid"
-    if np.any(m.body_gravcomp):
-        return "gravity is compensated"
-    if m.nplugin:
-        return "it has plugins"
-    if np.any(m.dof_dampingpoly) or np.any(m.actuator_dampingpoly):
-        return "dampers are polynomials"
-    if getattr(m, "nplastic", 0):
-        return "springs yield"
-    if m.opt.integrator == Integrator.IMPLICITFAST:
-        linear = np.isin(np.asarray(m.actuator_biastype), (Bias.NONE, Bias.AFFINE))
-        if not np.all(np.asarray(m.actuator_gaintype) == Gain.FIXED) or not np.all(linear):
-            return "slopes of actuators, which the integrator takes in, are not constant"
-    return "" if max(coloring(m).colors, default=0) < MOST else "too many actuators act on one joint"
+def _colors(needs: dict[tuple[str, int], set[int]], kinds: Sequence[range]) -> dict[int, int]:
+    """The color of each column: the first that no column has which a result depends on together with it.
+
+    Kinds of columns come one after the other, each with colors of its own: stages that a kind does not change need not
+    be run for its colors.
+    """
+    together: dict[int, set[int]] = defaultdict(set)
+    for known in needs.values():
+        for column in known:
+            together[column] |= known
+    found: dict[int, int] = {}
+    for kind in kinds:
+        first = max(found.values(), default=-1) + 1
+        for column in kind:
+            if column in together:
+                taken = {found[other] for other in together[column] if other in found}
+                found[column] = next(c for c in range(first, first + len(found) + 1) if c not in taken)
+    return found

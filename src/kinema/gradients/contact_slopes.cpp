@@ -217,13 +217,27 @@ for (int c = 0; c < ncon; ++c) {
     KN_SYNC();
 }
 
-// rows of one dof: friction losses and limits
-if (lane == 0 && constrained)
-    for (int k = 0; k < nefc && type[k] < Constraint::CONTACT_FRICTIONLESS; ++k) {
-        if (state[k] != ConstraintState::QUADRATIC) continue;
-        const int i = type[k] == Constraint::LIMIT_JOINT ? m.jnt.dofadr.data[id[k]] : id[k];
+// other rows: of one dof, friction losses and limits; those that couple dofs, whose forces are in duals (others.py)
+for (int k = 0; constrained && k < nefc && type[k] < Constraint::CONTACT_FRICTIONLESS; ++k) {
+    if (state[k] != ConstraintState::QUADRATIC) continue;
+    const bool limit = type[k] == Constraint::LIMIT_JOINT;
+    if (type[k] == Constraint::FRICTION_DOF || (limit && m.jnt.type.data[id[k]] != Joint::BALL)) {
+        const int i = limit ? m.jnt.dofadr.data[id[k]] : id[k];
+        if (lane != i % KN_LANES) continue;
         rhs[i * nc8 + i] += D[k] * row_slope[3 * k] + row_slope[3 * k + 2] * force[k];
         rhs[i * nc8 + nv + i] += D[k] * row_slope[3 * k + 1];
         H[i * n8 + i] += D[k];
+    } else {
+        const float* row = J + (size_t)k * nv;
+        int from[2], to[2];
+        const int n = ranges(k, from, to);
+        for (int a = 0; a < n; ++a)
+            for (int i = from[a]; i < to[a]; ++i) {
+                const float s = D[k] * row[i];
+                if (s == 0.0f || lane != i % KN_LANES) continue;
+                for (int b = 0; b < n; ++b)
+                    for (int j = from[b]; j < to[b] && j <= i; ++j) H[i * n8 + j] += s * row[j];
+            }
     }
+}
 KN_SYNC();

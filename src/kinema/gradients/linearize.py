@@ -22,6 +22,7 @@ from kinema.convex.status import IDLE
 from kinema.errors import BuildError, did_you_mean
 from kinema.gradients import closed, columns
 from kinema.gradients.differences import Differences
+from kinema.gradients.elements import Element, elements
 from kinema.gradients.tangents import Tangents
 
 METHODS = ("exact", "fd")
@@ -62,8 +63,8 @@ class Linearizer:
         self._states, self._controls = columns.states(m), columns.controls(m)
         self._sensors = columns.sensors(m) if sensors else []
         self._kept = wp.empty_like(engine.layout.arrays["qacc_warmstart"])
-        self._made: tuple[tuple[int, str], list[Any]] | None = None
-        self._seen: tuple[int, str] = -1, ""
+        self._made: tuple[Any, list[Any]] | None = None
+        self._seen: tuple[int, str, tuple[Element, ...]] = -1, "", ()
         shape = engine.nworld, len(self._states + self._sensors), len(self._states + self._controls)
         self._out = wp.zeros(shape, dtype=float, device=engine.device)
         self._pulled = wp.zeros((shape[0], 1, shape[2]), dtype=float, device=engine.device)
@@ -75,18 +76,24 @@ class Linearizer:
 
     def against(self) -> str:
         """Why A and B are not in closed form; empty: they are."""
+        return self._look()[1]
+
+    def _look(self) -> tuple[int, str, tuple[Element, ...]]:
+        """Why there is no closed form, and what pushes dofs, by the numbers that the model has now."""
         now = self.engine.present.writes
         if self._seen[0] != now:
-            self._seen = now, closed.against(self.engine.present.to("closed"))
-        return self._seen[1]
+            m = self.engine.present.to("closed")
+            why = closed.against(m)
+            self._seen = now, why, () if why else elements(m)
+        return self._seen
 
     def runs(self) -> list[Any]:
-        """What computes them, each its rows, made anew when arrays of the engine have moved."""
-        key = self.engine.version, self.against()
+        """What computes them, each its rows, made anew when arrays of the engine have moved, or other things push."""
+        key = self.engine.version, *self._look()[1:]
         if self._made is None or self._made[0] != key:
             columns_of, nx = self._states + self._controls, self.nx
             found: list[Any] = []
-            if not key[1] and nx:
+            if not self.against() and nx:
                 found.append(closed.Closed(self.engine, self._out[:, :nx]))
                 if self._sensors:
                     found.append(Tangents(self.engine, columns_of, self._sensors, out=self._out[:, nx:]))
@@ -159,7 +166,7 @@ def linearize(
         if eps is not None:
             raise BuildError(f'eps={eps!r} is the step of differences: use it with method="fd"')
         one = linearizer(engine, sensors=sensors)
-        found, nx = one().numpy(), one.nx
+        found, nx = np.array(one().numpy()), one.nx  # the next call writes over it
         found[(engine.read("status") & IDLE) != 0] = np.nan  # worlds that are frozen have no next state
     else:
         known = _linearizers.setdefault(engine, {})

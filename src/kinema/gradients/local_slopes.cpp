@@ -1,4 +1,4 @@
-// Forces that depend on their own joint alone: springs, dampers, actuators (coloring.py).
+// Forces of elements: springs, dampers, tendons, actuators, equalities, fluids (elements.py, coloring.py).
 if (lane == 0)
     for (int k = 0; k < forces.shape[0]; ++k) {
         const int* entry = (const int*)((const char*)forces.data + k * (size_t)forces.strides[0]);

@@ -3,7 +3,7 @@
     aref = -b v - k d(y) (y - margin),    D = d / (1 - d) / A          y: position, d: impedance
       =>  s_y = -k (d + d' (y - margin)),   s_v = -b,   s_D = d(log D)/dy = d' / (d (1 - d))
 
-for integrators of continuous time; three numbers a row.
+for integrators of continuous time; three numbers a row. Rows that couple dofs have theirs from duals (others.py).
 """
 
 import warp as wp
@@ -67,7 +67,7 @@ def row_slopes(m: Model, d: Data, w: int, lane: int, slot: int, out: wp.array2d(
         elif kind == Constraint.LIMIT_JOINT:
             ref = safe_solref(m.jnt.solref[w, i], floor)
             out[slot, r] = slopes_of(ref, safe_solimp(m.jnt.solimp[w, i]), d.efc.pos[w, r] - d.efc.margin[w, r])
-        else:
+        elif kind >= Constraint.CONTACT_FRICTIONLESS:
             solimp = safe_solimp(d.con.solimp[w, i])
             ref = safe_solref(d.con.solref[w, i], floor)
             own = slopes_of(ref, solimp, d.con.dist[w, i] - d.con.includemargin[w, i])

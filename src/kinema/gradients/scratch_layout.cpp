@@ -26,6 +26,8 @@ float *damp = take(nv), *chosen = take(nv);
 float* column = take(52 * n8);
 int* chain = (int*)take(n8);
 int *list = (int*)take(2 * nv * n8), *above = (int*)take(nv), *below = (int*)take(nv);
+const int nalone = alone.shape[0];
+float* lone = take(72 * nalone);
 
 struct Number5 { enum { value = 5 }; };
 struct Number2 { enum { value = 2 }; };
@@ -63,4 +65,6 @@ const char* geometry_frame = (const char*)places.data[6];
 const long long dist_world = places.data[1], dist_item = places.data[2], pos_world = places.data[4], pos_item = places.data[5];
 const long long frame_world = places.data[7], frame_item = places.data[8];
 const int number = (int)places.data[9];  // floats of a dual
+const char* slope_of_dofs = (const char*)places.data[10];  // qDeriv (others.py)
+const long long slope_world = places.data[11], slope_item = places.data[12];
 const float h = *(const float*)((const char*)m.opt.timestep.data + (size_t)w * m.opt.timestep.strides[0]);

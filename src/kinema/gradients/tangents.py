@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import warp as wp
@@ -204,6 +204,14 @@ def inputs_of(direction: Moves) -> tuple[Direction, ...]:
     return (direction,) if isinstance(direction, Direction) else direction
 
 
+class Colored(NamedTuple):
+    """A direction, its number among those that are carried, and the column of its derivatives."""
+
+    color: int
+    column: int
+    moves: Moves
+
+
 class Tangents:
     """Derivatives of results of a step along directions, of every world.
 
@@ -213,7 +221,7 @@ class Tangents:
         results: One a row.
         width: Directions carried at once.
         cut: Puts stages into parts, each compiled by itself.
-        colors: The column of each direction, where several go together; below `width`.
+        colors: The column of each direction, where several go together.
         stages: Stages to run instead of those of a step that the results depend on.
         given: Arrays they start from, beside the state, though they may write them.
         out: Where derivatives go, [world, result, column]; None: an array of its own.
@@ -234,14 +242,9 @@ class Tangents:
         self.stages = list(stages) if stages is not None else of_step.needed(of_step.differentiable(engine), wanted)
         self.parts = [p[k : k + MASK] for p in cut(self.stages) for k in range(0, len(p), MASK)]
         self.results = results
-        if colors is None:
-            self.directions = self._in_order(directions)
-            self.lanes = [k % self.width for k in range(len(directions))]
-            self.masks, self.columns = self._groups(directions)
-        else:
-            self.directions, self.lanes = list(enumerate(directions)), list(colors)
-            self.masks, self.columns = self._one_group(max(colors, default=-1) + 1)
-        count = len(directions) if colors is None else int(self.columns.max()) + 1
+        self.directions = self._in_order(directions, colors)
+        count = max((one.color for one in self.directions), default=-1) + 1
+        self.masks, self.columns = self._groups(count)
         self.touched = frozenset[str]().union(*(s.access.reads | s.access.writes for s in self.stages))
         shape = engine.nworld, len(results), count
         self.out = wp.zeros(shape, dtype=float, device=engine.device) if out is None else out
@@ -253,8 +256,10 @@ class Tangents:
         self._copies(fixed=True)()
         self._pool = ThreadPoolExecutor(number) if number > 1 else None
 
-    def _in_order(self, directions: Sequence[Moves]) -> list[tuple[int, Moves]]:
-        """Directions and their columns: those that change the fewest stages first."""
+    def _in_order(self, directions: Sequence[Moves], colors: Sequence[int] | None) -> list[Colored]:
+        """Directions by their colors; where each has its own, those that change the fewest stages come first."""
+        if colors is not None:
+            return sorted(map(Colored, colors, colors, directions), key=lambda one: one.color)
         names = {one.array for each in directions for one in inputs_of(each)}
         changes = {name: sum(of_step.changed(self.stages, {name})) for name in names} | {"": 0}
 
@@ -262,18 +267,20 @@ class Tangents:
             name = max((one.array for one in inputs_of(item[1])), default="")
             return changes[name], name, item[0]
 
-        return sorted(enumerate(directions), key=key)
+        in_order = sorted(enumerate(directions), key=key)
+        return [Colored(k, column, each) for k, (column, each) in enumerate(in_order)]
 
-    def _groups(self, directions: Sequence[Moves]) -> tuple[np.ndarray, np.ndarray]:
-        """For each group and part a mask of stages, and the column of each of its directions."""
-        count = max(1, -(-len(directions) // self.width))
+    def _groups(self, colors: int) -> tuple[np.ndarray, np.ndarray]:
+        """For each group and part a mask of stages, and the column of each of its colors."""
+        count = max(1, -(-colors // self.width))
         columns = np.full((count, self.width), -1, np.int32)
-        columns.reshape(-1)[: len(directions)] = [column for column, _ in self.directions]
+        for one in self.directions:
+            columns.reshape(-1)[one.color] = one.column
         masks = np.zeros((count, len(self.parts)), np.int32)
         before: set[str] = set()
         for group in range(count):
-            chosen = self.directions[group * self.width : (group + 1) * self.width]
-            own = {one.array for _, each in chosen for one in inputs_of(each)}
+            chosen = [one.moves for one in self.directions if one.color // self.width == group]
+            own = {one.array for each in chosen for one in inputs_of(each)}
             runs = of_step.changed(self.stages, own | before) if group else [True] * len(self.stages)
             before, flags = own, iter(runs)
             for number, part in enumerate(self.parts):
@@ -281,14 +288,6 @@ class Tangents:
                     wanted = next(flags) and not (group and of_step.is_factor(stage))
                     masks[group, number] |= int(wanted) << bit
         return masks, columns
-
-    def _one_group(self, colors: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same where all directions go at once."""
-        if colors > self.width:
-            raise ValueError(f"{colors} colors: {self.width} directions are carried at once")
-        columns = np.full((1, self.width), -1, np.int32)
-        columns[0, :colors] = np.arange(colors)
-        return np.array([[(1 << len(part)) - 1 for part in self.parts]], np.int32), columns
 
     def _copies(self, *, fixed: bool) -> Callable[[], None]:
         """Copies what the model says; `fixed`: what no program can write."""
@@ -333,7 +332,7 @@ class _Run:
         self.of, engine = of, of.engine
         self.scratch = Room(of.width, engine.device, worlds)
         m, d = engine.m.__ctype__(), engine.d.__ctype__()
-        ends = {one.array for one in [*of.results, *(one for _, each in of.directions for one in inputs_of(each))]}
+        ends = {one.array for one in [*of.results, *(one for each in of.directions for one in inputs_of(each.moves))]}
         # what is a result or an input, whether or not a stage reads it; parameters too, if they are directions
         for name, kind, held in [*leaves(Data, d), *leaves(Model, m)]:
             if name in ends:
@@ -354,13 +353,12 @@ class _Run:
         ]  # fmt: skip
         plan = Plan()
         plan.given = table([one.copies(per_world=True) for one in given if not one.is_empty], COPY, device)
-        seeds, starts = [], [0]
-        for k, (lane, (_, each)) in enumerate(zip(of.lanes, of.directions, strict=True)):
-            for one in inputs_of(each):
-                seeds.append([*self._place(one), lane, int(np.float32(one.weight).view(np.int32))])
-            if (k + 1) % width == 0 and len(of.columns) > len(starts):
-                starts.append(len(seeds))
-        starts += [len(seeds)] * (len(of.columns) + 1 - len(starts))
+        seeds = [
+            [*self._place(one), each.color % width, int(np.float32(one.weight).view(np.int32))]
+            for each in of.directions for one in inputs_of(each.moves)
+        ]  # fmt: skip
+        groups = [each.color // width for each in of.directions for _ in inputs_of(each.moves)]
+        starts = np.searchsorted(groups, np.arange(len(of.columns) + 1))
         plan.seeds = table(seeds, SEED, device)
         plan.seedadr = wp.array(starts, dtype=int, device=device)
         plan.results = table([self._place(one) for one in of.results], RESULT, device)

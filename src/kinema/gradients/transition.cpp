@@ -1,13 +1,13 @@
 // From the change of forces to that of the next state.
 //
 //   H da = right side,   H = M + J'S J         the acceleration that solves the constraints
-//   Mh a' = M a,         Mh = M + h B          what moves the state: dampers B are taken at the end of the step
-//     =>   a' = a + e,   Mh e = -h B a,   da' = da - Mh^-1 (h B da + d(M e))
+//   Mh a' = M a,         Mh = M + N            what moves the state: dampers N are taken at the end of the step
+//     =>   a' = a + e,   Mh e = -N a,   da' = da - Mh^-1 (N da + d(M e) + dN a')
 //   v' = v + h a',       q' = q (+) h v'       quaternions: dq' = exp(-h w') dq + Jr(h w') h dw'
 //
 // One product with the transposed derivatives, l -> A'l, B'l, goes the other way: with y = h (dv'-part of l),
 //
-//   z = Mh^-1 y,   x = H^-1 (y - h B z),    result = x' (right side) - z' d(M e) + what passes through directly
+//   z = Mh^-1 y,   x = H^-1 (y - N z),    result = x' (right side) - z' (d(M e) + dN a') + what passes through directly
 //
 // which takes two solves instead of two for every column.
 auto rotation = [&](int j, float* back, float* right) {  // exp(-t) and Jr(t) of t = h w', of a joint that turns freely
@@ -52,9 +52,20 @@ if (along.shape[0] > 0) {
         }
         for (int i = 0; i < nv; ++i) z[i] = damped ? h * y[i] : 0.0f;
         if (damped) solve_one(Mh, z);
+        for (int b = 0; b < nalone; ++b) {
+            float *inverse = lone + 72 * b + 36, *x = z + alone.data[b], s[6] = {};
+            for (int k = 0; k < 36; ++k) s[k % 6] += inverse[k] * x[k / 6];
+            for (int k = 0; k < 6; ++k) x[k] = s[k];
+        }
     }
     KN_SYNC();
-    KN_EACH(i, nv) { passed[n8 + i] = y[i]; y[i] = h * (y[i] - damp[i] * z[i]); }
+    KN_EACH(i, nv) { passed[n8 + i] = y[i]; y[i] = h * y[i] - damp[i] * z[i]; }
+    KN_SYNC();
+    if (lane == 0) {
+        each_pair([&](int i, int j, float n) { y[i] -= n * z[j]; y[j] -= n * z[i]; });
+        for (int b = 0; b < nalone; ++b)
+            for (int k = 0; k < 36; ++k) y[alone.data[b] + k % 6] -= lone[72 * b + k] * z[alone.data[b] + k / 6];
+    }
     KN_SYNC();
     if (lane == 0) solve_one(H, y);
     KN_SYNC();
@@ -81,6 +92,11 @@ if (along.shape[0] > 0) {
             const int* entry = (const int*)((const char*)states.data + k * (size_t)states.strides[0]);
             to[entry[1]] += l[2 * nv + entry[0]] * local[(size_t)entry[2] * colors + entry[3]];
         }
+    if (lane == 0)
+        for (int k = 0; k < late_forces.shape[0]; ++k) {
+            const int* entry = (const int*)((const char*)late_forces.data + k * (size_t)late_forces.strides[0]);
+            to[entry[1]] -= z[entry[0]] * local[(size_t)entry[2] * colors + entry[3]];
+        }
     KN_SYNC();
     return;
 }
@@ -90,7 +106,7 @@ if (damped) {
     // in place of d(M e): what is added to da
     KN_COLUMNS(c, nc) {
         for (int i = 0; i < nv; ++i) {
-            V y = (h * damp[i]) * load(rhs + i * nc8 + c);
+            V y = damp[i] * load(rhs + i * nc8 + c);
 #if defined(__CUDA_ARCH__)
             if (c < nv) y += carried[i * n8 + c];
 #else
@@ -103,9 +119,31 @@ if (damped) {
 #endif
             store(late + i * nc8 + c, y);
         }
+        auto add = [&](int i, int j, float n) { store(late + i * nc8 + c, load(late + i * nc8 + c) + n * load(rhs + j * nc8 + c)); };
+        each_pair([&](int i, int j, float n) { add(i, j, n); add(j, i, n); });
+        for (int b = 0; b < nalone; ++b)
+            for (int k = 0; k < 36; ++k) add(alone.data[b] + k / 6, alone.data[b] + k % 6, lone[72 * b + k]);
     }
     KN_SYNC();
+    if (lane == 0)
+        for (int k = 0; k < late_forces.shape[0]; ++k) {
+            const int* entry = (const int*)((const char*)late_forces.data + k * (size_t)late_forces.strides[0]);
+            late[entry[0] * nc8 + entry[1]] += local[(size_t)entry[2] * colors + entry[3]];
+        }
+    KN_SYNC();
     solve(Mh, late, nc8, nc);
+    KN_SYNC();
+    KN_COLUMNS(c, nc)
+        for (int b = 0; b < nalone; ++b) {
+            float* x = late + alone.data[b] * nc8 + c;
+            const float* inverse = lone + 72 * b + 36;
+            V y[6];
+            for (int r = 0; r < 6; ++r) {
+                y[r] = 0.0f * load(x);
+                for (int k = 0; k < 6; ++k) y[r] += inverse[6 * r + k] * load(x + k * nc8);
+            }
+            for (int r = 0; r < 6; ++r) store(x + r * nc8, y[r]);
+        }
     KN_COLUMNS(c, nc)
         for (int i = 0; i < nv; ++i) store(rhs + i * nc8 + c, load(rhs + i * nc8 + c) - load(late + i * nc8 + c));
     KN_SYNC();
@@ -152,7 +190,7 @@ for (int j = 0; j < m.size.njnt; ++j) {
     }
 }
 
-// activations depend on their own joint alone
+// activations depend on few things
 KN_EACH(k, na * nc) row_of(2 * nv + k / nc)[k % nc] = 0.0f;
 KN_SYNC();
 KN_EACH(k, states.shape[0]) {

@@ -139,9 +139,18 @@ for (int level = 0; level < m.size.nlevel; ++level) {
     KN_SYNC();
 }
 
-// forces from outside, about the point of the tree: applied ones, then contacts
+// forces from outside, about the point of the tree: applied ones and weights that are compensated, then contacts
+auto applied = [&](int b, float* f) {
+    for (int c = 0; c < 6; ++c) f[c] = (&KN_AT(d.state.xfrc_applied, b))[c];
+    if (weightless) {
+        const float s = KN_AT(m.body.mass, b) * KN_AT(m.body.gravcomp, b);
+        for (int c = 0; c < 3; ++c) f[c] -= s * KN_ROW(float, m.opt.gravity)[c];
+    }
+};
 KN_EACH(b, nb) {
-    const float *f = &KN_AT(d.state.xfrc_applied, b), *x = &KN_AT(d.pose.xipos, b), *o = centre_of(b);
+    float f[6];
+    applied(b, f);
+    const float *x = &KN_AT(d.pose.xipos, b), *o = centre_of(b);
     const float r[3] = {x[0] - o[0], x[1] - o[1], x[2] - o[2]};
     float* X = ext + 6 * b;
     X[0] = f[3] + r[1] * f[2] - r[2] * f[1];
@@ -241,7 +250,8 @@ KN_SYNC();
 
 // applied forces stay as they are while the bodies they act on move
 for (int b = 1; b < nb; ++b) {
-    const float* f = &KN_AT(d.state.xfrc_applied, b);
+    float f[6];
+    applied(b, f);
     if (f[0] == 0.0f && f[1] == 0.0f && f[2] == 0.0f) continue;
     const float *x = &KN_AT(d.pose.xipos, b), *o = centre_of(b);
     const float r[3] = {x[0] - o[0], x[1] - o[1], x[2] - o[2]};

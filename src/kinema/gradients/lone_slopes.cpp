@@ -1,0 +1,32 @@
+// Free bodies on their own, which are integrated in full: G = M + N, N = h (d(bias)/dv - qDeriv), and G^-1.
+KN_EACH(b, nalone) {
+    const int first = alone.data[b];
+    float *N = lone + 72 * b, *inverse = N + 36, G[36];
+    for (int r = 0; r < 6; ++r)
+        for (int c = 0; c < 6; ++c) {
+            N[6 * r + c] = -h * rhs[(first + r) * nc8 + nv + first + c];
+            inverse[6 * r + c] = r == c ? 1.0f : 0.0f;
+        }
+    for (int r = 0; r < 6; ++r)
+        for (int a = m.dof.D_rowadr.data[first + r]; a < m.dof.D_rowadr.data[first + r] + m.dof.D_rownnz.data[first + r]; ++a)
+            N[6 * r + m.dof.D_colind.data[a] - first] += late_at(a);
+    for (int r = 0; r < 6; ++r)
+        for (int c = 0; c < 6; ++c) G[6 * r + c] = N[6 * r + c] + H[(first + (r > c ? r : c)) * n8 + first + (r > c ? c : r)];
+    for (int k = 0; k < 6; ++k) {
+        int pivot = k;
+        for (int r = k + 1; r < 6; ++r)
+            if (::fabsf(G[6 * r + k]) > ::fabsf(G[6 * pivot + k])) pivot = r;
+        for (int c = 0; c < 6; ++c) {
+            float y = G[6 * k + c]; G[6 * k + c] = G[6 * pivot + c]; G[6 * pivot + c] = y;
+            y = inverse[6 * k + c]; inverse[6 * k + c] = inverse[6 * pivot + c]; inverse[6 * pivot + c] = y;
+        }
+        const float s = 1.0f / G[7 * k];
+        for (int c = 0; c < 6; ++c) { G[6 * k + c] *= s; inverse[6 * k + c] *= s; }
+        for (int r = 0; r < 6; ++r) {
+            const float t = G[6 * r + k];
+            if (r != k)
+                for (int c = 0; c < 6; ++c) { G[6 * r + c] -= t * G[6 * k + c]; inverse[6 * r + c] -= t * inverse[6 * k + c]; }
+        }
+    }
+}
+KN_SYNC();
