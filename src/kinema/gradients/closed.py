@@ -85,8 +85,8 @@ def _text() -> str:
     m.body.parentid m.body.rootid m.body.dofadr m.body.dofnum m.body.childadr m.body.childnum m.body.child
     m.tree.leveladr m.tree.levelbody m.dof.bodyid m.dof.bodyend m.dof.jntid m.dof.parentid m.dof.M_rowadr m.dof.M_rownnz
     m.dof.M_colind m.dof.mapD2M m.dof.D_rowadr m.dof.D_diag m.dof.D_rownnz m.dof.D_colind m.jnt.type m.jnt.dofadr
-    m.body.alone m.body.gravcomp m.body.mass d.scratch.qacc_step[w] room slopes colored forces late_forces states alone
-    places along
+    d.act.moment[w] m.body.alone m.body.gravcomp m.body.mass d.scratch.qacc_step[w] room slopes colored forces
+    late_forces states alone places along
     """,
     writes="room out",
 )
@@ -215,9 +215,9 @@ class Closed:
         shared.room = wp.zeros((slots, floats), dtype=float, device=device)
         shared.slopes = wp.zeros((slots, max(1, engine.rows)), dtype=wp.vec3, device=device)
         shared.colored = self.forces.out
-        shared.forces = _rows(self.coloring.forces, device)
-        shared.late_forces = _rows(self.coloring.late, device)
-        shared.states = _rows(self.coloring.states, device)
+        shared.forces = _rows(self.coloring.forces, 5, device)
+        shared.late_forces = _rows(self.coloring.late, 4, device)
+        shared.states = _rows(self.coloring.states, 4, device)
         shared.alone = wp.array(np.array(alone, np.int32), dtype=int, device=device)
         shared.damped = elements.lateness(m, known)
         shared.settled = int(bool(self.coloring.late))
@@ -300,5 +300,5 @@ class Closed:
         return own + self.forces.memory + (self.contacts.memory if self.contacts else 0)
 
 
-def _rows(rows: list[Any], device: Any) -> wp.array:
-    return wp.array(np.array(rows, np.int32).reshape(len(rows), 4), dtype=int, device=device)
+def _rows(rows: list[Any], columns: int, device: Any) -> wp.array:
+    return wp.array(np.array(rows, np.int32).reshape(len(rows), columns), dtype=int, device=device)

@@ -13,9 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kinema.convex.transmission import moment_colind, moment_rowadr, moment_rownnz
 from kinema.gradients import columns
 from kinema.gradients.elements import LATE, Element
 from kinema.gradients.tangents import Direction
+
+OUTPUT = "actuator_force"
+"""Forces of actuators, which push dofs by their moments: a control then is seen by its own output alone."""
 
 
 @dataclass
@@ -25,7 +29,8 @@ class Coloring:
     Attributes:
         directions, colors: Inputs that move, and in which direction each does.
         results: Forces of dofs, then the next activations.
-        forces: Rows (dof, column, result, direction).
+        forces: Rows (dof, column, result, direction, entry): entry of the moment of actuators by which the result
+            pushes the dof; -1: it is the force on the dof itself.
         late: The same of what slopes that the integrator takes in make of the acceleration.
         states: Rows (activation, column, result, direction).
     """
@@ -33,7 +38,7 @@ class Coloring:
     directions: list[Direction] = field(default_factory=list)
     colors: list[int] = field(default_factory=list)
     results: list[Direction] = field(default_factory=list)
-    forces: list[tuple[int, int, int, int]] = field(default_factory=list)
+    forces: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     late: list[tuple[int, int, int, int]] = field(default_factory=list)
     states: list[tuple[int, int, int, int]] = field(default_factory=list)
 
@@ -44,21 +49,32 @@ def coloring(m: Any, elements: Sequence[Element]) -> Coloring:
     needs: dict[tuple[str, int], set[int]] = defaultdict(set)  # the columns that a result depends on
     for each in elements:
         known = {nv + i for i in each.dofs} | (set(each.dofs) if each.placed else set())
-        known |= {2 * nv + a for a in each.acts} | {2 * nv + na + u for u in each.ctrls}
+        given = {2 * nv + a for a in each.acts} | {2 * nv + na + u for u in each.ctrls}
         for i in each.dofs:
-            needs[each.force, i] |= known
+            needs[each.force, i] |= known if each.outs else known | given
+        for out in each.outs if given else ():
+            needs[OUTPUT, out] |= given
         for a in each.acts:
-            needs["act", a] |= known
+            needs["act", a] |= known | given
     for a in range(na):  # of actuators that are switched off as well
         needs["act", a].add(2 * nv + a)
     color = _colors(needs, [range(2 * nv + na, 2 * nv + na + int(m.nu)), range(2 * nv, 2 * nv + na),
                             range(nv, 2 * nv), range(nv)])  # fmt: skip
     inputs = [*columns.states(m), *columns.controls(m)]
     found.directions, found.colors = [inputs[column] for column in color], list(color.values())
+    first, count, dofs = moment_rowadr(m), moment_rownnz(m), moment_colind(m)
     for number, ((force, i), known) in enumerate(needs.items()):
         found.results.append(Direction(force, i))
-        rows = found.states if force == "act" else found.late if force == LATE else found.forces
-        rows += [(i, column, number, color[column]) for column in sorted(known)]
+        rows = [(i, column, number, color[column]) for column in sorted(known)]
+        if force == "act":
+            found.states += rows
+        elif force == LATE:
+            found.late += rows
+        elif force == OUTPUT:
+            entries = range(int(first[i]), int(first[i]) + int(count[i]))
+            found.forces += [(int(dofs[e]), *row[1:], e) for row in rows for e in entries]
+        else:
+            found.forces += [(*row, -1) for row in rows]
     return found
 
 

@@ -28,7 +28,7 @@ from kinema.convex.integrate.euler import has_damping
 from kinema.convex.layout import lone_bodies
 from kinema.convex.tendon import has_armature
 from kinema.convex.transmission import ancestor_dofs, moving_dofs
-from kinema.mujoco_enums import Bias, Disable, Equality, Gain, Integrator, Joint, Obj, Tendon, Transmission
+from kinema.mujoco_enums import Bias, Disable, Equality, Gain, Integrator, Joint, Obj, Tendon, Transmission, Wrap
 
 PASSIVE, ACTUATOR, ROWS, LATE = "qfrc_passive", "qfrc_actuator", "qfrc_constraint", "qacc_warmstart"
 """What elements push by, as the array that holds it in a run of duals (others.py)."""
@@ -46,6 +46,7 @@ class Element:
         dofs: The dofs it pushes, and whose velocities it knows.
         placed: Whether it knows positions, too.
         acts, ctrls: Activations and controls it knows; it moves the former.
+        outs: Outputs of an actuator, if activations and controls push dofs through them and in no other way.
     """
 
     force: str
@@ -53,6 +54,7 @@ class Element:
     placed: bool = True
     acts: tuple[int, ...] = ()
     ctrls: tuple[int, ...] = ()
+    outs: tuple[int, ...] = ()
 
 
 def elements(m: Any) -> tuple[Element, ...]:
@@ -84,9 +86,22 @@ def chain(m: Any, body: int) -> tuple[int, ...]:
 
 
 def tendon_dofs(m: Any, tendon: int) -> tuple[int, ...]:
-    """The dofs in the Jacobian of a tendon."""
-    first = int(m.ten_J_rowadr[tendon])
-    return tuple(np.asarray(m.ten_J_colind)[first : first + int(m.ten_J_rownnz[tendon])].tolist())
+    """The dofs that change the length of a tendon: of a path, those that two neighbours on it do not share."""
+    first, start = int(m.ten_J_rowadr[tendon]), int(m.tendon_adr[tendon])
+    known = np.asarray(m.ten_J_colind)[first : first + int(m.ten_J_rownnz[tendon])].tolist()
+    if m.tendon_type[tendon] != Tendon.SPATIAL:
+        return tuple(known)
+    moved: set[int] = set()
+    path: list[int] = []  # bodies since the last pulley; a geom may be passed by, so second neighbours count as well
+    for k in range(start, start + int(m.tendon_num[tendon])):
+        kind, thing = m.wrap_type[k], int(m.wrap_objid[k])
+        if kind == Wrap.PULLEY:
+            path = []
+            continue
+        path.append(int(m.site_bodyid[thing] if kind == Wrap.SITE else m.geom_bodyid[thing]))
+        for other in path[-3:-1]:
+            moved |= set(chain(m, path[-1])) ^ set(chain(m, other))
+    return tuple(sorted(moved & set(known)))
 
 
 def _both(one: tuple[int, ...], two: tuple[int, ...]) -> tuple[int, ...]:
@@ -138,6 +153,8 @@ def _actuators(m: Any) -> list[Element]:
         dofs: tuple[int, ...] = ()
         for out in range(int(m.actuator_outnum[k])):
             dofs = _both(dofs, tuple(moving_dofs(m, k, out)))
+        if m.actuator_trntype[k] == Transmission.TENDON:
+            dofs = tendon_dofs(m, int(m.actuator_trnid[k][0]))
         if m.actuator_trntype[k] in (Transmission.SITE, Transmission.SLIDERCRANK, Transmission.SO3):
             sites = [int(s) for s in m.actuator_trnid[k]]
             if not (m.actuator_trntype[k] == Transmission.SO3 and sites[1] < 0):  # that is of a joint
@@ -147,7 +164,11 @@ def _actuators(m: Any) -> list[Element]:
             tuple(range(int(start[k]), int(start[k]) + int(count[k]))) if int(start[k]) >= 0 else ()
             for start, count in ((m.actuator_actadr, m.actuator_actnum), (m.actuator_ctrladr, m.actuator_ctrlnum))
         )  # fmt: skip
-        found.append(Element(ACTUATOR, dofs, acts=acts, ctrls=ctrls))
+        outs = tuple(range(int(m.actuator_outadr[k]), int(m.actuator_outadr[k]) + int(m.actuator_outnum[k])))
+        held = np.any(np.asarray(m.jnt_actfrclimited)[np.asarray(m.dof_jntid)[list(dofs)]])
+        if m.actuator_trntype[k] == Transmission.TENDON:
+            held = held or m.tendon_actfrclimited[int(m.actuator_trnid[k][0])]
+        found.append(Element(ACTUATOR, dofs, acts=acts, ctrls=ctrls, outs=() if held else outs))
     return found
 
 

@@ -2,6 +2,7 @@
 if (lane == 0)
     for (int k = 0; k < forces.shape[0]; ++k) {
         const int* entry = (const int*)((const char*)forces.data + k * (size_t)forces.strides[0]);
-        rhs[entry[0] * nc8 + entry[1]] += local[(size_t)entry[2] * colors + entry[3]];
+        const float moment = entry[4] < 0 ? 1.0f : KN_AT(d.act.moment, entry[4]);
+        rhs[entry[0] * nc8 + entry[1]] += moment * local[(size_t)entry[2] * colors + entry[3]];
     }
 KN_SYNC();

@@ -27,6 +27,7 @@ from kinema.convex.integrate.implicit import free_bias_matrix
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage, over_world
 from kinema.gradients import stages as of_step
+from kinema.gradients.coloring import OUTPUT
 from kinema.gradients.contacts import touching
 from kinema.gradients.elements import LATE, NOT_LATE, ROWS, Element, bears_gravity, lateness, lone_dofs
 from kinema.mujoco_enums import Constraint, ConstraintState, Integrator, Joint
@@ -111,6 +112,7 @@ def stages(engine: Any, elements: Sequence[Element]) -> list[Stage]:
         left_out.add(passive.gravity_compensation)
     forces, late = {e.force for e in elements}, lateness(m, elements)
     wanted = {"act"} | forces | ({"qDeriv"} if late != NOT_LATE else set())
+    wanted |= {OUTPUT} if any(e.outs for e in elements) else set()
     recipe = [
         stage for stage in of_step.differentiable(engine)
         if stage.func not in left_out and "qacc_step" not in stage.access.writes

@@ -94,14 +94,24 @@ def call_parts(
 
 @wp.struct
 class Plan:
-    """What a run goes by: tables of copies, seeds and results, and which stages run for which group."""
+    """What a run goes by: tables of copies, seeds and results, and which stages run for which group.
+
+    The first `moving` copies are of arrays that a group changes; the others are made once a world.
+    """
 
     given: wp.array2d(dtype=wp.int64)
+    moving: int
     seeds: wp.array2d(dtype=wp.int64)
     seedadr: wp.array(dtype=int)
     results: wp.array2d(dtype=wp.int64)
     columns: wp.array2d(dtype=int)
     masks: wp.array2d(dtype=int)
+
+
+@wp.func
+def copies(plan: Plan, group: int) -> int:
+    """Rows of the table of copies that a group needs."""
+    return wp.where(group == 0, plan.given.shape[0], plan.moving)
 
 
 @wp.kernel(enable_backward=False)
@@ -112,7 +122,7 @@ def drive(
     """Worlds first to last - 1 on the CPU, one after the other."""
     for w in range(first, last):
         for group in range(plan.masks.shape[0]):
-            copy_rows(plan.given, 0, plan.given.shape[0], w)
+            copy_rows(plan.given, 0, copies(plan, group), w)
             plant(plan.seeds, plan.seedadr[group], plan.seedadr[group + 1], w)
             call_parts(entries, plan.masks, group, bounds, args, world, chosen, w)
             gather(plan.results, plan.columns, group, w, out)
@@ -129,7 +139,7 @@ def copy_model(rows: wp.array2d(dtype=wp.int64)):
 def begin_group(plan: Plan, group: int):
     """The inputs of a group, on CUDA; a world a thread."""
     w = wp.tid()
-    copy_rows(plan.given, 0, plan.given.shape[0], w)
+    copy_rows(plan.given, 0, copies(plan, group), w)
     plant(plan.seeds, plan.seedadr[group], plan.seedadr[group + 1], w)
 
 
@@ -347,12 +357,16 @@ class _Run:
     def _plan(self) -> Plan:
         of, device, width = self.of, self.of.engine.device, self.of.width
         state = {fields_of(State)[name].name for name in State.vars if name != "status"} | set(of.given)
+        changed = written(of.stages) | {one.array for each in of.directions for one in inputs_of(each.moves)}
         given = [
-            wide for name, wide in sorted(self.wide.items())
+            (name not in changed, wide) for name, wide in sorted(self.wide.items())
             if wide.given.data in self.scratch.arrays and (name in state or name not in written(of.stages))
+            and not wide.is_empty
         ]  # fmt: skip
+        given.sort(key=lambda one: one[0])
         plan = Plan()
-        plan.given = table([one.copies(per_world=True) for one in given if not one.is_empty], COPY, device)
+        plan.given = table([one.copies(per_world=True) for _, one in given], COPY, device)
+        plan.moving = sum(not stays for stays, _ in given)
         seeds = [
             [*self._place(one), each.color % width, int(np.float32(one.weight).view(np.int32))]
             for each in of.directions for one in inputs_of(each.moves)
@@ -390,7 +404,8 @@ class _OnThread(_Run):
         at = ctypes.addressof(self._args)
         where = [0, at, at + block.w.offset, at + block.chosen.offset]  # type: ignore[attr-defined]
         first, last = int(worlds[0]), int(worlds[-1]) + 1
-        self._call = Call(drive, 1, [self.plan, of.out, self._entries, *where, first, last], device)
+        self._inputs = [self.plan, of.out, self._entries, *where, first, last]
+        self._call = Call(drive, 1, self._inputs, device)
         self._call.args.bounds = self._call.bounds
 
     def __call__(self) -> None:
@@ -398,8 +413,8 @@ class _OnThread(_Run):
 
     def place(self) -> list[int]:
         """Where a native caller finds it, to run it for other worlds: function, threads, arguments, first, last."""
-        call = self._call
-        at = call.address
+        self._placed = call = Call(drive, 1, self._inputs, self.of.engine.device)
+        call.args.bounds, at = call.bounds, call.address
         return [call.entry, call.bounds, at, at + call.offset("first"), at + call.offset("last")]
 
 
