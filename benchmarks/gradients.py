@@ -1,10 +1,12 @@
 """What a linearization costs: in steps of the same worlds, and beside MuJoCo's differences.
 
-    python -m benchmarks gradients --model humanoid.xml --worlds 64 [--device cuda:0] [--seconds 2]
+    python -m benchmarks gradients --model humanoid.xml --worlds 64 [--device cpu] [--seconds 2]
+    python -m benchmarks gradients --worlds 4096 8192 --device cuda:0
 
 A and B of every world, after a second of motion with small random controls, and one product with them, as a rollout
 goes back through a step; forward dynamics are part of both. A step is timed on the same worlds. On the CPU one thread
-is measured against `mjd_transitionFD` on one thread, forward differences, the cheaper of its two kinds.
+is measured against `mjd_transitionFD` on one thread, forward differences, the cheaper of its two kinds. Several models
+and numbers of worlds may be asked for; `--integrator` takes another than the model's own.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import warp as wp
 
 from kinema.convex.engine import Engine
 from kinema.gradients.linearize import Linearizer
+from kinema.mujoco_enums import Integrator
 
 
 def humanoid() -> str:
@@ -59,27 +62,41 @@ def best(run: Callable[[], None], seconds: float) -> float:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--model", default=None)
-    parser.add_argument("--worlds", type=int, default=64)
+    parser.add_argument("--model", nargs="+", default=[])
+    parser.add_argument("--worlds", type=int, nargs="+", default=[64])
+    parser.add_argument("--integrator", default="")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--seconds", type=float, default=2.0)
     given = parser.parse_args()
-    m = load(given.model or humanoid())
-    d = moving(m, round(1.0 / m.opt.timestep))
-    engine = Engine(m, given.worlds, device=given.device)
+    for path in given.model or [humanoid()]:
+        m = load(path)
+        if given.integrator:
+            m.opt.integrator = int(Integrator[given.integrator.upper()])
+        d = moving(m, round(1.0 / m.opt.timestep))
+        A, B = np.zeros((2 * m.nv + m.na, 2 * m.nv + m.na)), np.zeros((2 * m.nv + m.na, m.nu))
+        theirs = best(lambda m=m, d=d, A=A, B=B: mujoco.mjd_transitionFD(m, d, 1e-6, False, A, B, None, None), 1.0)
+        mujoco.mjd_transitionFD(m, d, 1e-6, True, A, B, None, None)
+        for worlds in given.worlds:
+            measure(path, m, d, (A, B), theirs, worlds, given.device, given.seconds)
+
+
+def measure(
+    path: str, m: mujoco.MjModel, d: mujoco.MjData, judge: tuple[np.ndarray, np.ndarray], theirs: float, worlds: int,
+    device: str, seconds: float,
+) -> None:  # fmt: skip
+    """One model in so many worlds, beside what differences found, and how long they took."""
+    engine = Engine(m, worlds, device=device)
     for name in ("qpos", "qvel", "act", "ctrl", "qacc_warmstart"):
         if np.size(getattr(d, name)):
             engine.write(name, getattr(d, name))
     linearizer = Linearizer(engine, sensors=False)
     begun = time.perf_counter()
-    found = linearizer().numpy()
-    print(f"made in {time.perf_counter() - begun:.1f} s; {linearizer.memory / 2**20:.1f} MiB of scratch; "
-          f"{linearizer.against() or 'in closed form'}")  # fmt: skip
-    nx = linearizer.nx
-    A, B = np.zeros((nx, nx)), np.zeros((nx, m.nu))
-    mujoco.mjd_transitionFD(m, d, 1e-6, True, A, B, None, None)
-    for label, mine, theirs in (("A", found[0, :, :nx], A), ("B", found[0, :, nx:], B)):
-        print(f"{label}: relative difference from mjd_transitionFD {_off(mine, theirs):.1e}")
+    found, nx = linearizer().numpy()[0].copy(), linearizer.nx
+    print(f"{Path(path).parent.name}/{Path(path).name}, {m.nv} dofs: made in {time.perf_counter() - begun:.1f} s; "
+          f"{linearizer.memory / 2**20:.1f} MiB of scratch; {linearizer.against() or 'in closed form'}")  # fmt: skip
+    for label, mine, other in (("A", found[:, :nx], judge[0]), ("B", found[:, nx:], judge[1])):
+        print(f"{label}: relative difference from mjd_transitionFD {_off(mine, other):.1e}")
+    along = wp.array(np.random.default_rng(1).normal(size=(worlds, nx)), dtype=float, device=engine.device)
 
     def linearize() -> None:
         linearizer()
@@ -89,21 +106,16 @@ def main() -> None:
         engine.step()
         wp.synchronize_device(engine.device)
 
-    along = wp.array(np.random.default_rng(1).normal(size=(given.worlds, nx)), dtype=float, device=engine.device)
-
     def product() -> None:
         engine.forward()
         linearizer.pull(along)
         wp.synchronize_device(engine.device)
 
-    ours = best(linearize, given.seconds)
-    pulled = best(product, given.seconds)
-    one = best(step, given.seconds)
-    theirs = best(lambda: mujoco.mjd_transitionFD(m, d, 1e-6, False, A, B, None, None), given.seconds)
-    print(f"{given.worlds} worlds on {engine.device}: {1e6 * ours / given.worlds:.2f} us a world, "
-          f"{given.worlds / ours:.0f} pairs of A and B a second; {ours / one:.1f} steps; "
-          f"a product {pulled / one:.1f} steps")  # fmt: skip
-    print(f"mjd_transitionFD, forward differences, one core: {1e6 * theirs:.0f} us: {theirs * given.worlds / ours:.1f} "
+    ours, pulled, one = best(linearize, seconds), best(product, seconds), best(step, seconds)
+    print(f"{worlds} worlds on {engine.device}: {1e6 * ours / worlds:.2f} us a world, "
+          f"{worlds / ours:.0f} pairs of A and B a second; {ours / one:.1f} steps; "
+          f"a product {pulled / one:.1f} steps; a step {1e6 * one / worlds:.2f} us a world")  # fmt: skip
+    print(f"mjd_transitionFD, forward differences, one core: {1e6 * theirs:.0f} us: {theirs * worlds / ours:.1f} "
           "times as long")  # fmt: skip
 
 

@@ -72,8 +72,8 @@ LINKAGE = """
     <body name="slab" pos=".6 .3 .7"><freejoint/><geom type="box" size=".1 .05 .02" mass=".6"/>
       <body pos=".1 0 0"><joint name="g" type="slide" axis="0 0 1" damping="1" stiffness="40"/><geom size=".03"/></body>
     </body>
-    <body name="loose" pos="-.6 0 .12" quat="1 .3 .1 0"><freejoint/><geom type="box" size=".1 .06 .12" mass=".5"/></body>
-    <body name="spinning" pos="-.6 .5 1.5"><freejoint/><geom type="box" size=".1 .06 .12" mass=".5"/></body>
+    <body pos="-.6 0 .12" quat="1 .3 .1 0"><freejoint/><geom type="box" size=".1 .06 .12" mass=".5"/></body>
+    <body pos="-.6 .5 1.5"><freejoint/><geom type="box" size=".1 .06 .12" mass=".5"/></body>
   </worldbody>
   <tendon>
     <spatial name="muscle" range="0 .5" limited="true" damping=".2">
