@@ -47,7 +47,7 @@ LAZY = {"plugins"}
 # Methods that lead up, inside a function only: what a user finds on a lower object and a higher layer does.
 DOORS = {
     ("model", "compile"): "ModelBuilder.add_mjcf",
-    ("model", "usd"): "ModelBuilder.add_usd",
+    ("model", "usd"): "ModelBuilder.add_usd, Model.save_usd",
     ("model", "actuators"): "ModelBuilder.add_actuator",
     ("model", "adapter"): "Model.collide",
     ("model", "simulation"): "Model.save_mjcf",

@@ -455,6 +455,21 @@ class Model(Closed):
                 return sim.save_xml(path, world=int(found[0]))
         raise BuildError(f"save_mjcf(): no engine runs world {world}")
 
+    def save_usd(self, path: Any = None, *, world: int | None = None, state: State | None = None) -> Any:
+        """Write the model as a USD stage with UsdPhysics (extra `usd`), which `add_usd` reads back; gives the stage.
+
+        Worlds that are alike refer to one class of prims. Particles, and actuators and tendons of documents are left
+        out with a warning: `save_mjcf` writes a document.
+
+        Args:
+            path: The file to write, ending in .usda, .usdc or .usd; in memory only if None.
+            world: Which world; all if None.
+            state: Where bodies are and how they move; the model's initial values if None.
+        """
+        from ..usd.export import save_usd  # a higher layer, imported on use
+
+        return save_usd(self, path, world=world, state=state)
+
     @staticmethod
     def load(path: Any, device: Any = None) -> tuple[Model, State | None]:
         """Read a model, and the state that was saved with it or None."""
