@@ -196,7 +196,7 @@ class Actuator:
 
     # ---- efforts
 
-    def set_effort_mode_implicit(self, response: JointSpaceResponse, options: ImplicitOptions | None = None) -> None:
+    def set_effort_mode_implicit(self, response: JointSpaceResponse, options: Any = None) -> None:
         """Efforts as they follow from where the step ends, not where it begins; see `implicit.py`.
 
         Args:
@@ -236,7 +236,8 @@ class Actuator:
         rows = (self.target_pos_indices, self.indices)
         late, late_rows = commands, rows
         if self.delay is not None:
-            late = list(self.delay.get_delayed_targets(*commands, *rows, now.delay_state))
+            q_to, qd_to, ahead = commands
+            late = list(self.delay.get_delayed_targets(q_to, qd_to, ahead, *rows, now.delay_state))
             late_rows = (self._in_order, self._in_order)
         applied = self._efforts(sim_control, q, qd, late, late_rows, now.drive_state, dt)
         raw = self.control_computed_output_attr
@@ -248,7 +249,8 @@ class Actuator:
         if self.drive.is_stateful():
             self.drive.update_state(now.drive_state, then.drive_state)
         if self.delay is not None:
-            self.delay.update_state(*commands, *rows, now.delay_state, then.delay_state)
+            q_to, qd_to, ahead = commands
+            self.delay.update_state(q_to, qd_to, ahead, *rows, now.delay_state, then.delay_state)
 
     def _efforts(self, control: Any, q: Any, qd: Any, commands: list, rows: tuple, kept: Any, dt: float | None) -> Any:
         """Efforts after clamps; those before them are left in `_computed`."""

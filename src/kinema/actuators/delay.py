@@ -136,9 +136,9 @@ class Delay:
     def state(self, num_actuators: int, device: Any) -> Delay.State:
         """An empty ring."""
         shape = (self.buf_depth, num_actuators)
-        rings = [wp.zeros(shape, dtype=wp.float32, device=device, requires_grad=self._grad) for _ in range(3)]
+        q, qd, f = (wp.zeros(shape, dtype=wp.float32, device=device, requires_grad=self._grad) for _ in range(3))
         count: wp.array = wp.zeros(num_actuators, dtype=wp.int32, device=device)
-        return Delay.State(*rings, count, wp.full(1, self.buf_depth - 1, dtype=wp.int32, device=device))
+        return Delay.State(q, qd, f, count, wp.full(1, self.buf_depth - 1, dtype=wp.int32, device=device))
 
     def get_delayed_targets(
         self, target_pos: wp.array, target_vel: wp.array, feedforward: wp.array | None, pos_indices: wp.array,

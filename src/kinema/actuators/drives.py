@@ -231,12 +231,11 @@ class DrivePID(DriveBase):
     class State(DriveBase.State):
         """The integral of the lag."""
 
-        integral: wp.array | None = None
+        integral: Any = None
         """Integral [m s or rad s] of each dof."""
 
         def reset(self, mask: wp.array | None = None) -> None:
             """Begin the integral anew, where `mask` says so, or everywhere."""
-            assert self.integral is not None
             if mask is None:
                 self.integral.zero_()
                 return
@@ -249,7 +248,7 @@ class DrivePID(DriveBase):
         same_shape(kp=kp, ki=ki, kd=kd, integral_max=integral_max, const_effort=const_effort)
         self.kp, self.ki, self.kd = kp, ki, kd
         self.integral_max, self.const_effort = integral_max, const_effort
-        self._next: wp.array | None = None
+        self._next: Any = None
         self._params: wp.array | None = None
 
     def finalize(self, device: Any, num_actuators: int) -> None:

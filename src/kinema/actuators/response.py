@@ -156,12 +156,12 @@ class JointSpaceResponse:
         """
         if dof_map is None and self._stride is None:
             raise BuildError("refresh_from_solve(): worlds differ in dofs, so dof_map= must say which is which")
-        shape = (self.model.world_count, self._stride) if dof_map is None else dof_map.shape
+        shape = (self.model.world_count, int(self._stride or 0)) if dof_map is None else tuple(dof_map.shape)
         if self._rhs.shape != shape:
             self._rhs, self._solution = self._zeros(shape), self._zeros(shape)
         device = self.model.device
         self.inverse_blocks.zero_()
-        for column in range(int(shape[1] or 0)):
+        for column in range(shape[1]):
             wp.launch(unit_column, shape, inputs=[column], outputs=[self._rhs], device=device)
             solve_inverse(self._solution, self._rhs)
             inputs = [self._solution, column, dof_map, self._stride or 0, self._articulation, self._place]

@@ -229,7 +229,7 @@ class ModelBuilder(DeformableMethods):
         add_actuator(self, drive_class, index, clamping, delay_steps, pos_index, kwargs)
 
     @property
-    def actuator_entries(self) -> dict[tuple, ActuatorEntry]:
+    def actuator_entries(self) -> dict[tuple, Any]:
         """What was added by `add_actuator`, by kind, to be read."""
         from .actuation import entries_of
 

@@ -205,7 +205,8 @@ def rigidities_of(rod: Any) -> dict[str, float] | None:
         raise BuildError("a rod's material is radius=, youngs_modulus= and one of poissons_ratio= and shear_modulus=")
     if ratio is not None and not -1.0 < ratio < 0.5:
         raise BuildError(f"a rod's poissons_ratio={ratio!r} must lie between -1 and 0.5")
-    shear = young / (2.0 * (1.0 + ratio)) if shear is None else shear
+    if shear is None:
+        shear = young / (2.0 * (1.0 + float(ratio or 0.0)))
     area, fourth = np.pi * radius**2, np.pi * radius**4
     values = (young * area, SHEAR * shear * area, young * fourth / 4.0, shear * fourth / 2.0)
     return dict(zip(MODES, map(float, values), strict=True))

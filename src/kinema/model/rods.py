@@ -115,7 +115,8 @@ class Assembly:
             which = None if number == 0 else number
             joints = [self.builder.add_joint_free(self.bodies[first], label=self.named("free_joint", which))]
             held.add(first)
-            waiting, count, points = deque([first]), 0, set()
+            waiting, count = deque([first]), 0
+            points: set[int] = set()
             while waiting:
                 parent = waiting.popleft()
                 u, v = g.edges[parent].tolist()

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -24,6 +25,17 @@ STIFFNESS = {
 }  # fmt: skip
 SIDES = 24
 """Corners around an ellipsoid that is written as a mesh."""
+
+
+def name_of(label: str, kind: str, taken: set[str]) -> str:
+    """A label's last part as a name for USD that no sibling has."""
+    word = re.sub(r"\W", "_", str(label).rstrip("/").rpartition("/")[2]) or kind
+    word = f"_{word}" if word[0].isdigit() else word
+    name, number = word, 1
+    while name in taken:
+        name, number = f"{word}_{number}", number + 1
+    taken.add(name)
+    return name
 
 
 def quat(q: Any, kind: Any) -> Any:
