@@ -112,7 +112,7 @@ def test_options_and_sizes():
     )
 
 
-FUSED = """<mujoco><compiler fusestatic="true" {more}/><worldbody>
+FUSED = """<mujoco><compiler fusestatic="true" {more}/><option density="{density}"/><worldbody>
   <body name="s1" pos="1 0 0"><geom name="g1" size=".1"/><site name="t1"/><body name="m1"><joint/><geom size=".1"/>
     <body name="s2" pos="0 1 0" euler="10 20 30"><geom size=".2"/><site name="t2"/><camera/><light dir="1 2 3"/>
       <body name="m2"><joint/><geom size=".1"/></body><body pos="0 0 1" {fuse}><geom size=".1"/></body></body>
@@ -121,10 +121,13 @@ FUSED = """<mujoco><compiler fusestatic="true" {more}/><worldbody>
         </mujoco>"""
 
 
-@pytest.mark.parametrize("more", ["", 'boundmass="3"', 'inertiafromgeom="true"'])
+@pytest.mark.parametrize(
+    "more", ["", 'boundmass="3"', 'inertiafromgeom="true"', 'inertiafromgeom="true" boundmass="9"']
+)
 @pytest.mark.parametrize("fuse", ["", 'fuse="false"', 'gravcomp="1"'])
-def test_fusestatic(more, fuse):
-    agree(FUSED.format(more=more, fuse=fuse))
+@pytest.mark.parametrize("density", [0, 1])
+def test_fusestatic(more, fuse, density):
+    agree(FUSED.format(more=more, fuse=fuse, density=density))
 
 
 def test_materials_of_meshes():

@@ -64,6 +64,15 @@ TREES = {
     "sleep": """<option><flag sleep="enable"/></option><worldbody><body sleep="never"><freejoint/><geom size=".1"/>
         </body>
         <body sleep="allowed"><joint/><geom size=".1"/></body></worldbody>""",
+    **{f"trees awake by an actuator on {act}": f"""<worldbody><site name="w"/><body><freejoint/><geom size=".1"/>
+        <site name="s"/></body><body pos="1 0 0"><freejoint/><geom size=".1"/><site name="r"/></body></worldbody>
+        <actuator>{act}</actuator>""" for act in (
+            '<motor site="w" refsite="s"/>', '<motor site="s" refsite="w"/>', '<orientation site="w" refsite="r"/>',
+            '<orientation site="s" refsite="r"/>', '<motor slidersite="s" cranksite="w" cranklength="2"/>',
+        )},
+    "not simple by the armature of an actuator on a tendon": """<worldbody><site name="w"/><body><freejoint/>
+        <geom size=".1"/><site name="s" pos="0 0 .1"/></body></worldbody><tendon><spatial name="t"><site site="w"/>
+        <site site="s"/></spatial></tendon><actuator><motor tendon="t" armature=".1"/></actuator>""",
     "simple": """<worldbody><body><joint type="slide"/><geom size=".1"/></body><body simple="false"><freejoint/>
         <geom size=".1"/></body><body><freejoint/><geom size=".1"/></body></worldbody>""",
     "aligned free body": """<compiler alignfree="true"/><worldbody><body pos="1 2 3"><freejoint/>

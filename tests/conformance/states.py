@@ -64,7 +64,7 @@ def find_case(m: mujoco.MjModel) -> Case:
             for d in rich_states(m, seed, parts=PARTS, speed=speed, spread=spread, seconds=PATIENCE)
         ]  # fmt: skip
         fresh = [
-            restored(m, _vector(m, start(m, seed, speed=speed, spread=spread)))
+            restored(m, state_vector(m, start(m, seed, speed=speed, spread=spread)))
             for seed, (speed, spread) in enumerate(runs, first)
         ]
         pool.sort(key=lambda d: -_richness(m, d))
@@ -74,7 +74,7 @@ def find_case(m: mujoco.MjModel) -> Case:
         if chosen.worst == 0 and (not m.nv or started.worst < max(HORIZONS) - 1 and started.best == 0):
             break
     few = 1 if _is_slow(m, chosen.states[0]) else STATES
-    return Case([_vector(m, d) for d in chosen.states], [_vector(m, d) for d in started.states[:few]])
+    return Case([state_vector(m, d) for d in chosen.states], [state_vector(m, d) for d in started.states[:few]])
 
 
 def _is_slow(m: mujoco.MjModel, d: mujoco.MjData) -> bool:
@@ -132,7 +132,8 @@ def _steps(m: mujoco.MjModel, d: mujoco.MjData) -> int:
     return reached(rollout_questions(m, d, max(HORIZONS), exact=False)) if steps == 10 else steps
 
 
-def _vector(m: mujoco.MjModel, d: mujoco.MjData) -> np.ndarray:
+def state_vector(m: mujoco.MjModel, d: mujoco.MjData) -> np.ndarray:
+    """A state as mj_getState gives it."""
     state = np.empty(mujoco.mj_stateSize(m, FULL_STATE))
     mujoco.mj_getState(m, d, state, FULL_STATE)
     return state
@@ -144,7 +145,7 @@ def _faster(m: mujoco.MjModel, pool: list[mujoco.MjData]) -> Iterator[mujoco.MjD
     rng = np.random.default_rng(17)
     for speed in (0.5, 2.0):
         for d in pool[:STATES]:
-            other = restored(m, _vector(m, d))
+            other = restored(m, state_vector(m, d))
             other.qvel[:] = np.float32(other.qvel + speed * rng.normal(size=m.nv))
             yield other
     yield from pool[STATES:]

@@ -72,7 +72,7 @@ class Harness:
 def dense_jacobian(m: mujoco.MjModel, d: mujoco.MjData) -> np.ndarray:
     """efc_J as a full matrix, whatever form MuJoCo keeps it in."""
     if not mujoco.mj_isSparse(m):
-        return np.asarray(d.efc_J).reshape(d.nefc, m.nv).copy()
+        return np.asarray(d.efc_J)[: d.nefc * m.nv].reshape(d.nefc, m.nv).copy()  # there may be more room
     full = np.zeros((d.nefc, m.nv))
     mujoco.mju_sparse2dense(full, d.efc_J, d.efc_J_rownnz, d.efc_J_rowadr, d.efc_J_colind)
     return full

@@ -1,8 +1,9 @@
 """MuJoCo's answers, and how far they can be trusted.
 
 A comparison of float32 with float64 is fair only up to how far MuJoCo's own answer moves under noise of float32's size:
-the state disturbed by 1e-6, and the lengths and amounts of the model by as much as float32 rounds them and the world
-coordinates they lead to, since what cancels in MuJoCo's doubles need not cancel below that in floats. And it means
+the state disturbed by 1e-6, and the lengths, turns and amounts of the model by as much as float32 rounds them and the
+world coordinates they lead to, since what cancels in MuJoCo's doubles need not cancel below that in floats. Margins
+are raised in one trial and lowered in another, so that what just touches is known to come and go. And it means
 something only where that noise is small beside the tolerance: an answer that moves by more than LOOSE tolerances is
 not compared, and whoever asks is told so. What a solver decides comes twice: at the model's own number of iterations,
 and converged.
@@ -22,6 +23,8 @@ from kinema.cli.controls import control_range
 
 NOISE, TRIALS, SEARCH_STEPS = 1e-6, 3, 300
 ROUNDING = 2.0**-23  # of float32
+MARGINS = (1.0, -1.0, 0.0)
+"""Which way margins go in each trial."""
 LOOSE = 10.0
 """Noise may widen a tolerance by at most so many times it; past that MuJoCo does not agree with itself."""
 
@@ -33,8 +36,11 @@ SMALL = 1e-3
 
 POSITIONS = ("xpos", "xipos", "xanchor", "geom_xpos", "site_xpos", "cam_xpos", "light_xpos", "subtree_com")
 TERMS = ("qfrc_bias", "qfrc_passive", "qfrc_actuator", "qfrc_gravcomp", "qfrc_fluid", "qfrc_smooth")
+TURNS = ("body_quat", "body_iquat", "geom_quat", "site_quat", "cam_quat", "jnt_axis")
 LENGTHS = ("body_pos", "body_ipos", "jnt_pos", "geom_pos", "site_pos", "cam_pos")
 AMOUNTS = ("body_mass", "body_inertia", "dof_armature", "geom_size", "actuator_gainprm", "actuator_biasprm")
+DISTANCES, LIMITS = ("geom_margin", "pair_margin"), ("jnt", "tendon")
+"""What decides which contacts and limits there are."""
 STATE = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "eq_active", "qacc_warmstart", "time", "history",
          "plastic")  # fmt: skip
 EXACT_STATE = ("time", "history", "eq_active")
@@ -210,9 +216,18 @@ def rounded(m: mujoco.MjModel, d: mujoco.MjData, trial: int) -> mujoco.MjModel:
     for name in LENGTHS:
         values = getattr(other, name)
         values[:] += ROUNDING * (np.abs(values) + size) * rng.uniform(-1, 1, size=values.shape)
+    for name in TURNS:
+        values = getattr(other, name)
+        values[:] += ROUNDING * rng.uniform(-1, 1, size=values.shape)
     for name in AMOUNTS:
         values = getattr(other, name)
         values[:] *= 1 + ROUNDING * rng.uniform(-1, 1, size=values.shape)
+    way = MARGINS[trial % len(MARGINS)]
+    for name in DISTANCES:
+        getattr(other, name)[:] += way * ROUNDING * size
+    for kind in LIMITS:
+        largest = np.abs(getattr(m, f"{kind}_range")).max(axis=1, initial=0.0)
+        getattr(other, f"{kind}_margin")[:] += way * ROUNDING * largest
     return other
 
 

@@ -2,7 +2,8 @@
 
 A body stays when something refers to it by name, when it has joints, a mocap handle, a plugin, a sleep policy or
 ``fuse="false"``, when a force or torque sensor sits on it, and when merging would change the dynamics: its gravity
-compensation differs from its parent's, or it has mass in a fluid.
+compensation differs from its parent's, it has mass in a fluid, or an inertia that was adjusted. What the world holds
+has no dynamics to change.
 """
 
 from __future__ import annotations
@@ -60,12 +61,14 @@ def _can_fuse(c: Compilation, body: Body, named: set[str], sensed: set[str]) -> 
         return False
     if any(site.name in sensed for site in body.held["site"]):
         return False
+    if parent.is_world:
+        return True
     fluid = c.option["density"] > 0 or c.option["viscosity"] > 0
     if fluid and any(geom.record.fluid[0] for geom in body.held["geom"]):
         return False
     if record.inertial.mass >= MINVAL:
         lifted = e.number("gravcomp", 0.0) != parent.element.number("gravcomp", 0.0)
-        if fluid or (lifted and not parent.is_world):
+        if fluid or lifted:
             return False
     adjusted = record.adjusted or parent.record.adjusted
     return not (e.settings.inertiafromgeom == TRUE and adjusted)

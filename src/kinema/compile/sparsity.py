@@ -15,7 +15,7 @@ from collections.abc import Iterable, MutableMapping
 import numpy as np
 
 from kinema.compile.context import Compilation
-from kinema.mujoco_enums import Wrap
+from kinema.mujoco_enums import Transmission, Wrap
 
 
 def fill_sparsity(c: Compilation) -> None:
@@ -82,8 +82,10 @@ def _map_entries(a: MutableMapping[str, np.ndarray], nv: int) -> None:
 
 
 def _demote_by_tendons(c: Compilation) -> None:
+    """Bodies whose inertia a tendon joins to others': one with an armature, of its own or of its actuators."""
     a = c.arrays
-    for tendon in np.flatnonzero(a["tendon_armature"]):
+    driven = (a["actuator_trntype"] == Transmission.TENDON) & (a["actuator_armature"] != 0)
+    for tendon in np.union1d(np.flatnonzero(a["tendon_armature"]), a["actuator_trnid"][driven, 0]):
         start = a["tendon_adr"][tendon]
         for wrap in range(start, start + a["tendon_num"][tendon]):
             kind, target = a["wrap_type"][wrap], a["wrap_objid"][wrap]

@@ -43,7 +43,7 @@ SUBJECTS = {
     "com": "inertia", "camera": "inertia",
     "actuation": "actuators", "transmission": "actuators", "tendon": "actuators", "wrap": "actuators",
     "velocity": "motion", "ahead": "motion", "bias": "motion", "mass": "motion", "factor": "motion",
-    "passive": "motion", "smooth": "motion", "fluid": "motion",
+    "passive": "motion", "smooth": "motion", "fluid": "motion", "adhesion": "motion",
     "constraint": "rows", "solve": "solver", "integrate": "integrator",
     "sensors": "sensors", "loads": "sensors", "energy": "sensors",
 }  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 
 from kinema.convex import (
     actuation,
+    adhesion,
     ahead,
     bias,
     camera,
@@ -150,6 +151,7 @@ def velocities(m, dense: Blocks | None = None, extension: Extension = NONE) -> l
         recipe.append(Stage(passive.gravity_compensation))
     if m.opt.density or m.opt.viscosity:
         recipe.append(Stage(fluid.fluid))
+    recipe += adhesion.stages(m)
     recipe += [Stage(passive.passive_total, over="nv"), *extension.at("passive", m)]
     return recipe + momentum[2:] + extension.at("velocity", m)
 

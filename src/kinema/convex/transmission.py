@@ -28,7 +28,7 @@ from kinema.convex.stage import Stage
 from kinema.math.quaternion import mul_quat, rotate_inverse, sub_quat, to_velocity
 from kinema.math.spatial import angular
 from kinema.math.vector import column
-from kinema.mujoco_enums import Joint, Transmission
+from kinema.mujoco_enums import Disable, Joint, Transmission
 
 
 @wp.func
@@ -253,11 +253,12 @@ def adhesion_transmission(m: Model, d: Data, w: int, i: int):
 
 @wp.func
 def actuator_velocity(m: Model, d: Data, w: int, i: int):
-    """Rates of the lengths of actuator i."""
+    """Rates of the lengths of actuator i; none where actuators are switched off."""
+    count = wp.where((m.opt.disableflags & Disable.ACTUATION) == 0, 1, 0)
     for out in range(m.actuator.outadr[i], m.actuator.outadr[i] + m.actuator.outnum[i]):
         adr = d.act.moment_rowadr[w, out]
         velocity = float(0.0)
-        for k in range(adr, adr + d.act.moment_rownnz[w, out]):
+        for k in range(adr, adr + count * d.act.moment_rownnz[w, out]):
             velocity += d.act.moment[w, k] * d.state.qvel[w, d.act.moment_colind[w, k]]
         d.act.velocity[w, out] = velocity
 

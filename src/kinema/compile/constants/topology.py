@@ -118,7 +118,7 @@ def _sleep_policy(m, tree: Tree, wrap_tree: Array, found: dict[str, Array]) -> A
         elif kind in (Transmission.JOINT, Transmission.JOINTINPARENT) or (kind == Transmission.SO3 and second < 0):
             keep_awake([tree.treeid[m.jnt_bodyid[target]]])
         elif kind in (Transmission.SITE, Transmission.SLIDERCRANK, Transmission.SO3):
-            keep_awake([tree.treeid[m.site_bodyid[target]]])
+            keep_awake(tree.treeid[m.site_bodyid[site]] for site in (target, second) if site >= 0)
         elif kind == Transmission.BODY:
             keep_awake([tree.treeid[target]])
 

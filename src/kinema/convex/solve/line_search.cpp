@@ -11,7 +11,8 @@
 
 const float ls_tolerance = KN_ROW(float, m.opt.ls_tolerance)[0];
 auto smallest = [&](float size) -> float {
-    return wp::max(tolerance, wp::min(1e-6f, 1e-6f * scale * size)) / scale;
+    const float raised = KN_NEWTON ? 1e-6f : 1e-8f;
+    return wp::max(tolerance, wp::min(raised, raised * scale * size)) / scale;
 };
 float least = 0.0f;  // gradient that counts as none
 
@@ -108,8 +109,10 @@ auto is_nothing = [&](float gg, float forces) -> bool {
 auto gains_little = [&](float gx) -> bool { return -0.5f * scale * gx < tolerance; };  // of a step x with g'x = gx
 // after a step: a full one that changed no zone has landed on the minimum of a quadratic
 auto lands = [&](bool changed, float alpha) -> bool { return KN_NEWTON && !changed && fabsf(alpha - 1.0f) < 1e-3f; };
+// a search cut short may end higher than it began: only a rise that rounding explains is an end
+auto is_rise = [](float gain, float cost) -> bool { return gain > 1e-6f * cost; };
 auto is_minimum = [&](bool changed, float alpha, float gain, float cost) -> bool {
-    return lands(changed, alpha) || -gain < smallest(cost);
+    return lands(changed, alpha) || (-gain < smallest(cost) && !is_rise(gain, cost));
 };
 
 // The force of all rows is J' f, unless rounding of stiff rows has spoilt it: at the minimum M (a - a_s) is the same

@@ -309,7 +309,7 @@ for (;;) {
     double moved = 0.0;
     KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == ConstraintState::CONE) ? 1.0 : 0.0;
     KN_WIDE_SUM(moved); KN_WIDE_SUM(cost);
-    done = lands(moved > 0.0, alpha) || -gain < smallest_of(cost);
+    done = lands(moved > 0.0, alpha) || (-gain < smallest_of(cost) && !is_rise(gain, (float)cost));
     ++iter;
 }
 iterations = wp::max(iterations, iter);

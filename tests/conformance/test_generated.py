@@ -1,0 +1,42 @@
+"""Random scenes conform: a fixed few in every run; generated.py does any number of them.
+
+What larger runs found has tests of its own, each where it belongs: adhesion, actuators switched off, short line
+searches, islands of projected Gauss-Seidel, static bodies in a fluid, trees kept awake by actuators between sites.
+"""
+
+import mujoco
+import pytest
+
+from kinema.compile import compile_model
+from kinema.errors import KinemaError
+
+from .generated import examine
+from .scenes import draw, scene
+
+SEEDS = range(20)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_scene_conforms(seed):
+    score = examine(scene(seed), quick=True)
+    assert not score.wrong and len(score.compared) > 10
+
+
+def test_a_seed_is_a_scene():
+    assert scene(3) == scene(3) != scene(4)
+
+
+def test_what_mujoco_refuses_is_refused():
+    """And nothing else: whatever was drawn, both compile it, or neither does."""
+    refused = 0
+    for seed in range(60):
+        text = draw(seed)
+        try:
+            mujoco.MjModel.from_xml_string(text)
+        except ValueError:
+            refused += 1
+            with pytest.raises(KinemaError):
+                compile_model(text)
+            continue
+        compile_model(text)
+    assert 5 < refused < 30
