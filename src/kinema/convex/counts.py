@@ -115,6 +115,21 @@ def _nflexnode(m: Model, d: Data, w: int) -> int:
 
 
 @wp.func
+def _nflexrod(m: Model, d: Data, w: int) -> int:
+    return m.size.nflexrod
+
+
+@wp.func
+def _nflexsegment(m: Model, d: Data, w: int) -> int:
+    return m.size.nflexsegment
+
+
+@wp.func
+def _nflexbend(m: Model, d: Data, w: int) -> int:
+    return m.size.nflexbend
+
+
+@wp.func
 def _nflexpoint(m: Model, d: Data, w: int) -> int:
     return m.size.nflexpoint
 
@@ -171,6 +186,9 @@ COUNTS = {
     "nflexcell": _nflexcell,
     "nflexcellnode": _nflexcellnode,
     "nflexnode": _nflexnode,
+    "nflexrod": _nflexrod,
+    "nflexsegment": _nflexsegment,
+    "nflexbend": _nflexbend,
     "nflexpoint": _nflexpoint,
     "nsensor": _nsensor,
     "nplugin": _nplugin,

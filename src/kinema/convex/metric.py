@@ -8,7 +8,7 @@ the smooth forces by velocity and by position, each clamped at 0, and only those
     joints      the diagonal: damping, stiffness
     tendons     (h b + h^2 k) J'J
     actuators   (h b + h^2 k) moment' moment,  b, k: slopes of the force by velocity and by length
-    flexes      (h c + h^2) K of elements, hinges and cells: flex/stiffness.py
+    flexes      (h c + h^2) K of elements, hinges, cells and rods: flex/stiffness.py
     fluid       drag alone, in the pattern of M
 
 Forces of the bias have no place in it, for their slopes are not symmetric. Ties of tendons and actuators couple dofs
@@ -17,8 +17,8 @@ that M does not (metric_pattern.py). What of Mh a factor like that of M can hold
     M + h D_fluid beside the diagonal, and the diagonal of Mh
 
 Solvers that work on forces have only that; where ties are, the unconstrained acceleration is found by conjugate
-gradients that it preconditions. Rows are regularized for Mh, flexes left out: R is scaled by how much easier M would be
-moved,
+gradients that it preconditions. Rows are regularized for Mh, flexes left out but for the hinges of rods: R is scaled
+by how much easier M would be moved,
 
     R <- R (sum_i J_i^2 / Mh_ii) / (sum_i J_i^2 / M_ii),    J: the row's, or that of its contact's normal
 """
@@ -33,7 +33,8 @@ from kinema.convex.constraint.row import column, column_count
 from kinema.convex.data import Data
 from kinema.convex.factor import factor_like_mass, solve_like_mass
 from kinema.convex.flex.elastic import is_elastic
-from kinema.convex.flex.stiffness import metric_flexes
+from kinema.convex.flex.rods import chains, has_rods
+from kinema.convex.flex.stiffness import metric_flexes, metric_turns, metric_twists
 from kinema.convex.flex.tables import has_flexes
 from kinema.convex.integrate.derivatives import add_composites, add_outer
 from kinema.convex.integrate.fluid_slope import body_drag_slope
@@ -390,7 +391,7 @@ def regularize_sparse_rows(m: Model, d: Data, w: int, lane: int):
 
 @wp.func
 def keep_diagonal(m: Model, d: Data, w: int, i: int):
-    """The diagonal before flexes are added: what rows are regularized by."""
+    """The diagonal before flexes are added, hinges of rods apart: what rows are regularized by."""
     d.metric.weight[w, i] = metric_diagonal(m, d, w, i)
 
 
@@ -410,6 +411,9 @@ def stages(m: Any, factored: bool) -> list[Stage]:
             recipe.append(Stage(metric_tendons))
         if len(sprung_actuators(m)):
             recipe += [*actuation.slope_stages(m), Stage(metric_actuators, over="nv", own=own)]
+    turning = has_rods(m) and bool(chains(m))
+    of_turns: dict[str, Any] = {"over": "nflexsegment", "own": ("metric_value", "metric_shift")}
+    recipe += [Stage(metric_turns, **of_turns), Stage(metric_twists, **of_turns)] if turning else []
     recipe += [Stage(keep_diagonal, over="nv", own=own)] if has_flexes(m) else []
     recipe += [Stage(metric_flexes, over="nv")] if is_elastic(m) else []
     return recipe + ([Stage(factor_backbone)] if factored else [])

@@ -54,6 +54,10 @@ class Sizes:
     nflexcellnode: int
     nflexpoint: int
     nflexpair: int
+    nflexrod: int  # chains of rods that turn, their segments, and bends: flex/rods.py
+    nflexsegment: int
+    nflexbend: int
+    nflexbendpart: int  # first corner of a bend
     nlevel: int  # depth of the kinematic trees, the world being level 0
 
 
@@ -360,7 +364,8 @@ class Flexes:
     number: param("nflex", dtype=wp.vec2)  # radius, Rayleigh's damping
     hinge: index("nflexfold", dtype=vec6i)  # four vertices, flex, address of its numbers; then creases of shells
     cell: index("nflexcells", dtype=vec5i)  # cells, then their nodes: flex/cells.py, cell_rows
-    elastic: param("nflexelastic")  # stiffness of elements, numbers of hinges, of nodes of cells
+    elastic: param("nflexelastic")  # stiffness of elements, numbers of hinges, of nodes of cells, of rods
+    rod: index("nflexrods", dtype=vec9i)  # chains, segments, bends: flex/rods.py, rod_list
     bodypoint: index("nflexbodypoint")  # where the points of each body begin, the end, the points; corners of points
 
 

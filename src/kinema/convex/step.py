@@ -33,7 +33,7 @@ from kinema.convex import (
 from kinema.convex.constraint import assemble
 from kinema.convex.extension import NONE, Extension
 from kinema.convex.flex import contact as flex_contact
-from kinema.convex.flex import corotation, edges, elasticity
+from kinema.convex.flex import corotation, edges, elasticity, rod_force
 from kinema.convex.flex import kinematics as vertices
 from kinema.convex.flex.lists import sizes as flex_sizes
 from kinema.convex.flex.tables import has_edge_forces, has_flexes
@@ -109,7 +109,7 @@ def flex_positions(m) -> list[Stage]:
     cells = [Stage(corotation.node_place, over="nflexnode"), Stage(corotation.cell_turn, over="nflexcell")]
     return [
         Stage(vertices.vertex_position, over="nflexvert"), Stage(vertices.element_box, over="nflexelem"),
-        *(cells if np.any(m.flex_interp) else []),
+        *(cells if np.any(m.flex_interp) else []), *rod_force.frame_stages(m),
     ]  # fmt: skip
 
 
@@ -240,7 +240,7 @@ def movement(m, extension: Extension = NONE) -> list[Stage]:
     move = [*sensors.advance_stages(m), *actuation.advance_stages(m)]
     move += [Stage(rk4.advance_rk4)] if m.opt.integrator == Integrator.RK4 else advance.stages()
     if m.nplastic:
-        move.append(Stage(plastic.yield_springs))
+        move += [Stage(plastic.yield_springs), *rod_force.keep_stages(m)]
     move += extension.at("advance", m)
     return [replace(s, advances=True, once=True) for s in move]
 

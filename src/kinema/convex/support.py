@@ -15,6 +15,7 @@ import numpy as np
 
 from kinema.compile.option import DISABLE, ENABLE, KEYWORDS
 from kinema.convex.flex.pairs import flex_pairs
+from kinema.convex.flex.rods import chain_of, is_box
 from kinema.errors import BuildError
 from kinema.mujoco_enums import Enable, Geom, Integrator, Solver
 
@@ -95,15 +96,17 @@ def _is_neo_hookean(source: Any, f: int) -> bool:
     return bool(solid and first >= 0 and np.asarray(source.flex_stiffness)[first + 21] != 0)
 
 
-def _is_elastic_rod(source: Any, f: int) -> bool:
-    return int(source.flex_dim[f]) == 1 and int(source.flex_bendingadr[f]) >= 0
+def _touches_as_box(source: Any, f: int) -> bool:
+    chain = chain_of(source, f)
+    pairs = flex_pairs(source)
+    return chain is not None and is_box(chain) and bool(np.any((pairs[:, 1] == f) | (pairs[:, 2] == f)))
 
 
 FLEX_REFUSED: dict[str, Callable[[Any, int], bool]] = {
-    "elasticity of rods is not simulated: leave young at 0": _is_elastic_rod,
     "its elasticity is Stable Neo-Hookean, which is not simulated: leave elastic3d at 0": _is_neo_hookean,
-    "plasticity is not simulated: leave yield at 0": lambda m, f: int(m.flex_plasticadr[f]) >= 0,
+    "plasticity is not simulated: leave yield at 0": lambda m, f: bool(m.flex_plasticmode[f]),
     "passive contact is not simulated: leave passive at 0": lambda m, f: bool(m.flex_passive[f]),
+    "contact of a rod with a box section is not simulated: set contype and conaffinity to 0": _touches_as_box,
     "contact with height fields is not simulated": lambda m, f: _meets(m, f, Geom.HFIELD),
     "contact with signed distance fields is not simulated": lambda m, f: _meets(m, f, Geom.SDF),
 }  # fmt: skip

@@ -47,7 +47,7 @@ def disturbed(m: mujoco.MjModel, steps: int, size: float = 0.01) -> mujoco.MjDat
     d.qvel += size * draw.standard_normal(m.nv)
     if m.nq == m.nv:
         d.qpos += 0.1 * size * draw.standard_normal(m.nq)
-    for name in ("qpos", "qvel", "qacc_warmstart"):
+    for name in ("qpos", "qvel", "qacc_warmstart", "plastic"):
         getattr(d, name)[:] = getattr(d, name).astype(np.float32)
     mujoco.mj_forward(m, d)
     return d
@@ -56,7 +56,7 @@ def disturbed(m: mujoco.MjModel, steps: int, size: float = 0.01) -> mujoco.MjDat
 def engine_at(m: mujoco.MjModel, d: mujoco.MjData) -> StagedEngine:
     """An engine in the same state, after forward dynamics."""
     engine = StagedEngine(m, 1, device="cpu")
-    for name in ("qpos", "qvel", "qacc_warmstart"):
+    for name in ("qpos", "qvel", "qacc_warmstart", *(["plastic"] if m.nplastic else [])):
         engine.write(name, getattr(d, name)[None].astype(np.float32))
     engine.forward()
     return engine

@@ -169,7 +169,6 @@ def test_momentum_is_kept_without_gravity():
 
 def test_what_is_not_simulated_is_refused_by_name():
     refused = {
-        "rods": scene(1, inside='<elasticity young="1e5"/>'),
         "fluid": scene(2, option='integrator="discrete" density="1"'),
         "PGS|Newton": scene(2, option='solver="PGS"'),
     }

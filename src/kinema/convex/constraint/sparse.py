@@ -25,9 +25,9 @@ from kinema.convex.kinematics import qpos_quat
 from kinema.convex.model import Model
 from kinema.math.lanes import lane_count, sync
 from kinema.math.quaternion import conjugate, to_velocity
-from kinema.math.spatial import angular
+from kinema.math.spatial import angular, linear
 from kinema.math.vector import normalize_with_length
-from kinema.mujoco_enums import Cone, Constraint, Equality, Joint
+from kinema.mujoco_enums import MINVAL, Cone, Constraint, Equality, Geom, Joint
 
 NEGLIGIBLE = wp.constant(1.0e-6)  # a share of a contact that its bearer does not feel
 
@@ -413,6 +413,101 @@ def add_body(m: Model, d: Data, w: int, c: int, r: int, body: int, weight: float
 
 
 @wp.func
+def put_motion(m: Model, d: Data, w: int, c: int, r: int, i: int, motion: wp.spatial_vector) -> wp.spatial_vector:
+    """The rows of a contact += how dof i moves and turns its point, in the world; returns the velocity it adds."""
+    dim = d.con.dim[w, c]
+    frame = d.con.frame[w, c]
+    pyramid = dim > 1 and m.opt.cone == Cone.PYRAMIDAL
+    count = wp.where(pyramid, 2 * (dim - 1), dim)
+    axis = wp.spatial_vector(frame * linear(motion), frame * angular(motion))
+    k = place_of(d.efc, w, r, count, i)
+    if pyramid:
+        for a in range(1, dim):
+            edge = d.con.friction[w, c][a - 1] * axis[a]
+            d.efc.J[w, r + 2 * a - 2, k] = d.efc.J[w, r + 2 * a - 2, k] + axis[0] + edge
+            d.efc.J[w, r + 2 * a - 1, k] = d.efc.J[w, r + 2 * a - 1, k] + axis[0] - edge
+    else:
+        for a in range(dim):
+            d.efc.J[w, r + a, k] = d.efc.J[w, r + a, k] + axis[a]
+    return axis * d.state.qvel[w, i]
+
+
+@wp.func
+def side_segment(m: Model, d: Data, w: int, c: int, side: int) -> int:
+    """The segment of a rod that turns, of which one side of a contact is; -1: it is none."""
+    f = d.fcon.flex[w, c][side]
+    if f < 0 or m.size.nflexsegment == 0:
+        return -1
+    v = d.fcon.vert[w, c][side]
+    if v >= 0:
+        return -2 - m.flex.point[m.flex.span[f][0] + v][6]
+    if m.flex.elemlist[m.flex.span[f][2] + d.fcon.elem[w, c][side]][2] >= 0:
+        return -1
+    return m.flex.elemlist[m.flex.span[f][2] + d.fcon.elem[w, c][side]][3]
+
+
+@wp.func
+def add_segment(m: Model, d: Data, w: int, c: int, r: int, side: int, e: int) -> wp.spatial_vector:
+    """The rows of a contact += those of its point on the surface of a segment; returns the velocity it adds.
+
+    With the place x = w0 x0 + w1 x1 on its axis and the arm a from there, the point moves with the section, which turns
+    with the axis, and about it: t x dt/dt, and the angle θ of its hinge beyond the frame that is carried along.
+    """
+    segment = m.flex.rod[m.size.nflexrod + e]
+    sign = 2.0 * float(side) - 1.0
+    x0 = d.flex.vert_xpos[w, segment[0]]
+    x1 = d.flex.vert_xpos[w, segment[1]]
+    span = x1 - x0
+    length = wp.length(span)
+    t = span / wp.max(MINVAL, length)
+    f = d.fcon.flex[w, c][side]
+    v = d.fcon.vert[w, c][side]
+    x = d.con.pos[w, c]
+    share = wp.clamp(wp.dot(x - x0, t) / wp.max(MINVAL, length), 0.0, 1.0)
+    if v >= 0:
+        share = wp.where(m.flex.span[f][0] + v == segment[1], 1.0, 0.0)
+        g = d.con.geom[w, c][1 - side]
+        if g >= 0:
+            if m.geom.type[g] == Geom.PLANE:
+                x += (0.5 * sign * d.con.dist[w, c]) * wp.vec3(
+                    d.con.frame[w, c][0, 0], d.con.frame[w, c][0, 1], d.con.frame[w, c][0, 2]
+                )
+    arm = x - (1.0 - share) * x0 - share * x1
+    across = wp.cross(t, arm - wp.dot(arm, t) * t)
+    past = d.flex.segment_past[w, e]
+    before = wp.vec3(past[0], past[1], past[2])
+    carried = wp.vec3()  # how the carried frame turns with where the ends are
+    size = length * (1.0 + wp.dot(before, t))
+    if past[3] > 1.0 and segment[2] >= 0 and size >= MINVAL:
+        carried = wp.cross(before, t) / -size
+    vel = wp.spatial_vector()
+    for end in range(2):
+        body = m.flex.point[segment[end]][1]
+        weight = wp.where(end == 0, 1.0 - share, share)
+        outward = wp.where(end == 0, -1.0, 1.0)
+        place = wp.where(end == 0, x0, x1)
+        offset = place - d.inertia.subtree_com[w, m.body.rootid[body]]
+        i = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, body)
+        while i >= 0 and length >= MINVAL:
+            motion = point_motion(d.inertia.cdof[w, i], offset)
+            turn = outward / length * wp.cross(t, motion) + (outward * wp.dot(carried, motion)) * t
+            shift = outward / length * (wp.dot(arm, t) * motion - wp.dot(arm, motion) * t)
+            shift += weight * motion + (outward * wp.dot(carried, motion)) * across
+            vel += put_motion(m, d, w, c, r, i, sign * wp.spatial_vector(turn, shift))
+            i = m.dof.parentid[i]
+    if segment[2] >= 0:
+        vel += put_motion(m, d, w, c, r, segment[2], sign * wp.spatial_vector(t, across))
+    return vel
+
+
+@wp.func
+def is_one_body(m: Model, e: int) -> bool:
+    """Is a segment clamped: are both its ends of one body?"""
+    segment = m.flex.rod[m.size.nflexrod + e]
+    return m.flex.point[segment[0]][1] == m.flex.point[segment[1]][1]
+
+
+@wp.func
 def sparse_contacts(m: Model, d: Data, w: int, lane: int):
     """The rows of contacts: a point of each side, as part of a body or as a mean of those that bear an element."""
     for c in range(lane, d.con.ncon[w], lane_count()):
@@ -436,10 +531,17 @@ def sparse_contacts(m: Model, d: Data, w: int, lane: int):
                     corners = side_vertices(m, d, w, c, side)
                     share = side_weights(m, d, w, c, corners)
                     x = side_coordinates(m, w, corners, share)
+                    e = side_segment(m, d, w, c, side)
+                    turns = bool(False)
+                    if e >= 0:
+                        turns = not is_one_body(m, e)
+                        if turns:
+                            vel += add_segment(m, d, w, c, r, side, e)
                     for k in range(bearers(m, f)):
                         bearer, part = bearing(m, f, corners, share, x, k)
                         if part != 0.0:
-                            vel += add_body(m, d, w, c, r, bearer, sign * part)
+                            if not turns:
+                                vel += add_body(m, d, w, c, r, bearer, sign * part)
                             weight += part * m.body.invweight0[w, bearer]
             geoms = d.con.geom[w, c]
             if m.size.flg_surfacevel != 0 and geoms[0] >= 0 and geoms[1] >= 0:

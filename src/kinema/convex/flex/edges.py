@@ -35,17 +35,31 @@ def slid_place(m: Model, d: Data, w: int, base: int, v: int) -> wp.vec3:
 
 
 @wp.func
+def common_base(m: Model, v1: int, v2: int) -> int:
+    """The body whose frame both vertices slide in; -1: there is none."""
+    base = m.flex.point[v1][5]
+    return wp.where(m.flex.point[v2][5] == base, base, -1)
+
+
+@wp.func
+def span_between(m: Model, d: Data, w: int, v1: int, v2: int) -> wp.vec3:
+    """From one vertex to another, in the world."""
+    base = common_base(m, v1, v2)
+    span = d.flex.vert_xpos[w, v2] - d.flex.vert_xpos[w, v1]
+    if base >= 0:
+        span = d.pose.xmat[w, base] * (slid_place(m, d, w, base, v2) - slid_place(m, d, w, base, v1))
+    return span
+
+
+@wp.func
 def edge_length(m: Model, d: Data, w: int, e: int):
     """flexedge_length and flexedge_J of one edge."""
     ends = m.flex.edgelist[e]
     row = wp.vec2i(ends[2], ends[3])
-    base = m.flex.point[ends[0]][5]
-    if m.flex.point[ends[1]][5] != base:
-        base = -1
-    span = d.flex.vert_xpos[w, ends[1]] - d.flex.vert_xpos[w, ends[0]]
+    base = common_base(m, ends[0], ends[1])
+    span = span_between(m, d, w, ends[0], ends[1])
     stop = int(-1)  # the last dof that moves both ends alike
     if base >= 0:
-        span = d.pose.xmat[w, base] * (slid_place(m, d, w, base, ends[1]) - slid_place(m, d, w, base, ends[0]))
         stop = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, base)
     length = wp.length(span)
     unit = wp.vec3(1.0, 0.0, 0.0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kinema.convex.flex import cells
+from kinema.convex.flex import cells, rods
 from kinema.convex.flex.tables import active_elements, element_vertices, has_flexes, owner, supports, vertex_bases
 from kinema.mujoco_enums import Equality
 
@@ -51,7 +51,7 @@ def keeps_any_strain(m: Any) -> bool:
 
 def is_elastic(m: Any) -> bool:
     """Does any flex have elastic forces?"""
-    return is_meshed(m) or has_soft_cells(m) or has_creases(m)
+    return is_meshed(m) or has_soft_cells(m) or has_creases(m) or rods.has_rods(m)
 
 
 def element_stiffness(m: Any) -> np.ndarray:
@@ -68,14 +68,17 @@ def element_list(m: Any) -> np.ndarray:
 
 
 def element_edges(m: Any) -> np.ndarray:
-    """The edges of each elastic element, six places each, counted over all flexes; -1: none."""
+    """The edges of each elastic element, six places each, counted over all flexes; -1: none.
+
+    Of a segment of a rod that turns (rods.py) the first place holds which it is.
+    """
     flex = owner(m, "elem")
     found = np.full((len(flex), 6), -1)
     for f in np.flatnonzero(is_stretchy(m)):
         number, first = (3, 6)[int(m.flex_dim[f]) - 2], int(m.flex_elemedgeadr[f])
         mine = np.asarray(m.flex_elemedge)[first : first + number * int(m.flex_elemnum[f])].reshape(-1, number)
         found[flex == f, :number] = mine + int(m.flex_edgeadr[f])
-    return found
+    return np.column_stack([np.maximum(found[:, 0], rods.segment_of_element(m)), found[:, 1:]])
 
 
 def hinges(m: Any) -> np.ndarray:
@@ -119,7 +122,7 @@ def corners(m: Any) -> tuple[np.ndarray, np.ndarray]:
     """Where the corners of each point end, and the corners.
 
     Numbered 4 element + k, then 4 (elements + hinge) + k, then 4 (elements + hinges) + node of a cell, then slots of
-    creases.
+    creases, then 4 bend + k of rods.
     """
     vertices, places = [], []
     if np.any(is_stretchy(m)):
@@ -138,13 +141,17 @@ def corners(m: Any) -> tuple[np.ndarray, np.ndarray]:
     for one, two, slot, count, _, _ in cells.creases(m):
         vertices.append(np.concatenate([node[cell[k, 2] : cell[k, 2] + count, 1] for k in (one, two)]))
         places.append(before + len(node) + slot + np.arange(2 * count))
+    before += len(node) + 2 * int(cells.creases(m)[:, 3].sum())
+    for b, bent in enumerate(rods.bend_vertices(m)):
+        vertices.append(bent)
+        places.append(before + 4 * b + np.arange(len(bent)))
     vertex, place = np.concatenate(vertices).astype(int), np.concatenate(places)
     order = np.argsort(vertex, kind="stable")
     return np.cumsum(np.bincount(vertex, minlength=m.nflexvert + m.nflexnode)), place[order].astype(int)
 
 
 def coupled_dofs(m: Any) -> Iterator[np.ndarray]:
-    """The dofs that each element, hinge and cell couples: those that move any of its points."""
+    """The dofs that each element, hinge, cell and bend couples: those that move any of its points."""
     if not is_elastic(m):
         return
     body = np.concatenate([np.asarray(m.flex_vertbodyid), np.asarray(m.flex_nodebodyid)]).astype(int)
@@ -152,6 +159,8 @@ def coupled_dofs(m: Any) -> Iterator[np.ndarray]:
     cell, node, _ = cells.cell_lists(m)
     each = [row[row >= 0] for part in parts for row in part]
     each += [node[first : first + count, 1] for _, adr, first, count, _ in cell if adr >= 0]
+    each += rods.bend_vertices(m)
+    yield from rods.twist_dofs(m)
     moved: dict[int, list[int]] = {}
     for part in each:
         bodies = body[part]
@@ -176,8 +185,8 @@ def points(m: Any) -> np.ndarray:
 
         0  the first of the three dofs of its body, or -1     4  end of its supports
         1  its body; of interpolated vertices -1              5  the body whose frame it slides in, or -1
-        2  end of its corners                                 6  the cell an interpolated vertex is in, or -1
-        3  first of its supports
+        2  end of its corners                                 6  the cell an interpolated vertex is in, or -1;
+        3  first of its supports                                 -2 - the segment of a rod that leaves it: rods.py
     """
     dofs = own_dofs(m)
     base = np.concatenate([vertex_bases(m), np.repeat(cells.node_bases(m), np.asarray(m.flex_nodenum))])
@@ -185,7 +194,9 @@ def points(m: Any) -> np.ndarray:
     before = m.nbody + 1 + int(np.sum(body >= 0))
     last = before + (corners(m)[0] if is_elastic(m) else np.zeros(len(body), int))
     start = supports(m)["flex_supportadr"]
-    cell = np.concatenate([cells.vertex_cells(m), np.full(m.nflexnode, -1)])
+    segment = rods.segment_of_vertex(m)
+    vertex = np.where(segment >= 0, -2 - segment, cells.vertex_cells(m))
+    cell = np.concatenate([vertex, np.full(m.nflexnode, -1)])
     return np.column_stack([dofs, body, last, start[:-1], start[1:], base, cell])
 
 
@@ -199,5 +210,5 @@ def body_points(m: Any) -> np.ndarray:
 
 
 def numbers(m: Any) -> np.ndarray:
-    """Stiffness of elements and cells, numbers of hinges, and of nodes of cells."""
-    return np.concatenate([m.flex_stiffness, m.flex_bending, cells.cell_lists(m)[2].ravel()])
+    """Stiffness of elements and cells, numbers of hinges and bends, of nodes of cells, and of chains of rods."""
+    return np.concatenate([m.flex_stiffness, m.flex_bending, cells.cell_lists(m)[2].ravel(), rods.numbers(m)])

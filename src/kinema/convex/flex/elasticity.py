@@ -1,4 +1,4 @@
-"""Elastic forces of flexes: stretching of elements, bending of hinges; of cells see corotation.py.
+"""Elastic forces of flexes: stretching of elements, bending of hinges; of cells see corotation.py, of rods rod_force.py.
 
 Stretching, of triangles and tetrahedra (Saint Venant-Kirchhoff on edges, Kharevych et al. 2006). With the squared edge
 lengths s_e = l_e^2 of an element, rest values S_e and the stiffness K of the element between them,
@@ -25,6 +25,8 @@ from kinema.convex.data import Data
 from kinema.convex.flex.corotation import cell_force, cell_shape
 from kinema.convex.flex.crease import crease_force
 from kinema.convex.flex.elastic import has_creases, has_soft_cells, is_elastic, is_meshed, keeps_any_strain
+from kinema.convex.flex.rod_force import rod_force, torque_stages
+from kinema.convex.flex.rods import has_rods
 from kinema.convex.jacobian import point_motion
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
@@ -158,4 +160,7 @@ def stages(m: Any) -> list[Stage]:
         found += [Stage(cell_force, over="nflexcellnode", **parts)]
     if has_creases(m):
         found += [Stage(crease_force, over="nflexcrease", **parts)]
-    return [*shapes, *found, Stage(point_force, over="nflexpoint"), Stage(elastic_force, over="nv")]
+    if has_rods(m):
+        found += [Stage(rod_force, over="nflexbend", **parts)]
+    gather = [Stage(point_force, over="nflexpoint"), Stage(elastic_force, over="nv")]
+    return [*shapes, *found, *gather, *torque_stages(m)]

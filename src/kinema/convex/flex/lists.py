@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kinema.convex.flex import cells, elastic, pairs, tables
+from kinema.convex.flex import cells, elastic, pairs, rods, tables
 
 
 def _part(make: Callable[[Any], Any], key: Any, m: Any) -> np.ndarray:
@@ -30,13 +30,14 @@ LISTS: dict[str, tuple[Callable[[Any], np.ndarray], str, int]] = {
     "flex_hinge": (elastic.hinge_lists, "nflexfold", 6),
     "flex_cell": (cells.cell_rows, "nflexcells", 5),
     "flex_elastic": (elastic.numbers, "nflexelastic", 1),
+    "flex_rod": (rods.rod_list, "nflexrods", rods.LIST),
     "flex_bodypoint": (elastic.body_points, "nflexbodypoint", 1),
     "eq_rows": (tables.equality_list, "neq_flex", 2),
 }
 """Lists that MuJoCo does not have: how they are made, the name of their length if it is no size of the model's, and how
 many numbers an entry has."""
 
-ELASTIC_ONLY = ("flex_hinge", "flex_elastic")
+ELASTIC_ONLY = ("flex_hinge", "flex_elastic", "flex_rod")
 """Lists that only elastic and interpolated flexes need."""
 
 
@@ -56,10 +57,11 @@ def sizes(m: Any) -> dict[str, int]:
     creases = cells.creases(m) if tables.has_flexes(m) else np.zeros((0, 6), int)
     hinges = own["nflexfold"] - soft * len(creases)
     lattice = [len(part) for part in cells.cell_lists(m)[:2]] if tables.has_flexes(m) else [0, 0]
-    parts = 4 * (m.nflexelem + hinges) + lattice[1] + 2 * int(creases[:, 3].sum())
+    before = 4 * (m.nflexelem + hinges) + lattice[1] + 2 * int(creases[:, 3].sum())
+    bent = rods.sizes(m)
     sweeps = tables.has_flexes(m) and any(pairs.touches_itself(m, f) for f in range(m.nflex))
     return {
         **own, "nflexcell": lattice[0], "nflexcellnode": lattice[1], "nflexhinge": hinges,
         "nflexcrease": soft * len(creases), "nflexelem_self": sweeps * m.nflexelem,
-        "nflexpart": soft * parts, "nflexpoint_force": soft * own["nflexpoint"],
+        **bent, "nflexbendpart": before, "nflexpart": soft * (before + 4 * bent["nflexbend"]), "nflexpoint_force": soft * own["nflexpoint"],
     }  # fmt: skip

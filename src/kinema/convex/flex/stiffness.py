@@ -6,8 +6,11 @@ make it indefinite,
     element    2 sum of K_ef s_e s_f d_e d_f'  +  sum of max(0, t_e) s_e s_e I     d: edge vectors, t: their tensions
     hinge      B
     cell       R K R'     squares of shells too; where they bend (crease.py) there is none
+    bend       S'WS + 2 kt p p'   p: how twist changes with the vertices, κ / 2 |e| of both segments: rod.py
 
-in blocks of 3 by 3 between the points of a part, and c is Rayleigh's damping. Rows belong to dofs: each gathers from
+in blocks of 3 by 3 between the points of a part, and c is Rayleigh's damping; of a bend it multiplies S'DS instead. The
+hinges of a rod's segments are tied by 2 kt, and stiffened by bending (rod_chain.py). MuJoCo has p p' in the metric, not
+in the force, and so it is here. Rows belong to dofs: each gathers from
 the parts that act on the points it moves, J_a' K_ab J_b, so nobody writes what another adds to. A body with three dofs
 does its three rows at once.
 """
@@ -18,6 +21,8 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.flex.elasticity import edge_corners, triangle_index
+from kinema.convex.flex.rod import curvature, is_bendable, shape_slope
+from kinema.convex.flex.rod_force import bend_list, bend_span
 from kinema.convex.jacobian import last_dof, point_motion
 from kinema.convex.model import Model
 from kinema.mujoco_enums import Disable
@@ -81,8 +86,46 @@ def cell_block(m: Model, d: Data, w: int, k: int, b: int) -> wp.mat33:
 
 
 @wp.func
+def twist_slope(kappa: wp.vec3, l0: float, l1: float, i: int) -> wp.vec3:
+    """How the twist at a bend changes with its i-th vertex."""
+    if i == 0:
+        return -0.5 / l0 * kappa
+    if i == 1:
+        return (0.5 / l0 - 0.5 / l1) * kappa
+    return 0.5 / l1 * kappa
+
+
+@wp.func
+def bend_block(
+    m: Model, d: Data, w: int, b: int, i: int, j: int, spring: float, damper: float, twist: float
+) -> wp.mat33:
+    """What two vertices of a bend couple, for weights of its stiffness, of its damping, and of its twist."""
+    pair = m.flex.rod[bend_list(m, b)][3] >= 0
+    e0 = bend_span(m, d, w, b, 0)
+    e1 = bend_span(m, d, w, b, 1)
+    e2 = bend_span(m, d, w, b, 2)
+    block = wp.mat33()
+    sound = is_bendable(e0, e1)
+    if pair:
+        sound = sound and is_bendable(e1, e2)
+    if sound:
+        weight = spring * d.flex.bend_stiffness[w, b] + damper * d.flex.bend_damping[w, b]
+        own = shape_slope(e0, e1, e2, pair, i)
+        block = wp.transpose(own) * (weight * shape_slope(e0, e1, e2, pair, j))
+        kt = twist * 2.0 * d.flex.bend_twist[w, b][5]
+        if kt > 0.0:
+            kappa = curvature(e0, e1)
+            l0 = wp.length(e0)
+            l1 = wp.length(e1)
+            block += wp.outer(kt * twist_slope(kappa, l0, l1, i), twist_slope(kappa, l0, l1, j))
+    return block
+
+
+@wp.func
 def part_size(m: Model, at: int) -> int:
     """Points of the part that a corner is of: elastic.corners."""
+    if at >= m.size.nflexbendpart and m.size.nflexbend > 0:
+        return wp.where(m.flex.rod[bend_list(m, (at - m.size.nflexbendpart) / 4)][3] >= 0, 4, 3)
     hinges = 4 * m.size.nflexelem
     cells = hinges + 4 * m.size.nflexhinge
     if at >= cells:
@@ -95,6 +138,8 @@ def part_size(m: Model, at: int) -> int:
 @wp.func
 def part_flex(m: Model, at: int) -> int:
     """The flex of the part that a corner is of."""
+    if at >= m.size.nflexbendpart and m.size.nflexbend > 0:
+        return m.flex.rod[bend_list(m, (at - m.size.nflexbendpart) / 4)][4]
     hinges = 4 * m.size.nflexelem
     cells = hinges + 4 * m.size.nflexhinge
     if at >= cells:
@@ -107,6 +152,8 @@ def part_flex(m: Model, at: int) -> int:
 @wp.func
 def part_point(m: Model, at: int, b: int) -> int:
     """The b-th point of the part that a corner is of."""
+    if at >= m.size.nflexbendpart and m.size.nflexbend > 0:
+        return m.flex.rod[bend_list(m, (at - m.size.nflexbendpart) / 4)][b]
     hinges = 4 * m.size.nflexelem
     cells = hinges + 4 * m.size.nflexhinge
     if at >= cells:
@@ -156,23 +203,23 @@ def find_entry(m: Model, i: int, j: int) -> int:
 
 @wp.func
 def add_block(
-    m: Model, d: Data, w: int, i: int, rows: int, offset: wp.vec3, q: int, block: wp.mat33, weight: float, pull: float
+    m: Model, d: Data, w: int, i: int, rows: int, offset: wp.vec3, q: int, block: wp.mat33, pull: wp.mat33
 ):
-    """Rows i to i + rows - 1 += what a block between a point at an offset and point q couples, and shifts."""
+    """Rows i to i + rows - 1 += what a block between a point at an offset and point q couples, and another shifts."""
     rate = wp.vec3()
     other = point_offset(m, d, w, q)
     j = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, m.flex.point[q][1])
     while j >= 0:
         motion = point_motion(d.inertia.cdof[w, j], other)
         rate += d.state.qvel[w, j] * motion
-        force = weight * (block * motion)
+        force = block * motion
         for r in range(rows):
             if j <= i + r:
                 at = find_entry(m, i + r, j)
                 own = point_motion(d.inertia.cdof[w, i + r], offset)
                 d.metric.value[w, at] = d.metric.value[w, at] + wp.dot(own, force)
         j = m.dof.parentid[j]
-    force = pull * (block * rate)
+    force = pull * rate
     for r in range(rows):
         own = point_motion(d.inertia.cdof[w, i + r], offset)
         d.metric.shift[w, i + r] = d.metric.shift[w, i + r] - wp.dot(own, force)
@@ -199,9 +246,64 @@ def metric_flexes(m: Model, d: Data, w: int, i: int):
                     first = m.flex.point[p - 1][2]
                 for c in range(first, m.flex.point[p][2]):
                     at = m.flex.bodypoint[c]
-                    if at >= creases:
+                    bent = at >= m.size.nflexbendpart and m.size.nflexbend > 0
+                    if at >= creases and not bent:
                         continue
-                    weight = h * springs + dampers * m.flex.number[w, part_flex(m, at)][1]
+                    damping = dampers * m.flex.number[w, part_flex(m, at)][1]
                     for n in range(part_size(m, at)):
-                        block = part_block(m, d, w, at, n)
-                        add_block(m, d, w, i, rows, offset, part_point(m, at, n), block, weight, springs)
+                        block = wp.mat33()
+                        pull = wp.mat33()
+                        if bent:
+                            bend = (at - m.size.nflexbendpart) / 4
+                            own = (at - m.size.nflexbendpart) % 4
+                            block = bend_block(m, d, w, bend, own, n, h * springs, damping, h * springs + damping)
+                            pull = bend_block(m, d, w, bend, own, n, springs, 0.0, 0.0)
+                        else:
+                            stiffness = part_block(m, d, w, at, n)
+                            block = (h * springs + damping) * stiffness
+                            pull = springs * stiffness
+                        add_block(m, d, w, i, rows, offset, part_point(m, at, n), block, pull)
+
+
+@wp.func
+def metric_turns(m: Model, d: Data, w: int, e: int):
+    """The diagonal of the hinge of a segment, and the force it shifts, += what bending stiffens it by."""
+    segment = m.flex.rod[m.size.nflexrod + e]
+    i = segment[2]
+    if i >= 0 and (m.opt.disableflags & Disable.SPRING) == 0:
+        stiffness = float(0.0)
+        if segment[5] >= 0:
+            stiffness += d.flex.bend_twist[w, segment[5]][3]
+        if segment[6] >= 0:
+            stiffness += d.flex.bend_twist[w, segment[6]][2]
+        h = m.opt.timestep[w]
+        at = m.dof.metric_rowadr[i] + m.dof.metric_rownnz[i] - 1
+        d.metric.value[w, at] = d.metric.value[w, at] + h * h * stiffness
+        d.metric.shift[w, i] = d.metric.shift[w, i] - h * stiffness * d.state.qvel[w, i]
+
+
+@wp.func
+def metric_twists(m: Model, d: Data, w: int, e: int):
+    """The row of the hinge of a segment, and the force it shifts, += what ties it to its neighbours."""
+    segment = m.flex.rod[m.size.nflexrod + e]
+    i = segment[2]
+    if i >= 0:
+        h = m.opt.timestep[w]
+        springs = wp.where((m.opt.disableflags & Disable.SPRING) == 0, h, 0.0)
+        dampers = wp.where((m.opt.disableflags & Disable.DAMPER) == 0, h, 0.0)
+        for side in range(2):
+            b = segment[5 + side]
+            if b >= 0:
+                bend = m.flex.rod[bend_list(m, b)]
+                kt = 2.0 * m.flex.elastic[w, bend[5] + 8]
+                weight = kt * (h * springs + dampers * m.flex.number[w, bend[4]][1])
+                j = m.flex.rod[m.size.nflexrod + wp.where(side == 0, e - 1, e + 1)][2]
+                at = m.dof.metric_rowadr[i] + m.dof.metric_rownnz[i] - 1
+                d.metric.value[w, at] = d.metric.value[w, at] + weight
+                rate = d.state.qvel[w, i]
+                if j >= 0:
+                    rate -= d.state.qvel[w, j]
+                    if j < i:
+                        at = find_entry(m, i, j)
+                        d.metric.value[w, at] = d.metric.value[w, at] - weight
+                d.metric.shift[w, i] = d.metric.shift[w, i] - springs * kt * rate

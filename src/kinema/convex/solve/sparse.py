@@ -14,6 +14,7 @@ import numpy as np
 import warp as wp
 
 from kinema.convex.data import Data
+from kinema.convex.flex.rods import chain_of
 from kinema.convex.flex.tables import has_flexes
 from kinema.convex.metric_pattern import is_discrete, tree_sizes
 from kinema.convex.model import Model
@@ -103,7 +104,8 @@ def widest_row(m: Any) -> int:
             sides.append(int(np.sort(own)[-min(len(own), 4 * (abs(int(m.flex_interp[f])) + 1) ** 3) :].sum()))
         else:
             own = chain[np.asarray(m.flex_vertbodyid)[int(m.flex_vertadr[f]) :][: int(m.flex_vertnum[f])]]
-            sides.append((int(m.flex_dim[f]) + 1) * int(own.max(initial=0)))
+            turns = chain_of(m, f) is not None  # then the hinge of a segment bears as well
+            sides.append((int(m.flex_dim[f]) + 1) * int(own.max(initial=0)) + int(turns))
     largest = sorted(sides + sides)[-2:]  # a contact has two sides, which may be of one flex
     return min(int(m.nv), max([*wide, sum(largest)]))
 

@@ -1,0 +1,167 @@
+"""Elastic rods: bending and twist as MuJoCo has them, under every integrator, and as theory does."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from kinema.errors import BuildError
+
+from .scenes import disturbed, engine_at, model, off
+
+EDGES = '<edge equality="true"/>'
+SOFT = '<elasticity young="1e6" poisson=".3" damping=".002"/>'
+STIFF = '<elasticity young="1e8" poisson=".3" damping=".001"/>'
+BOX = '<elasticity young="1e6" poisson=".3" damping=".002" section="box" sectionsize="{}"/>'
+ARC = " ".join(f"{0.3 * np.cos(a):.6f} {0.3 * np.sin(a):.6f} {0.02 * k:.6f}" for k, a in enumerate(np.linspace(0, 2, 7)))
+"""Points of a coil: bent, and turning out of every plane."""
+
+
+def rod(inside: str, option: str = "", around: str = "{}", kind: str = "") -> str:
+    """A rod of six segments."""
+    step = 0.005 if "discrete" in option else 0.0005
+    kind = kind or 'type="grid" dim="1" count="7 1 1" spacing=".05 .05 .05"'
+    radius = "" if "box" in inside else 'radius=".01"'
+    comp = f"""<flexcomp name="rod" {kind} pos="0 0 .3" {radius} mass=".2">{inside}
+      <contact selfcollide="none" contype="0" conaffinity="0"/></flexcomp>"""
+    return f'<mujoco><option timestep="{step}" {option}/><worldbody>{around.format(comp)}</worldbody></mujoco>'
+
+
+COIL = f'type="direct" dim="1" point="{ARC}" element="0 1 1 2 2 3 3 4 4 5 5 6"'
+RING = 'type="circle" dim="1" count="8 1 1" spacing=".1 .1 .1"'
+ARM = '<body name="arm" euler="10 20 30"><joint axis="1 .5 .2"/><geom size=".05" mass="1"/>{}</body>'
+CASES = {
+    "free": (SOFT, "{}", ""),
+    "pinned": (SOFT + '<pin id="0"/>', "{}", ""),
+    "clamped": (SOFT + '<pin id="0 1"/>', "{}", ""),
+    "both": (SOFT + '<pin id="0 1 5 6"/>', "{}", ""),
+    "held": (SOFT + '<pin id="0 1"/>', ARM, ""),
+    "tail": (SOFT + '<pin id="5 6"/>', ARM, ""),
+    "coil": (SOFT, "{}", COIL),
+    "ring": (SOFT, "{}", RING),
+    "box": (BOX.format(".004 .01"), "{}", ""),
+    "flat": (BOX.format(".01 .004"), "{}", COIL),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_forces(name):
+    """Springs and dampers, of vertices, segments and what holds them; the frames are carried along."""
+    inside, around, kind = CASES[name]
+    m = model(rod(EDGES + inside, around=around, kind=kind))
+    d = disturbed(m, 20, 0.1)
+    d.qpos += 0.003 * np.random.default_rng(1).standard_normal(m.nq)
+    d.qpos[:] = d.qpos.astype(np.float32)
+    mujoco.mj_forward(m, d)
+    engine = engine_at(m, d)
+    assert np.abs(d.qfrc_spring).max() > 1e-3 and np.abs(d.qfrc_damper).max() > 1e-4
+    for field, limit in {"qfrc_spring": 1e-4, "qfrc_damper": 1e-4, "qacc_smooth": 2e-4}.items():
+        assert off(engine.read(field)[0], getattr(d, field)) < limit, field
+
+
+@pytest.mark.parametrize("option", ['integrator="Euler"', 'integrator="RK4"', 'integrator="discrete"'])
+@pytest.mark.parametrize("name", ["free", "held", "coil", "ring", "flat"])
+def test_rollouts(name, option):
+    """After 1, 10 and 100 steps a bent and twisted rod is where MuJoCo's is."""
+    inside, around, kind = CASES[name]
+    m = model(rod(EDGES + inside, f'{option} solver="Newton" tolerance="1e-10"', around, kind))
+    d = disturbed(m, 0, 0.05)
+    engine = engine_at(m, d)
+    done = 0
+    for steps in (1, 10, 100):
+        engine.step(steps - done)
+        for _ in range(steps - done):
+            mujoco.mj_step(m, d)
+        done = steps
+        moved = np.abs(d.qpos - m.qpos0).max()
+        assert np.abs(engine.read("qpos")[0] - d.qpos).max() < 1e-4 * moved, steps
+    assert off(engine.read("plastic")[0], d.plastic) < 1e-3
+
+
+@pytest.mark.parametrize("solver", ["Newton", "CG"])
+@pytest.mark.parametrize("name", CASES)
+def test_discrete(name, solver):
+    """Bending and twist are part of the metric."""
+    inside, around, kind = CASES[name]
+    inside = inside.replace("1e6", "1e7")
+    m = model(rod(EDGES + inside, f'integrator="discrete" solver="{solver}" tolerance="1e-12"', around, kind))
+    d = disturbed(m, 20, 0.1)
+    engine = engine_at(m, d)
+    for field, limit in {"qfrc_spring": 1e-4, "qacc_smooth": 5e-4, "qacc": 1e-3}.items():
+        assert off(engine.read(field)[0], getattr(d, field)) < limit, field
+
+
+TOUCHES = {
+    "plane": '<geom type="plane" size="3 3 .1" euler="3 5 0" pos="0 0 .292"/>',
+    "sphere": '<body pos=".02 .005 .255"><freejoint/><geom type="sphere" size=".04"/></body>',
+    "capsule": '<body pos=".02 .005 .263" euler="80 10 0"><freejoint/><geom type="capsule" size=".03 .05"/></body>',
+    "box": '<body pos=".02 .005 .251" euler="8 10 0"><freejoint/><geom type="box" size=".06 .05 .04"/></body>',
+}
+
+
+@pytest.mark.parametrize("geom", TOUCHES)
+@pytest.mark.parametrize("integrator", ["Euler", "discrete"])
+def test_a_round_rod_rolls(geom, integrator):
+    """Friction turns the segments it touches: rows reach their hinges."""
+    text = rod(EDGES + SOFT, f'integrator="{integrator}" solver="Newton" tolerance="1e-12"', TOUCHES[geom] + "{}")
+    text = text.replace('contype="0" conaffinity="0"', 'condim="6"').replace('timestep="0.005"', 'timestep="0.001"')
+    m = model(text)
+    d = disturbed(m, 3, 0.05)
+    engine = engine_at(m, d)
+    assert int(engine.read("nefc")[0]) == d.nefc > 6
+    dense = np.zeros((d.nefc, m.nv))
+    if mujoco.mj_isSparse(m):
+        mujoco.mju_sparse2dense(dense, d.efc_J, d.efc_J_rownnz, d.efc_J_rowadr, d.efc_J_colind)
+    else:
+        dense[:] = d.efc_J.reshape(dense.shape)
+    hinges = [m.jnt_dofadr[j] for j in range(m.njnt) if "twist" in m.joint(j).name]
+    assert d.ncon > 0 and np.abs(dense[:, hinges]).max() > 1e-3
+    assert off(engine.in_use("efc_J")[0], dense) < 1e-4
+    for field, limit in {"efc_vel": 1e-4, "efc_D": 1e-4, "qacc": 1e-3}.items():
+        ours = engine.read(field)[0]
+        assert off(ours[: d.nefc] if field[:3] == "efc" else ours, getattr(d, field)) < limit, field
+
+
+LONG = """<mujoco><option timestep=".02" integrator="discrete" solver="Newton" gravity="{}"/><worldbody>
+  <flexcomp name="rod" type="grid" dim="1" count="22 1 1" spacing=".05 .05 .05" pos="0 0 2" radius=".01" mass=".2">
+    <edge equality="true"/><elasticity young="1e9" poisson=".25" damping=".2"/><pin id="0 1"/>
+    <contact selfcollide="none" contype="0" conaffinity="0"/></flexcomp></worldbody></mujoco>"""
+"""Clamped in the middle of its first segment, 1 m from its tip and half a segment more."""
+
+
+def at_rest(gravity: str, torque: float = 0.0) -> tuple[mujoco.MjModel, np.ndarray]:
+    """Where the rod comes to rest."""
+    m = model(LONG.format(gravity))
+    d = mujoco.MjData(m)
+    engine = engine_at(m, d)
+    if torque:
+        applied = np.zeros((1, m.nv), np.float32)
+        applied[0, m.joint("rod_twist").dofadr[0]] = torque
+        engine.write("qfrc_applied", applied)
+    engine.step(400)
+    assert np.abs(engine.read("qvel")[0]).max() < 1e-4
+    return m, engine.read("qpos")[0]
+
+
+def test_a_cantilever_bends_by_its_weight_as_beams_do():
+    """Euler and Bernoulli: a load P at a bends the tip by P a^2 (3 L - a) / 6 E I; loads are the masses of vertices."""
+    m, q = at_rest("0 0 -.98")
+    down = -q[m.jnt_qposadr[m.body("rod_21").jntadr[0] + 2]]
+    bending = 1e9 * np.pi / 4 * 0.01**4
+    a = 0.025 + 0.05 * np.arange(1, 21)
+    tip = np.sum(0.98 * m.body("rod_5").mass * a**2 * (3 * a[-1] - a)) / (6 * bending)
+    assert tip > 1e-3 and abs(down / tip - 1) < 0.02
+
+
+def test_a_torque_twists_a_rod_as_theory_has_it():
+    """Saint-Venant: the angle grows by T / G J a length."""
+    m, q = at_rest("0 0 0", 0.05)
+    angle = q[m.joint("rod_twist").qposadr[0]]
+    torsion = 1e9 / 2.5 * np.pi / 2 * 0.01**4
+    assert abs(angle / (0.05 * 20 * 0.05 / torsion) - 1) < 0.02
+    assert np.abs(q[: m.joint("rod_twist_1").qposadr[0]]).max() < 1e-4  # and does not bend it
+
+
+def test_a_rod_with_a_box_section_that_could_touch_is_refused():
+    m = model(rod(EDGES + BOX.format(".004 .01"), around=TOUCHES["plane"] + "{}").replace('contype="0"', 'contype="1"'))
+    with pytest.raises(BuildError, match="flex 'rod'.*box section"):
+        engine_at(m, mujoco.MjData(m))
