@@ -12,7 +12,8 @@ EDGES = '<edge equality="true"/>'
 SOFT = '<elasticity young="1e6" poisson=".3" damping=".002"/>'
 STIFF = '<elasticity young="1e8" poisson=".3" damping=".001"/>'
 BOX = '<elasticity young="1e6" poisson=".3" damping=".002" section="box" sectionsize="{}"/>'
-ARC = " ".join(f"{0.3 * np.cos(a):.6f} {0.3 * np.sin(a):.6f} {0.02 * k:.6f}" for k, a in enumerate(np.linspace(0, 2, 7)))
+ANGLES = np.linspace(0, 2, 7)
+ARC = " ".join(f"{0.3 * np.cos(a):.6f} {0.3 * np.sin(a):.6f} {0.02 * k:.6f}" for k, a in enumerate(ANGLES))
 """Points of a coil: bent, and turning out of every plane."""
 
 

@@ -1,4 +1,4 @@
-"""Elastic forces of flexes: stretching of elements, bending of hinges; of cells see corotation.py, of rods rod_force.py.
+"""Elastic forces of flexes: stretching of elements, bending of hinges; cells: corotation.py, rods: rod_force.py.
 
 Stretching, of triangles and tetrahedra (Saint Venant-Kirchhoff on edges, Kharevych et al. 2006). With the squared edge
 lengths s_e = l_e^2 of an element, rest values S_e and the stiffness K of the element between them,

@@ -63,5 +63,6 @@ def sizes(m: Any) -> dict[str, int]:
     return {
         **own, "nflexcell": lattice[0], "nflexcellnode": lattice[1], "nflexhinge": hinges,
         "nflexcrease": soft * len(creases), "nflexelem_self": sweeps * m.nflexelem,
-        **bent, "nflexbendpart": before, "nflexpart": soft * (before + 4 * bent["nflexbend"]), "nflexpoint_force": soft * own["nflexpoint"],
+        **bent, "nflexbendpart": before,
+        "nflexpart": soft * (before + 4 * bent["nflexbend"]), "nflexpoint_force": soft * own["nflexpoint"],
     }  # fmt: skip

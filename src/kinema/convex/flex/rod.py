@@ -5,8 +5,8 @@ Between segments e0 and e1 a rod turns by θ. Its curvature binormal, 2 tan(θ/2
     κ = 2 e0 x e1 / (|e0| |e1| + e0 . e1),   dκ/de0 = (-2 [e1]x - κ g0') / n,   dκ/de1 = (2 [e0]x - κ g1') / n
 
 with the denominator n and its gradients g0 = |e1|/|e0| e0 + e1, g1 = |e0|/|e1| e1 + e0. A bend's energy is a function
-of what is here called its shape, s: κ of a single vertex; of a pair of vertices, both κ along two normals of the segment
-between them. From it come a slope g = dE/ds, a stiffness W that is not indefinite, and what damping resists, D:
+of what is here called its shape, s: κ of a single vertex; of a pair of vertices, both κ along two normals of the
+segment between them. From it come a slope g = dE/ds, a stiffness W that is not indefinite, and what damping resists, D:
 
     force -S'g,   stiffness S'WS,   damper -c S'D S v,     S: how the shape changes with the vertices
 
@@ -14,8 +14,8 @@ between them. From it come a slope g = dE/ds, a stiffness W that is not indefini
     curved single      k (|κ| - κ0)^2
     pair               w1 (|κ1| - κ01)^2 + w2 (|κ2| - κ02)^2 + kd |R(ψ) n1 - n2|^2       ψ: between their planes at rest
 
-Where κ vanishes the direction of a curved rest shape is not defined; there r = |κ| / κ0 is sqrt(r^2 + ε^2), and the rest
-shape has sqrt(1 + ε^2). Bends of chains, whose segments turn, are in rod_chain.py.
+Where κ vanishes the direction of a curved rest shape is not defined; there r = |κ| / κ0 is sqrt(r^2 + ε^2), and the
+rest shape has sqrt(1 + ε^2). Bends of chains, whose segments turn, are in rod_chain.py.
 """
 
 from __future__ import annotations

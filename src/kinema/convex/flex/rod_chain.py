@@ -1,4 +1,4 @@
-"""Rods whose segments turn: frames along the chain, twist, and what bends and twists pull at (Bergou et al. 2008, 2010).
+"""Rods whose segments turn: frames along the chain, twist, and what both pull at (Bergou et al. 2008, 2010).
 
 Every segment has a reference frame (t, u, t x u). It is carried along in time: from where the last step began, by the
 shortest turn of t, which adds no twist. The segment's hinge turns the material frame by θ from it,
@@ -10,12 +10,12 @@ At a bend between segments 0 and 1, with curvature κ (rod.py) and its rest valu
     E = 1/2 sum over both segments of k1 (κ . m1 - ω1)^2 + k2 (κ . m2 - ω2)^2   +   kt (θ_1 - θ_0 + ψ)^2
 
 where ψ is the angle from frame 0, carried to segment 1 by the shortest turn, to frame 1; it goes on beyond half a turn,
-for the state keeps the last one. With the slope a = dE/dθ of a segment and τ = 2 kt (θ_1 - θ_0 + ψ), segment e pulls its
-first vertex by, and its second one against,
+for the state keeps the last one. With the slope a = dE/dθ of a segment and τ = 2 kt (θ_1 - θ_0 + ψ), segment e pulls
+its first vertex by, and its second one against,
 
     τ κ / 2 |e|  -  a (t' x t) / |e| (1 + t' . t)          t': where t was when the frame was carried last
 
-A segment that is clamped has its frame from the body that holds it, and turns that body back: -a (t' + t) / (1 + t' . t).
+A segment that is clamped has its frame from the body that holds it, and turns it back: -a (t' + t) / (1 + t' . t).
 Damping resists the rate of |κ|, along the weaker axis with sqrt(k1 k2), and the rate of twist.
 
 Without a state a frame is that of the segment before it, carried over; of the first, that of the rest pose.

@@ -1,8 +1,8 @@
 """Elastic rods as the stages see them (rod.py): chains, their segments, and the bends between segments.
 
-MuJoCo keeps a record for every vertex that bends, or for a pair of them (compile/flex_rod.py). A rod whose segments turn
-about themselves is a chain: an open row of segments, each with a hinge of its own or clamped to the body that holds both
-its ends. Other rods (loops, chains without hinges) have records only.
+MuJoCo keeps a record for every vertex that bends, or for a pair of them (compile/flex_rod.py). A rod whose segments
+turn about themselves is a chain: an open row of segments, each with a hinge of its own or clamped to the body that
+holds both its ends. Other rods (loops, chains without hinges) have records only.
 
 Where the frames of a chain begin follows from the rest pose, in which all joints of the model are at 0:
 
@@ -96,9 +96,10 @@ def rod_list(m: Any) -> np.ndarray:
         bend       four vertices or three and -1, flex, address of its numbers, segment before it or -1, address of its
                    curvature at rest, 0
     """
-    rods, segments, bends = [], [], []
-    extra = extra_start(m)
-    at = extra
+    rods: list[list[int]] = []
+    segments: list[list[int]] = []
+    bends: list[list[int]] = []
+    at = extra_start(m)
     for f in range(m.nflex):
         own = records(m, f)
         chain = chain_of(m, f)
