@@ -118,10 +118,13 @@ def read_item(w: int, k: int, items: Items, flat: Flat, given: Given, frozen: in
     u = b - items.nbody
     p = u - items.nu
     if k < items.njnt:
-        conventions.state_in(
-            w, k, items.joints, items.places, flat.joint_q, flat.joint_qd, given.qpos0, given.body_ipos, given.qpos,
-            given.qvel,
-        )  # fmt: skip
+        if items.joints.rod[k][1] >= 0:
+            conventions.rod_in(w, k, items.joints, items.places, flat.body_q, flat.body_qd, given.qpos, given.qvel)
+        else:
+            conventions.state_in(
+                w, k, items.joints, items.places, flat.joint_q, flat.joint_qd, given.qpos0, given.body_ipos, given.qpos,
+                given.qvel,
+            )  # fmt: skip
         conventions.warmstart_in(w, k, items.joints, items.places, flat.warmstart, given.qacc_warmstart)
         if flat.joint_f.shape[0] > 0:
             conventions.forces_in(

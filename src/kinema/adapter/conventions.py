@@ -10,6 +10,7 @@ free joint   q = X_p^-1 pose X_c                    pose of the body
              mass, world frame
 ball joint   q between the frames X_p and X_c       q_c q q_c^-1, with q_c the rotation of X_c
              qd, f in the parent frame              q_c q^-1 w: in the body's frame
+rod joint    body_q, body_qd of both bodies         how the child has turned from rest in the parent, and turns
 other axes   q                                      q + qpos0
 body_qd      (v of the centre of mass, w)           (v of the body's origin, w) of `kinematics.py`
 body_f       (force, torque) at the centre of mass  xfrc_applied, the same in the world's own frame
@@ -54,6 +55,7 @@ class Joints:
     dof: wp.array(dtype=int)
     frame_p: wp.array(dtype=wp.transform)
     frame_c: wp.array(dtype=wp.transform)
+    rod: wp.array(dtype=wp.vec3i)  # of joints of rods both bodies, parent -1: the world, and the axis; child -1: no rod
 
 
 @wp.struct
@@ -126,6 +128,56 @@ def read_transform(x: wp.array(dtype=float), i: int) -> wp.transform:
 @wp.func
 def read_quat(x: wp.array(dtype=float), i: int) -> wp.quat:
     return wp.normalize(wp.quat(x[i], x[i + 1], x[i + 2], x[i + 3]))
+
+
+@wp.func
+def rod_in(
+    w: int,
+    j: int,
+    joints: Joints,
+    places: Places,
+    body_q: wp.array(dtype=wp.transform),
+    body_qd: wp.array(dtype=wp.spatial_vector),
+    qpos: wp.array2d(dtype=float),
+    qvel: wp.array2d(dtype=float),
+):
+    """body_q and body_qd to the joint between two segments of a rod; frame_p is how they stand at rest.
+
+    Three hinges turn by x, then y, then z: R = Rx Ry Rz, and the rate of turning in the child is
+    z' ez + Rz' (y' ey + Ry' x' ex).
+    """
+    rod = joints.rod[j]
+    i = joints.qpos[j]
+    v = joints.qvel[j]
+    above = wp.transform_get_rotation(places.xform[w])
+    omega = wp.vec3()
+    if rod[0] >= 0:
+        above = wp.transform_get_rotation(body_q[places.body[w] + rod[0]])
+        omega = wp.spatial_bottom(body_qd[places.body[w] + rod[0]])
+    below = wp.transform_get_rotation(body_q[places.body[w] + rod[1]])
+    turn = wp.normalize(wp.quat_inverse(above * wp.transform_get_rotation(joints.frame_p[j])) * below)
+    rate = wp.quat_rotate_inv(below, wp.spatial_bottom(body_qd[places.body[w] + rod[1]]) - omega)
+    if rod[2] < 0:
+        write_row_quat(qpos, w, i, turn)
+        write_row3(qvel, w, v, rate)
+    else:
+        frame = wp.transform_get_rotation(joints.frame_c[j])
+        r = wp.quat_to_matrix(wp.quat_inverse(frame) * turn * frame)
+        rate = wp.quat_rotate_inv(frame, rate)
+        x = wp.atan2(-r[1, 2], r[2, 2])
+        y = wp.asin(wp.clamp(r[0, 2], -1.0, 1.0))
+        z = wp.atan2(-r[0, 1], r[0, 0])
+        lean = wp.max(1.0e-6, wp.cos(y))  # hinges lose an axis where the middle one turns by a quarter
+        along = wp.cos(z) * rate[0] - wp.sin(z) * rate[1]
+        if rod[2] == 0:
+            qpos[w, i] = x
+            qvel[w, v] = along / lean
+        elif rod[2] == 1:
+            qpos[w, i] = y
+            qvel[w, v] = wp.sin(z) * rate[0] + wp.cos(z) * rate[1]
+        else:
+            qpos[w, i] = z
+            qvel[w, v] = rate[2] - wp.sin(y) * along / lean
 
 
 @wp.func

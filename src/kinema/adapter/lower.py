@@ -98,7 +98,8 @@ class _Lowering:
         self.parts, self.rows = parts, parts.rows
         self.root = Node("mujoco", {"model": "world"})
         element(self.root, "compiler", angle="radian", autolimits="false", balanceinertia="false")
-        option = element(self.root, "option", integrator="implicitfast")
+        rods = bool(np.any(np.asarray(self.rows["joint_type"]) == JointType.ROD)) and parts.soft is None
+        option = element(self.root, "option", integrator="discrete" if rods else "implicitfast")  # for stiff springs
         element(option, "flag", filterparent="disable")  # joints name the pairs they filter
         self.actuators = Node("actuator")
         self.equality = Node("equality")
@@ -210,6 +211,11 @@ class _Lowering:
                     "free joint of its own (add_body does), and add a distance joint after it"
                 )
             return np.asarray(self.rows["body_q"][body], dtype=float)
+        if self._type(joint) == JointType.ROD:  # at rest as it was built
+            parent, own = self._parent(body), np.asarray(self.rows["body_q"][body], dtype=float)
+            if parent < 0:
+                return own
+            return transform_mul(transform_inverse(np.asarray(self.rows["body_q"][parent], dtype=float)), own)
         frame_p, frame_c = self._frames(joint)
         return transform_mul(frame_p, transform_inverse(frame_c))
 
@@ -238,7 +244,7 @@ class _Lowering:
     def _joint(self, node: Node, joint: int) -> None:
         kind, label = self._type(joint), self._joint_label(joint)
         if kind == JointType.ROD:
-            raise BuildError(f"joint {label!r}: rods and cables are not for the convex solver")
+            return self._rod(node, joint)
         if not bool(self.rows["joint_enabled"][joint]):
             raise BuildError(f"joint {label!r} is disabled but is the one that holds its body; give it a free joint")
         coord, dof = int(self.rows["joint_q_start"][joint]), int(self.rows["joint_qd_start"][joint])
@@ -257,6 +263,28 @@ class _Lowering:
             axis = quat_rotate(frame_c[3:], np.asarray(self.rows["joint_axis"][dof + k], dtype=float))
             place = {"pos": text(frame_c[:3]), "axis": text(axis)}
             self._add_joint(node, joint, "slide" if k < linear else "hinge", coord + k, dof + k, place)
+
+    def _rod(self, node: Node, joint: int) -> None:
+        """The joint between two segments: a ball with a spring; hinges where twist has a stiffness of its own.
+
+        Stretch and shear are rigid. What it has of coordinates says nothing: poses of bodies do (conventions.py).
+        """
+        label, dof = self._joint_label(joint), int(self.rows["joint_qd_start"][joint])
+        if not bool(self.rows["joint_enabled"][joint]):
+            raise BuildError(f"joint {label!r} is disabled but is the one that holds its body; give it a free joint")
+        _, frame_c = self._frames(joint)
+        gains = [(float(self.rows["joint_target_ke"][dof + k]), float(self.rows["joint_target_kd"][dof + k]))
+                 for k in (2, 3)]  # fmt: skip
+        place = {"pos": text(frame_c[:3])}
+        axes = [{"type": "ball"}] if gains[0] == gains[1] else [
+            {"type": "hinge", "axis": text(quat_rotate(frame_c[3:], axis))} for axis in np.eye(3)
+        ]  # fmt: skip
+        for k, axis in enumerate(axes):
+            name = f"joint{joint}.rod{k}"
+            self.first_joint.setdefault(joint, name)
+            self.joint_places[name] = (joint, -1, dof + k)
+            ke, kd = gains[k // 2]
+            element(node, "joint", name=name, stiffness=text(ke), damping=text(kd), **axis, **place)
 
     def _add_joint(self, node: Node, joint: int, kind: str, coord: int, dof: int, place: dict[str, str]) -> None:
         """One MuJoCo joint, its passive forces, limits and drive."""
@@ -336,7 +364,7 @@ class _Lowering:
                 element(rope, "site", site=site)
         elif kind == JointType.FIXED:
             element(self.equality, "weld", site1=sites[0], site2=sites[1], active=active)
-        elif kind == JointType.BALL:
+        elif kind in (JointType.BALL, JointType.ROD):
             element(self.equality, "connect", site1=sites[0], site2=sites[1], active=active)
         elif kind == JointType.REVOLUTE:
             axis = np.asarray(self.rows["joint_axis"][int(self.rows["joint_qd_start"][joint])], dtype=float)

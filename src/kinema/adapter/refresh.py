@@ -23,6 +23,9 @@ from kinema.convex.parameters import FIXED
 from kinema.convex.present import FOLLOWS
 from kinema.errors import BuildError
 from kinema.model import Model, WorldClass
+from kinema.model.enums import JointType
+from kinema.model.transform import transform_inverse, transform_mul
+from kinema.mujoco_enums import Joint
 
 DIGITS = 6  # of a frame, by which worlds that were moved alike are told
 NOT_COMPARED = {"names", "paths", "signature", *FOLLOWS, *FIXED}
@@ -123,7 +126,25 @@ class Watch:
 def joint_frames(rows: Mapping[str, np.ndarray], source: Source) -> list[np.ndarray]:
     """X_p and X_c of every joint of a world, as its rows have them."""
     core = source.joints[:, 0]
-    return [np.asarray(rows[key], dtype=np.float32).reshape(-1, 7)[core] for key in ("joint_X_p", "joint_X_c")]
+    frames = [np.asarray(rows[key], dtype=np.float32).reshape(-1, 7)[core] for key in ("joint_X_p", "joint_X_c")]
+    for k, (parent, child, _) in enumerate(rod_joints(rows, source)):
+        if child >= 0:  # of rods how the child stands in its parent at rest
+            poses = np.asarray(rows["body_q"], dtype=float).reshape(-1, 7)
+            above = transform_inverse(poses[parent]) if parent >= 0 else np.array([0, 0, 0, 0, 0, 0, 1.0])
+            frames[0][k] = transform_mul(above, poses[child])
+    return frames
+
+
+def rod_joints(rows: Mapping[str, np.ndarray], source: Source) -> np.ndarray:
+    """Of every joint that is one of a rod both bodies, and its axis, -1: all three; child -1: it is none."""
+    core = source.joints[:, 0]
+    if not np.any(np.asarray(rows["joint_type"]) == JointType.ROD):
+        return np.full((len(core), 3), -1)
+    is_rod = (np.asarray(rows["joint_type"])[core] == JointType.ROD) & (core >= 0)
+    bodies = [np.asarray(rows[key])[core] for key in ("joint_parent", "joint_child")]
+    ball = np.asarray(source.host.jnt_type)[: len(core)] == Joint.BALL
+    axis = np.where(ball, -1, source.joints[:, 2] - np.asarray(rows["joint_qd_start"])[core])
+    return np.where(is_rod[:, None], np.column_stack([*bodies, axis]), [-1, -1, -1]).astype(int).reshape(-1, 3)
 
 
 def new_structure(before: Any, hosts: list[Any], read: set[str]) -> bool:

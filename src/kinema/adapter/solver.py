@@ -27,7 +27,7 @@ from kinema.adapter.deformables import ACTING, refuse_activation
 from kinema.adapter.kin import Kin, find_kin
 from kinema.adapter.observables import LOADS, ObservableKind, allocate
 from kinema.adapter.observables import Observables as Told
-from kinema.adapter.refresh import NOT_COMPARED, joint_frames, new_structure
+from kinema.adapter.refresh import NOT_COMPARED, joint_frames, new_structure, rod_joints
 from kinema.adapter.solver_contacts import SolverContacts
 from kinema.adapter.view import Source, view
 from kinema.closed import Closed
@@ -400,6 +400,8 @@ class Batch:
             setattr(joints, name, self._ints(values))
         for name, frames in zip(("frame_p", "frame_c"), self._joint_frames(0), strict=True):
             setattr(joints, name, wp.array(frames, dtype=wp.transform, device=self.device))
+        rods = rod_joints(self.worlds.rows(0), source).astype(np.int32)
+        joints.rod = wp.array(rods, dtype=wp.vec3i, device=self.device)
         running = {}
         for name, (symbol, _, _) in RUNNING.items():
             count = int(source.documents.get(symbol, 0))
