@@ -133,13 +133,8 @@ class FlexState:
     point_force: data("nflexpoint_force", dtype=wp.spatial_vector)
     node_place: data("nflexnode", dtype=wp.vec3)  # of interpolated flexes, in the frame they slide in: corotation.py
     cell_turn: data("nflexcell", dtype=wp.mat33)  # how each cell has turned from rest
-    segment_frame: data("nflexsegment", dtype=wp.spatial_vector)  # of rods that turn, t and u: rod_chain.py
-    segment_past: data("nflexsegment", dtype=wp.vec4)  # what t was carried from, and whether there was a past
-    segment_twist: data("nflexsegment")  # from the frame before it
-    segment_next: data("nflexsegment", dtype=vec7)  # frame and twist where the step began
-    bend_twist: data("nflexbend", dtype=wp.spatial_vector)  # what a bend leaves for its segments: rod_force.py
-    bend_stiffness: data("nflexbend", dtype=wp.mat44)
-    bend_damping: data("nflexbend", dtype=wp.mat44)
+    segment: data("nflexsegment", 3, dtype=vec7)  # of rods: frame and twist, its past, its next state: rod_chain.py
+    bend: data("nflexbend", 3, dtype=wp.mat44)  # of rods: stiffness, damping, what is left for segments: rod_force.py
     cell_shape: data("nflexcellnode", dtype=wp.spatial_vector)  # displacement and velocity of its nodes, turned back
 
 

@@ -20,6 +20,7 @@ from kinema.convex.constraint.equality import anchors, axis_drift, coupled, put_
 from kinema.convex.constraint.row import ANY_TREE, put_scalars, row_time
 from kinema.convex.data import Data, Rows
 from kinema.convex.flex.interpolation import bearer, bearer_count, vertex_coordinates
+from kinema.convex.flex.rod_chain import PAST
 from kinema.convex.jacobian import last_dof, point_motion
 from kinema.convex.kinematics import qpos_quat
 from kinema.convex.model import Model
@@ -474,7 +475,7 @@ def add_segment(m: Model, d: Data, w: int, c: int, r: int, side: int, e: int) ->
                 )
     arm = x - (1.0 - share) * x0 - share * x1
     across = wp.cross(t, arm - wp.dot(arm, t) * t)
-    past = d.flex.segment_past[w, e]
+    past = d.flex.segment[w, e, PAST]
     before = wp.vec3(past[0], past[1], past[2])
     carried = wp.vec3()  # how the carried frame turns with where the ends are
     size = length * (1.0 + wp.dot(before, t))

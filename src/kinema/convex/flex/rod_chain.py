@@ -33,6 +33,9 @@ from kinema.convex.model import Model
 from kinema.math.spatial import angular
 from kinema.mujoco_enums import MINVAL
 
+FRAME, PAST, NEXT = wp.constant(0), wp.constant(1), wp.constant(2)
+"""What is kept of a segment: t, u and the twist from the frame before it; what t was carried from, and what is known of
+that; frame and twist where the step began."""
 LOST, FRESH, KEPT = wp.constant(0.0), wp.constant(1.0), wp.constant(2.0)
 """What is known of a segment's frame: its chain is degenerate; it has no past; it has one."""
 
@@ -121,26 +124,25 @@ def chain_frames(m: Model, d: Data, w: int, r: int):
             if rod[3] >= 0 and kept0 == KEPT and kept == KEPT:
                 jump = twist - d.state.plastic[w, rod[3] + 6 * count + k - 1]
                 twist -= 2.0 * wp.pi * wp.round(jump / (2.0 * wp.pi))
-        d.flex.segment_frame[w, e] = wp.spatial_vector(t, u)
-        d.flex.segment_past[w, e] = wp.vec4(before[0], before[1], before[2], kept)
-        d.flex.segment_twist[w, e] = twist
+        d.flex.segment[w, e, FRAME] = vec7(t[0], t[1], t[2], u[0], u[1], u[2], twist)
+        d.flex.segment[w, e, PAST] = vec7(before[0], before[1], before[2], kept, 0.0, 0.0, 0.0)
         t0 = t
         u0 = u
         kept0 = kept
     if not sound:
         for e in range(first, first + count):
-            past = d.flex.segment_past[w, e]
-            d.flex.segment_past[w, e] = wp.vec4(past[0], past[1], past[2], LOST)
+            past = d.flex.segment[w, e, PAST]
+            past[3] = LOST
+            d.flex.segment[w, e, PAST] = past
 
 
 @wp.func
 def note_frames(m: Model, d: Data, w: int, e: int):
     """The frame and twist of a segment where a step begins; 0: not known."""
-    d.flex.segment_next[w, e] = vec7()
-    if d.flex.segment_past[w, e][3] != LOST:
-        frame = d.flex.segment_frame[w, e]
-        twist = d.flex.segment_twist[w, e]
-        d.flex.segment_next[w, e] = vec7(frame[0], frame[1], frame[2], frame[3], frame[4], frame[5], twist)
+    found = vec7()
+    if d.flex.segment[w, e, PAST][3] != LOST:
+        found = d.flex.segment[w, e, FRAME]
+    d.flex.segment[w, e, NEXT] = found
 
 
 @wp.func
@@ -149,7 +151,7 @@ def keep_frames(m: Model, d: Data, w: int, e: int):
     segment = m.flex.rod[m.size.nflexrod + e]
     rod = m.flex.rod[segment[4]]
     k = segment[7]
-    found = d.flex.segment_next[w, e]
+    found = d.flex.segment[w, e, NEXT]
     if rod[3] >= 0 and wp.length(found) > 0.5:
         for c in range(6):
             d.state.plastic[w, rod[3] + 6 * k + c] = found[c]
@@ -169,7 +171,7 @@ def turn_of(m: Model, d: Data, w: int, e: int) -> float:
 @wp.func
 def material_axis(d: Data, w: int, e: int, turn: float) -> wp.vec3:
     """m1 of a segment; m2 is t x m1."""
-    frame = d.flex.segment_frame[w, e]
+    frame = d.flex.segment[w, e, FRAME]
     t = wp.vec3(frame[0], frame[1], frame[2])
     u = wp.vec3(frame[3], frame[4], frame[5])
     return wp.cos(turn) * u + wp.sin(turn) * wp.cross(t, u)
@@ -178,14 +180,14 @@ def material_axis(d: Data, w: int, e: int, turn: float) -> wp.vec3:
 @wp.func
 def tangent(d: Data, w: int, e: int) -> wp.vec3:
     """t."""
-    frame = d.flex.segment_frame[w, e]
+    frame = d.flex.segment[w, e, FRAME]
     return wp.vec3(frame[0], frame[1], frame[2])
 
 
 @wp.func
 def segment_pull(d: Data, w: int, e: int, length: float, slope: float, kappa: wp.vec3, torque: float) -> wp.vec3:
     """What a bend makes a segment pull its first vertex by."""
-    past = d.flex.segment_past[w, e]
+    past = d.flex.segment[w, e, PAST]
     before = wp.vec3(past[0], past[1], past[2])
     t = tangent(d, w, e)
     size = length * (1.0 + wp.dot(before, t))
@@ -221,4 +223,4 @@ def resists_twist(m: Model, w: int, e: int, kt: float) -> bool:
 @wp.func
 def is_sound(m: Model, d: Data, w: int, e: int, e0: wp.vec3, e1: wp.vec3) -> bool:
     """Does the bend behind a segment know frames?"""
-    return d.flex.segment_past[w, e][3] != LOST and is_bendable(e0, e1)
+    return d.flex.segment[w, e, PAST][3] != LOST and is_bendable(e0, e1)

@@ -3,8 +3,8 @@
 A bend finds its slope, stiffness and damping (rod.py; of chains below), and from them what pulls its vertices, which is
 gathered point by point with the forces of other elastic parts (elasticity.py). What turns segments it leaves for them:
 
-    0, 1  dE/dθ of the segment before and behind it      4  the torque that resists the rate of twist
-    2, 3  how much stiffer bending makes them to turn    5  kt, if its segments turn
+    row 0    dE/dθ of the segment before and behind it, how much stiffer bending makes them to turn
+    row 1    the torque that resists the rate of twist; kt, if its segments turn
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from kinema.convex.flex import rods
 from kinema.convex.flex.edges import span_between
 from kinema.convex.flex.rod import curvature, is_bendable, pair_energy, shape_of, shape_slope, single_energy, widened
 from kinema.convex.flex.rod_chain import (
+    FRAME,
+    PAST,
     chain_frames,
     is_sound,
     keep_frames,
@@ -34,6 +36,8 @@ from kinema.convex.model import Model
 from kinema.convex.stage import Stage
 from kinema.math.spatial import angular
 from kinema.mujoco_enums import MINVAL, Disable
+
+STIFFNESS, DAMPING, TWIST = wp.constant(0), wp.constant(1), wp.constant(2)
 
 
 @wp.func
@@ -83,9 +87,8 @@ def rod_force(m: Model, d: Data, w: int, b: int):
     e2 = bend_span(m, d, w, b, 2)
     for i in range(4):
         d.flex.part_force[w, base + i] = wp.spatial_vector()
-    d.flex.bend_twist[w, b] = wp.spatial_vector()
-    d.flex.bend_stiffness[w, b] = wp.mat44()
-    d.flex.bend_damping[w, b] = wp.mat44()
+    for k in range(3):
+        d.flex.bend[w, b, k] = wp.mat44()
     sound = is_bendable(e0, e1)
     if pair:
         sound = sound and is_bendable(e1, e2)
@@ -97,7 +100,7 @@ def rod_force(m: Model, d: Data, w: int, b: int):
         damping = wp.mat44()
         pull0 = wp.vec3()
         pull1 = wp.vec3()
-        twist = wp.spatial_vector()
+        twist = wp.mat44()
         drag = float(0.0)
         l0 = wp.length(e0)
         l1 = wp.length(e1)
@@ -134,7 +137,7 @@ def rod_force(m: Model, d: Data, w: int, b: int):
             if size >= MINVAL:
                 n = kappa / size
                 damp = wp.dot(n, damp * n) * wp.outer(n, n)
-            torque = 2.0 * kt * (turn1 - turn0 + d.flex.segment_twist[w, s + 1])
+            torque = 2.0 * kt * (turn1 - turn0 + d.flex.segment[w, s + 1, FRAME][6])
             slope0 = parts[0, 0] - torque
             slope1 = parts[1, 0] + torque
             pull0 = segment_pull(d, w, s, l0, slope0, kappa, torque)
@@ -143,7 +146,8 @@ def rod_force(m: Model, d: Data, w: int, b: int):
             stiffness = widened(stiff)
             damping = widened(damp)
             bent = wp.where(m.flex.rod[m.flex.rod[m.size.nflexrod + s][4]][7] != 0, 1.0, 0.0)
-            twist = wp.spatial_vector(slope0, slope1, bent * parts[0, 1], bent * parts[1, 1], 0.0, kt)
+            twist[0] = wp.vec4(slope0, slope1, bent * parts[0, 1], bent * parts[1, 1])
+            twist[1, 1] = kt
             if resists_twist(m, w, s, kt):
                 spin = spin_of(m, d, w, s + 1) - spin_of(m, d, w, s)
                 x0 = point_velocity(m, d, w, bend[0])
@@ -151,7 +155,7 @@ def rod_force(m: Model, d: Data, w: int, b: int):
                 x2 = point_velocity(m, d, w, bend[2])
                 spin += wp.dot(kappa, x1 - x0) / (2.0 * l0) + wp.dot(kappa, x2 - x1) / (2.0 * l1)
                 drag = m.flex.number[w, bend[4]][1] * 2.0 * kt * spin
-                twist[4] = drag
+                twist[1, 0] = drag
         else:
             slope, stiffness, damping = single_energy(kappa, m.flex.elastic[w, at + 4], m.flex.elastic[w, at + 6])
         rate = wp.vec4()
@@ -176,9 +180,9 @@ def rod_force(m: Model, d: Data, w: int, b: int):
                     spring -= pull1
                     damper -= drag1
                 d.flex.part_force[w, base + i] = wp.spatial_vector(spring, damper)
-        d.flex.bend_twist[w, b] = twist
-        d.flex.bend_stiffness[w, b] = stiffness
-        d.flex.bend_damping[w, b] = damping
+        d.flex.bend[w, b, STIFFNESS] = stiffness
+        d.flex.bend[w, b, DAMPING] = damping
+        d.flex.bend[w, b, TWIST] = twist
 
 
 @wp.func
@@ -188,13 +192,13 @@ def segment_torque(m: Model, d: Data, w: int, e: int) -> wp.vec2:
     slope = float(0.0)
     drag = float(0.0)
     if segment[5] >= 0:
-        twist = d.flex.bend_twist[w, segment[5]]
-        slope += twist[1]
-        drag -= twist[4]
+        twist = d.flex.bend[w, segment[5], TWIST]
+        slope += twist[0, 1]
+        drag -= twist[1, 0]
     if segment[6] >= 0:
-        twist = d.flex.bend_twist[w, segment[6]]
-        slope += twist[0]
-        drag += twist[4]
+        twist = d.flex.bend[w, segment[6], TWIST]
+        slope += twist[0, 0]
+        drag += twist[1, 0]
     return wp.vec2(slope, drag)
 
 
@@ -222,7 +226,7 @@ def clamp_force(m: Model, d: Data, w: int, i: int):
             if body >= m.dof.bodyid[i] and body < m.dof.bodyend[i]:
                 e = wp.where(side == 0, rod[1], rod[1] + rod[2] - 1)
                 torque = segment_torque(m, d, w, e)
-                past = d.flex.segment_past[w, e]
+                past = d.flex.segment[w, e, PAST]
                 before = wp.vec3(past[0], past[1], past[2])
                 t = tangent(d, w, e)
                 size = 1.0 + wp.dot(before, t)
@@ -241,7 +245,7 @@ def clamp_force(m: Model, d: Data, w: int, i: int):
 
 def frame_stages(m: Any) -> list[Stage]:
     """Frames of chains: part of where flexes are."""
-    lists: dict[str, Any] = {"own": ("flexsegment_frame", "flexsegment_past", "flexsegment_twist")}
+    lists: dict[str, Any] = {"own": ("flexsegment",)}
     if not (rods.has_rods(m) and rods.chains(m)):
         return []
     return [Stage(chain_frames, over="nflexrod", **lists), Stage(note_frames, over="nflexsegment", once=True)]

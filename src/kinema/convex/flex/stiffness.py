@@ -22,7 +22,7 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.flex.elasticity import edge_corners, triangle_index
 from kinema.convex.flex.rod import curvature, is_bendable, shape_slope
-from kinema.convex.flex.rod_force import bend_list, bend_span
+from kinema.convex.flex.rod_force import DAMPING, STIFFNESS, TWIST, bend_list, bend_span
 from kinema.convex.jacobian import last_dof, point_motion
 from kinema.convex.model import Model
 from kinema.mujoco_enums import Disable
@@ -109,10 +109,10 @@ def bend_block(
     if pair:
         sound = sound and is_bendable(e1, e2)
     if sound:
-        weight = spring * d.flex.bend_stiffness[w, b] + damper * d.flex.bend_damping[w, b]
+        weight = spring * d.flex.bend[w, b, STIFFNESS] + damper * d.flex.bend[w, b, DAMPING]
         own = shape_slope(e0, e1, e2, pair, i)
         block = wp.transpose(own) * (weight * shape_slope(e0, e1, e2, pair, j))
-        kt = twist * 2.0 * d.flex.bend_twist[w, b][5]
+        kt = twist * 2.0 * d.flex.bend[w, b, TWIST][1, 1]
         if kt > 0.0:
             kappa = curvature(e0, e1)
             l0 = wp.length(e0)
@@ -273,9 +273,9 @@ def metric_turns(m: Model, d: Data, w: int, e: int):
     if i >= 0 and (m.opt.disableflags & Disable.SPRING) == 0:
         stiffness = float(0.0)
         if segment[5] >= 0:
-            stiffness += d.flex.bend_twist[w, segment[5]][3]
+            stiffness += d.flex.bend[w, segment[5], TWIST][0, 3]
         if segment[6] >= 0:
-            stiffness += d.flex.bend_twist[w, segment[6]][2]
+            stiffness += d.flex.bend[w, segment[6], TWIST][0, 2]
         h = m.opt.timestep[w]
         at = m.dof.metric_rowadr[i] + m.dof.metric_rownnz[i] - 1
         d.metric.value[w, at] = d.metric.value[w, at] + h * h * stiffness
