@@ -185,6 +185,19 @@ def test_loops_mimics_and_distance(lowered):
 def test_what_mujoco_cannot_hold_is_said(lowered):
     builder = ModelBuilder()
     a, b = link(builder), link(builder)
-    builder.add_articulation([builder.add_joint_fixed(-1, a), builder.add_joint_rod(a, b)])
-    with pytest.raises(BuildError, match="rods and cables"):
+    builder.add_articulation([builder.add_joint_fixed(-1, a), builder.add_joint_fixed(a, b)])
+    builder.add_joint_d6(a, b)
+    with pytest.raises(BuildError, match="closes a loop"):
         lowered(builder)
+
+
+def test_a_joint_of_a_rod_is_a_ball_with_a_spring_and_hinges_where_twist_differs(lowered):
+    for twist, kinds, stiffness in ((None, [mujoco.mjtJoint.mjJNT_BALL], [3.0]),
+                                    (5.0, [mujoco.mjtJoint.mjJNT_HINGE] * 3, [3.0, 3.0, 5.0])):  # fmt: skip
+        builder = ModelBuilder()
+        a, b = link(builder), link(builder)
+        rod = builder.add_joint_rod(a, b, bend_stiffness=3.0, twist_stiffness=twist)
+        builder.add_articulation([rod, builder.add_joint_fixed(-1, a)])
+        m, _, _ = lowered(builder)
+        assert m.jnt_type.tolist() == kinds and m.jnt_stiffness.tolist() == stiffness
+        assert m.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE
