@@ -74,3 +74,38 @@ def test_box_on_a_slope_stays(cone):
         engine.step(500)
         crept[iterations] = engine.read("qpos")[0, 0] - settled
     assert crept[0] > 1e-3 and abs(crept[10]) < 0.05 * crept[0]
+
+
+LIGHT_FEET = """
+<mujoco>
+  <option cone="elliptic" noslip_iterations="3"/>
+  <default><geom condim="6" friction="1 .05 .02"/><joint type="slide" damping=".01"/></default>
+  <worldbody>
+    <geom type="plane" size="9 9 9"/>
+    <body pos="0 0 .296"><freejoint/>
+      <geom type="box" size=".1 .1 .05" mass="5" contype="0" conaffinity="0"/>
+      <body pos=".1 .02 -.28"><joint axis="1 .7 0"/><geom size=".02" mass="1e-8"/></body>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_blocks_keep_their_small_eigenvalues():
+    """A foot of next to no inertia is light along its slide and heavy across it: inertias far apart in one block."""
+    m = mujoco.MjModel.from_xml_string(LIGHT_FEET)
+    d = mujoco.MjData(m)
+    mujoco.mj_integratePos(m, d.qpos, np.full(m.nv, 0.03), 1.0)
+    d.qpos[2] = 0.29
+    mujoco.mj_forward(m, d)
+    harness = Harness(m, nworld=1, nconmax=4, nefcmax=16)
+    harness.inject(d)
+    rows = (stage for part in assemble.stages(m) for stage in part)
+    harness.run(*rows, Stage(newton(), lanes=True), Stage(noslip(), lanes=True))
+    jacobian = d.efc_J.reshape(d.nefc, m.nv)
+    solved = np.zeros_like(jacobian)
+    mujoco.mj_solveM(m, d, solved, jacobian)
+    theirs = np.linalg.eigvalsh((jacobian @ solved.T)[1:6, 1:6])
+    ours = np.linalg.eigvalsh(harness.layout.arrays["dual_block"].numpy()[0, 1:6, 1:6].astype(float))
+    assert theirs[-1] > 1e7 * theirs[0]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3)

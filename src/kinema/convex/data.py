@@ -314,7 +314,7 @@ class Dual:
     """Scratch of solvers that work on forces; empty unless the model asks for one."""
 
     B: data("nefcmax", "nv_dual", rows=True)  # M^-1 J'
-    block: data("nefcmax", "block_dual", rows=True)  # row k: A[k, j] for the rows j of its block
+    block: data("nefcmax", "block_dual", dtype=wp.float64, rows=True)  # row k: A[k, j] for the rows j of its block
     ahead: data("nefcmax", "one_dual", rows=True)  # forces with momentum
     order: data("nefcmax", "one_dual", dtype=int, rows=True)  # first rows of blocks, shuffled
 

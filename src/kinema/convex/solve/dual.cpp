@@ -27,7 +27,7 @@ if (nefc == 0 || nv == 0) {
 #include "rows.cpp"
 
 float* B = KN_ROW(float, d.dual.B);
-float* block = KN_ROW(float, d.dual.block);
+double* block = KN_ROW(double, d.dual.block);
 float* b = KN_ROW(float, d.solver.Jaref);
 float* y = KN_ROW(float, d.solver.acc);
 
@@ -78,7 +78,7 @@ auto start_y = [&]() {  // y = B' force
     }
 };
 
-// B, by the factor of M: one row a lane
+// Z = J L^-1, by the factor M = L' D L: one row a lane
 KN_EACH(k, nefc) {
     int from[2], to[2];
     float* x = B + (size_t)k * nv;
@@ -89,26 +89,37 @@ KN_EACH(k, nefc) {
             if (x[i] != 0.0f)
                 for (int a = 0; a < above; ++a) x[m.dof.M_colind.data[adr + a]] -= KN_AT(KN_FACTOR, adr + a) * x[i];
         }
+    }
+}
+KN_SYNC();
+// Diagonal blocks of A = Z D^-1 Z', in doubles. A body of small inertia makes them nearly singular: sums of squares keep
+// small eigenvalues, which products of J with a rounded B would not.
+KN_EACH(k, nefc) {
+    int from[2], to[2];
+    const int parts = ranges(k, from, to), first = first_of(k), size = size_of(k);
+    const float* row = B + (size_t)k * nv;
+    for (int j = 0; j < size; ++j) {
+        const float* other = B + (size_t)(first + j) * nv;
+        double s = 0.0;
+        for (int q = 0; q < parts; ++q)
+            for (int i = from[q]; i < to[q]; ++i) s += (double)row[i] * (double)KN_AT(KN_FACTOR_INVERSE, i) * other[i];
+        block[(size_t)k * WIDE + j] = s;
+    }
+}
+KN_SYNC();
+// B = Z D^-1 L'^-1, and b
+KN_EACH(k, nefc) {
+    int from[2], to[2];
+    float* x = B + (size_t)k * nv;
+    const int parts = ranges(k, from, to);
+    for (int q = 0; q < parts; ++q)
         for (int i = from[q]; i < to[q]; ++i) {
             const int adr = m.dof.M_rowadr.data[i], above = m.dof.M_rownnz.data[i] - 1;
             float s = x[i] * KN_AT(KN_FACTOR_INVERSE, i);
             for (int a = 0; a < above; ++a) s -= KN_AT(KN_FACTOR, adr + a) * x[m.dof.M_colind.data[adr + a]];
             x[i] = s;
         }
-    }
-}
-KN_SYNC();
-// diagonal blocks of A, and b
-KN_EACH(k, nefc) {
-    int from[2], to[2];
-    const int parts = ranges(k, from, to), first = first_of(k), size = size_of(k);
     const float* row = J + (size_t)k * nv;
-    for (int j = 0; j < size; ++j) {
-        const float* other = B + (size_t)(first + j) * nv;
-        float s = 0.0f;
-        for (int q = 0; q < parts; ++q) for (int i = from[q]; i < to[q]; ++i) s += row[i] * other[i];
-        block[(size_t)k * WIDE + j] = s;
-    }
     float s = -KN_ROW(float, d.efc.aref)[k];
     for (int q = 0; q < parts; ++q) for (int i = from[q]; i < to[q]; ++i) s += row[i] * KN_AT(d.frc.qacc_smooth, i);
     b[k] = s;
