@@ -11,6 +11,9 @@ import scipy.optimize
 from kinema import Simulation, sysid
 from kinema.errors import BuildError, UnknownKey
 from kinema.sysid import Measured, Parameter
+from kinema.sysid.measured import Signals
+from kinema.sysid.parameter import Placed
+from kinema.sysid.sensitivity import Sensitivities
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -130,27 +133,73 @@ def test_wrong_calls_say_what_is_expected(sim):
         sysid.identify(sim, run, [Parameter("dof_damping", "elbow")], window=2)
 
 
-def test_friction_of_contacts_is_found():
-    """A puck is pushed over a floor that it is pressed on; contacts mix their friction from that of geoms."""
-    xml = """
-    <mujoco>
-      <option timestep="0.002"/>
-      <worldbody>
-        <geom type="plane" size="9 9 .1" friction="0.1"/>
-        <body pos="0 0 .0995">
-          <joint name="x" type="slide" axis="1 0 0"/>
-          <geom name="puck" size=".1" mass="1.5" friction="0.4" solref=".04 1"/>
-        </body>
-      </worldbody>
-      <actuator><motor joint="x" gear="10"/></actuator>
-    </mujoco>
-    """
-    m = mujoco.MjModel.from_xml_string(xml)
-    d, ctrl, read = mujoco.MjData(m), np.sin(0.02 * np.arange(400))[:, None] * 1.5, []
+PUCK = """
+<mujoco>
+  <option timestep="0.002" iterations="100" tolerance="1e-10"/>
+  <worldbody>
+    <geom type="plane" size="9 9 .1" friction="0.1"/>
+    <body name="puck" pos="0 0 .0995">
+      <joint name="x" type="slide" axis="1 0 0" damping=".3"/>
+      <geom name="puck" size=".1" pos=".05 0 0" mass="1.5" friction="0.4" solref=".04 1"/>
+    </body>
+  </worldbody>
+  <actuator><motor joint="x" gear="10"/></actuator>
+  <sensor><accelerometer site="s" name="acc"/></sensor>
+</mujoco>
+""".replace("<geom name=", '<site name="s"/><geom name=')
+"""A puck is pushed over a floor that it is pressed on; contacts mix their friction from that of geoms."""
+
+
+def pushed(m: mujoco.MjModel, frames: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Controls, positions and readings of a run."""
+    d, ctrl, read = mujoco.MjData(m), np.sin(0.02 * np.arange(frames))[:, None] * 1.5, []
     for action in ctrl:
         d.ctrl[:] = action
         mujoco.mj_step(m, d)
-        read.append(d.qpos.copy())
+        read.append((d.qpos.copy(), d.sensordata.copy()))
+    return ctrl, np.array([one for one, _ in read]), np.array([one for _, one in read])
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_friction_of_contacts_is_found(exact):
+    ctrl, qpos, _ = pushed(mujoco.MjModel.from_xml_string(PUCK), 400)
     asked = [Parameter("geom_friction", "puck", 0, start=0.6)]
-    found = sysid.identify(Simulation(xml), Measured(ctrl, {"qpos": np.array(read)}), asked)
+    found = sysid.identify(Simulation(PUCK), Measured(ctrl, {"qpos": qpos}), asked, exact=exact)
     assert found.converged and found.values[0] == pytest.approx(0.4, rel=0.01)
+
+
+def test_exact_derivatives_are_those_of_runs_in_double_precision():
+    """Of positions and readings of sensors by friction, damping, and a mass with what is tied to it."""
+    m, frames, eps = mujoco.MjModel.from_xml_string(PUCK), 250, 1e-5
+    ctrl, qpos, readings = pushed(m, frames)
+    sim = Simulation(PUCK)
+    asked = [
+        Parameter("geom_friction", "puck"), Parameter("dof_damping", "x"),
+        Parameter("body_mass", "puck", ties=("body_inertia",)), Parameter("actuator_gear", 0, 0),
+    ]  # fmt: skip
+    measured = Measured(ctrl, {"qpos": qpos, "acc": readings})
+    signals, placed = Signals(sim, [measured]), [Placed(sim, one) for one in asked]
+    point = np.array([one.start for one in placed])
+    r, J = Sensitivities(sim, signals, placed).at(point, {}, frames)
+    assert np.abs(r).max() < 1e-3
+    change = {
+        0: lambda m, x: m.geom_friction.__setitem__((1, 0), x), 1: lambda m, x: m.dof_damping.__setitem__(0, x),
+        2: lambda m, x: (m.body_inertia.__setitem__(1, m.body_inertia[1] * x / m.body_mass[1]),
+                         m.body_mass.__setitem__(1, x)),
+        3: lambda m, x: m.actuator_gear.__setitem__((0, 0), x),
+    }  # fmt: skip
+    for k, put in change.items():
+        runs = []
+        for side in (1, -1):
+            other = mujoco.MjModel.from_xml_string(PUCK)
+            put(other, point[k] + side * eps)
+            runs.append(np.concatenate(pushed(other, frames)[1:], 1) / signals.noise)
+        judge = (runs[0] - runs[1]) / (2 * eps)
+        assert np.linalg.norm(judge) > 1e-3
+        assert np.linalg.norm(J[:, 0, :, k] - judge) < 2e-3 * np.linalg.norm(judge), asked[k].name
+
+
+def test_exact_derivatives_are_refused_where_other_constants_follow():
+    measured = Measured(np.zeros((3, 1)), {"qpos": np.zeros((3, 1))})
+    with pytest.raises(BuildError, match="follow from body_pos"):
+        sysid.identify(Simulation(PUCK), measured, [Parameter("body_pos", "puck")], exact=True)

@@ -24,14 +24,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import warp as wp
 
 from kinema.control.box import minimise, solve_free
 from kinema.control.expansion import Quadratic, expand
 from kinema.control.manifold import Manifold
 from kinema.control.problem import Cost, Path, Trials, one_thread
+from kinema.convex.status import IDLE
 from kinema.errors import BuildError
+from kinema.gradients.linearize import linearizer
 from kinema.simulation import Simulation
-from kinema.simulation.copies import copies, follow
+from kinema.simulation.copies import copies, follow, tile
 
 LENGTHS = tuple(0.5**k for k in range(10))
 """Step sizes that are tried at once."""
@@ -115,6 +118,7 @@ class Solver:
         self.trials = Trials(sim, len(LENGTHS), running, final, limits)
         self.torch = self.trials.torch
         self._knots: Simulation | None = None
+        self._held: dict[str, Any] | None = None
 
     def __call__(self, ctrl: Any, *, iterations: int = 100, tolerance: float = 1e-5, mu: float = 1e-3) -> Plan:
         """Make the cost small.
@@ -131,6 +135,7 @@ class Solver:
     def _solve(self, ctrl: Any, iterations: int, tolerance: float, mu: float) -> Plan:
         torch, trials = self.torch, self.trials
         trials.refresh()
+        self._held = None
         if self._knots is not None:
             follow(self._knots, self.sim)
         ctrl = trials.controls(ctrl)
@@ -204,7 +209,7 @@ class Solver:
         worlds, count = trials.worlds, len(path.ctrl)
         many = min(count, max(1, KNOTS // worlds))
         if self._knots is None or self._knots.worlds < many * worlds:
-            self._knots = copies(self.sim, many)
+            self._knots, self._held = copies(self.sim, many), None
         knots = self._knots
         many = knots.worlds // worlds
         found = []
@@ -215,25 +220,41 @@ class Solver:
             self._constant(knots, many)
             for name, value in inputs.items():
                 if value.numel():
-                    part = value[index]
-                    knots.engine.write(name, part.reshape(-1, *part.shape[2:]).cpu().numpy())
+                    there = wp.to_torch(knots.engine.array(name), requires_grad=False)
+                    there[...] = value[index].reshape(there.shape)
             try:
-                four = knots.linearize(method=self.method, sensors=sensors)
+                four = self._derivatives(knots, sensors)
             except BuildError as error:
                 raise BuildError(f'{error} ("method" is what ilqr calls "derivatives")') from None
-            found.append([
-                torch.as_tensor(np.asarray(each), dtype=torch.float64, device=trials.device)
-                .reshape(many, worlds, *each.shape[1:])[: count - begin] for each in four
-            ])  # fmt: skip
+            found.append([each.reshape(many, worlds, *each.shape[1:])[: count - begin] for each in four])
         A, B, C, D = (torch.cat(parts) for parts in zip(*found, strict=True))
         return A, B, C, D
 
+    def _derivatives(self, knots: Simulation, sensors: bool) -> list[Any]:
+        """A, B, C and D of all knots; exact ones never leave the device."""
+        torch, device = self.torch, self.trials.device
+        if self.method != "exact" or not hasattr(knots.engine, "recipes"):
+            four = knots.linearize(method=self.method, sensors=sensors)
+            return [torch.as_tensor(np.asarray(each), dtype=torch.float64, device=device) for each in four]
+        one = linearizer(knots.engine, sensors=sensors)
+        whole, nx = wp.to_torch(one(), requires_grad=False).double(), one.nx
+        status = wp.to_torch(knots.engine.array("status"), requires_grad=False).reshape(-1)
+        whole[(status & IDLE) != 0] = torch.nan  # worlds that are frozen have no next state
+        return [whole[:, rows, part] for rows in (slice(nx), slice(nx, None)) for part in (slice(nx), slice(nx, None))]
+
     def _constant(self, knots: Simulation, many: int) -> None:
-        """Give knots what of the state no step changes."""
-        for name in ("qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata"):
-            now = self.sim.engine.read(name) if name in self.sim.engine.names else np.empty(0)
-            if now.size:
-                knots.engine.write(name, np.tile(now, (many, *[1] * (now.ndim - 1))))
+        """Give knots what of the state no step changes; it is brought to the device once a solve."""
+        engine = knots.engine
+        if self._held is None:
+            self._held = {}
+            for name in ("qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata"):
+                now = self.sim.engine.read(name) if name in self.sim.engine.names else np.empty(0)
+                if now.size:
+                    engine.write(name, tile(now, many))
+                    self._held[name] = wp.clone(engine.array(name))
+        else:
+            for name, value in self._held.items():
+                wp.copy(engine.array(name), value)
 
     def _backward(
         self, A: Any, B: Any, running: Quadratic, last: Quadratic, ctrl: Any, damping: Any

@@ -4,9 +4,10 @@ With r(p) all residuals (measured.py) and J their derivatives by the parameters 
 
     (J'J + lambda diag J'J) s = -J'r,       p <- p + s within bounds
 
-J is taken by differences. The point and its neighbours, one a parameter, are worlds of one batch, for every run: so an
-iteration is one rollout, which says whether the point is better and has the next J at once. Where the point is worse,
-the same worlds try as many dampings. The search begins with the first part of the runs, where paths have hardly parted.
+J is taken by differences, or exactly (sensitivity.py). For differences the point and its neighbours, one a parameter,
+are worlds of one batch, for every run: so an iteration is one rollout, which says whether the point is better and has
+the next J at once. Where the point is worse, the same worlds try as many dampings. The search begins with the first
+part of the runs, where paths have hardly parted.
 
 At the end the information matrix says how well the parameters are known. With s_c^2 the variance that is left in
 channel c, whose rows of J are J_c,
@@ -34,6 +35,8 @@ from kinema.simulation.copies import copies
 from kinema.simulation.recompute import INDEPENDENT
 from kinema.sysid.measured import Signals, runs_of
 from kinema.sysid.parameter import Parameter, Placed
+from kinema.sysid.sensitivity import Sensitivities
+from kinema.sysid.tape import Tape
 
 SMALLEST, LARGEST = 1e-9, 1e9  # damping
 BOLD = 0.01  # damping up to which a step that gains nothing means that there is nothing to gain
@@ -100,7 +103,7 @@ class Identification:
 def identify(
     sim: Simulation, measured: Any, parameters: Sequence[Parameter], *, noise: Mapping[str, Any] | None = None,
     window: int | None = None, iterations: int = 40, tolerance: float = 1e-6, step: float = 3e-3,
-    confidence: float = 0.95,
+    confidence: float = 0.95, exact: bool = False,
 ) -> Identification:  # fmt: skip
     """Find numbers of a model from what the mechanism did.
 
@@ -118,20 +121,23 @@ def identify(
         step: How far a neighbour is away, in units of the parameter's scale; larger where contacts come and go, which
             makes costs rugged on small scales.
         confidence: Of the intervals.
+        exact: Take derivatives of every step instead of differences: no step to choose, and nothing lost in rounding,
+            at the cost of a linearization a step. It is refused for parameters that other constants follow from, but
+            for masses and inertias.
     """
     if not parameters:
         raise BuildError("identify: give at least one Parameter")
     runs = runs_of(measured)
     if window is not None:
         runs = [piece for run in runs for piece in run.windows(int(window))]
-    batch = _Batch(sim, Signals(sim, runs, noise), [Placed(sim, one) for one in parameters], step)
+    batch = _Batch(sim, Signals(sim, runs, noise), [Placed(sim, one) for one in parameters], step, exact)
     return _Search(batch, confidence).run(iterations, tolerance)
 
 
 class _Batch:
     """Copies of the mechanism: for each neighbour of a point, one a run. World of neighbour k and run n: k runs + n."""
 
-    def __init__(self, sim: Simulation, signals: Signals, placed: list[Placed], step: float):
+    def __init__(self, sim: Simulation, signals: Signals, placed: list[Placed], step: float, exact: bool):
         self.signals, self.placed = signals, placed
         self.runs, self.slots = len(signals.runs), 1 + len(placed)
         one = sim if sim.worlds == 1 else sim.copy_of_world(0)
@@ -145,6 +151,11 @@ class _Batch:
         self.low, self.high = np.array([each.low for each in placed]), np.array([each.high for each in placed])
         self.step, self.evaluations, self.frames = step * self.scale, 0, signals.frames
         self.start = self._starts()
+        self.tape = Tape(self.many.engine, np.tile(signals.ctrl, (1, self.slots, 1)), signals.every, signals.fields)
+        if exact and self.derives:
+            known = sorted(set(self.names) - INDEPENDENT - set(INERTIAL))
+            raise BuildError(f"exact=True: other constants of the model follow from {', '.join(known)}; leave it out")
+        self.exact = Sensitivities(copies(one, self.runs), signals, placed) if exact else None
 
     def _starts(self) -> dict[str, np.ndarray]:
         """The states that worlds begin in, by name."""
@@ -168,6 +179,9 @@ class _Batch:
         if self.weighs:
             self._put(np.tile(point, (self.slots, 1)))
             self.many.recompute()
+            if self.exact:
+                self.exact.put(point)
+                self.exact.sim.recompute()
         return point
 
     def _put(self, points: np.ndarray) -> None:
@@ -187,20 +201,17 @@ class _Batch:
         engine.reset()
         for name, values in self.start.items():
             engine.write(name, values)
-        ctrl = np.tile(signals.ctrl, (1, self.slots, 1))
-        kept = {n: np.empty((self.frames, *engine.shape(n)), np.float32) for n in signals.fields}
-        for t in range(self.frames):
-            if ctrl.size:
-                engine.write("ctrl", ctrl[t])
-            engine.step(signals.every)
-            for name, rows in kept.items():
-                rows[t] = engine.read(name)
+        kept = self.tape.play(self.frames)
         self.evaluations += 1
         shape = (self.frames, self.slots, self.runs)
         return signals.residuals({name: rows.reshape(*shape, *rows.shape[2:]) for name, rows in kept.items()})
 
     def at(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residuals at a point (frame, run, channel), and their derivatives (frame, run, channel, parameter)."""
+        if self.exact:
+            self.evaluations += 1
+            start = {name: values[: self.runs] for name, values in self.start.items()}
+            return self.exact.at(point, start, self.frames)
         points = self.neighbours(point)
         found = self.residuals(points)
         moved = np.diag(points[1:] - point)

@@ -199,6 +199,15 @@ class Signals:
         found = np.concatenate(parts, -1) / self.noise
         return np.where(self.seen[: found.shape[1]], found, 0.0)
 
+    def slopes(self, found: np.ndarray) -> np.ndarray:
+        """Derivatives of residuals (frame, run, channel, parameter) from those of states, in the order of a
+        linearization, and sensors, (frame, run, row, parameter)."""
+        nv, na = int(self.model.nv), int(self.model.na)
+        first = {"qpos": 0, "qvel": nv, "act": 2 * nv, "sensordata": 2 * nv + na}
+        rows = [first[array] + (np.arange(nv) if array == "qpos" else where) for _, array, where in self.parts]
+        J = found[:, :, np.concatenate(rows)].astype(float) / self.noise[:, None]
+        return np.where(self.seen[: len(J), :, :, None], J, 0.0)
+
     def _where_seen(self, part: tuple[str, str, np.ndarray]) -> np.ndarray:
         """Not a number where nothing was measured, (frame, run, channel)."""
         rows = self.measured[part[0]]
