@@ -9,7 +9,10 @@ from warp._src.codegen import Struct
 from warp._src.types import array_t
 
 MOST = 32_764 - 64  # Warp puts the bounds of a launch before its arguments
-ROOMS = ("kinema.adapter", "kinema.collide", "kinema.convex", "kinema.functions", "kinema.plugins")
+ROOMS = (
+    "kinema.adapter", "kinema.collide", "kinema.convex", "kinema.functions", "kinema.gradients", "kinema.plugins",
+    "kinema.sysid",
+)  # fmt: skip
 
 
 def size(kind) -> int:

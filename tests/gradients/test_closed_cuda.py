@@ -7,7 +7,7 @@ import pytest
 import warp as wp
 
 from kinema.convex.engine import Engine
-from kinema.gradients import closed, transcribe
+from kinema.gradients import closed, others, transcribe
 from kinema.gradients.linearize import Linearizer
 from kinema.gradients.tangents import part_kernel_of_worlds
 
@@ -15,7 +15,7 @@ from ..convex.cuda.emulate import COMPILER, Emulated
 from ..convex.test_arguments import MOST, size
 from .models import LINKAGE, WALKER, settled
 
-NAMES = ("room", "slopes", "colored", "forces", "late_forces", "states", "alone", "places")
+NAMES = ("room", "slopes", "drifts", "colored", "forces", "late_forces", "states", "alone", "places")
 NUMBERS = ("damped", "settled", "weightless")
 KINDS = {wp.int32: "int", wp.int64: "long long"}
 
@@ -74,14 +74,17 @@ def test_a_warp_computes_what_a_cpu_thread_does(request, tmp_path, product, mode
         np.testing.assert_allclose(out.numpy(), expected, rtol=1e-4, atol=2e-5 * np.abs(expected).max())
 
 
-def test_its_kernel_fits_into_what_cuda_takes():
-    assert sum(size(argument.type) for argument in closed.warp_kernel().adj.args) <= MOST
+def test_its_kernels_fit_into_what_cuda_takes(linkage):
+    kernels = closed.warp_kernel(), others.settling(others.integrating(linkage.engine.source))
+    for kernel in kernels:
+        assert sum(size(argument.type) for argument in kernel.adj.args) <= MOST
 
 
-def test_its_kernels_compile_for_cuda(walker, tmp_path):
+def test_its_kernels_compile_for_cuda(walker, linkage, tmp_path):
     transcribe.install()
     run = walker.runs()[0]
     kernels = [closed.warp_kernel(), *(part_kernel_of_worlds(part, 16) for part in run.forces.parts[:1])]
+    kernels.append(others.settling(others.integrating(linkage.engine.source)))
     for k, kernel in enumerate(kernels):
         wp.compile_aot_module(kernel.module, arch=90, module_dir=str(tmp_path / str(k)), use_ptx=True)
         text = next((tmp_path / str(k)).glob("*.ptx")).read_text()

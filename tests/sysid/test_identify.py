@@ -203,3 +203,38 @@ def test_exact_derivatives_are_refused_where_other_constants_follow():
     measured = Measured(np.zeros((3, 1)), {"qpos": np.zeros((3, 1))})
     with pytest.raises(BuildError, match="follow from body_pos"):
         sysid.identify(Simulation(PUCK), measured, [Parameter("body_pos", "puck")], exact=True)
+
+
+HOPPER = """
+<mujoco>
+  <option timestep="0.002" cone="elliptic"/>
+  <worldbody>
+    <geom type="plane" size="9 9 .1" friction=".05"/>
+    <body pos="0 0 .35">
+      <joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/>
+      <geom type="box" size=".1 .05 .05" mass="2" contype="0" conaffinity="0"/>
+      <body pos="0 0 -.25">
+        <joint name="leg" type="slide" axis="0 0 1" stiffness="400" damping="6"/>
+        <geom name="foot" size=".05" mass=".2" friction=".5"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator><motor joint="leg" gear="90"/><motor site="hull" gear="6 0 0 0 0 0"/></actuator>
+</mujoco>
+""".replace("<geom type=\"box\"", '<site name="hull"/><geom type="box"')
+
+
+def test_friction_of_a_foot_that_hops_is_found_in_windows():
+    m = mujoco.MjModel.from_xml_string(HOPPER)
+    d, t, read, touching = mujoco.MjData(m), 0.002 * np.arange(500), [], []
+    ctrl = np.stack([-np.abs(np.sin(9 * t + 0.5)), np.sin(5 * t)], 1)
+    for action in ctrl:
+        d.ctrl[:] = action
+        mujoco.mj_step(m, d)
+        read.append((d.qpos.copy(), d.qvel.copy()))
+        touching.append(d.ncon)
+    assert np.count_nonzero(np.diff(touching)) >= 6  # it hops
+    signals = {name: np.array([one[k] for one in read]) for k, name in enumerate(("qpos", "qvel"))}
+    asked = [Parameter("geom_friction", "foot", 0, start=0.8)]
+    found = sysid.identify(Simulation(HOPPER), Measured(ctrl, signals), asked, window=25)
+    assert found.converged and found.values[0] == pytest.approx(0.5, rel=0.01)

@@ -2,7 +2,7 @@
 
     tree_slopes.cpp      how the forces that a motion needs change with position and velocity
     local_slopes.cpp     springs, dampers, tendons, actuators, equalities, fluids (elements.py, coloring.py)
-    contact_slopes.cpp   contacts, limits, friction losses (geometry.py, row_slopes.py)
+    contact_slopes.cpp   contacts and other rows (geometry.py, row_slopes.py, anchor_slopes.py)
     transition.cpp       all columns through the matrix of the constraint solve, then to the next state
 
 It costs a few steps, of which the forward dynamics are one. `against` says of which models it knows too little: those
@@ -28,10 +28,11 @@ from kinema.convex.parts import parts
 from kinema.convex.solve.native import ROWS, WARP, lay_in
 from kinema.convex.stage import Stage
 from kinema.gradients import coloring, elements, geometry, others
+from kinema.gradients.anchor_slopes import anchor_slopes
 from kinema.gradients.row_slopes import row_slopes
 from kinema.gradients.tangents import Tangents
 from kinema.math.touches import touches
-from kinema.mujoco_enums import Integrator, Joint, native
+from kinema.mujoco_enums import Equality, Integrator, Joint, native
 
 FILES = (
     "scratch_layout.cpp", "dense_solve.cpp", "metric_slopes.cpp", "tree_slopes.cpp", "lone_slopes.cpp",
@@ -44,7 +45,8 @@ WIDTH = 16
 """Directions of forces that are carried at once."""
 
 SHARED = (
-    "room", "slopes", "colored", "forces", "late_forces", "states", "alone", "damped", "settled", "weightless",
+    "room", "slopes", "drifts", "colored", "forces", "late_forces", "states", "alone", "damped", "settled",
+    "weightless",
 )  # fmt: skip
 """Of the tables those that threads share."""
 
@@ -72,7 +74,7 @@ def scratch_floats(nv: int, nbody: int, columns: int, alone: int) -> int:
 def _text() -> str:
     own = files("kinema.gradients")
     parts = "\n".join(own.joinpath(name).read_text(encoding="utf-8") for name in FILES)
-    return lay_in('#include "lanes.cpp"\n#include "rows.cpp"\n' + native(Joint) + parts)
+    return lay_in('#include "lanes.cpp"\n#include "rows.cpp"\n' + native(Joint, Equality) + parts)
 
 
 @wp.func_native(_text())
@@ -86,15 +88,16 @@ def _text() -> str:
     m.tree.leveladr m.tree.levelbody m.dof.bodyid m.dof.bodyend m.dof.jntid m.dof.parentid m.dof.M_rowadr m.dof.M_rownnz
     m.dof.M_colind m.dof.mapD2M m.dof.D_rowadr m.dof.D_diag m.dof.D_rownnz m.dof.D_colind m.jnt.type m.jnt.dofadr
     d.act.moment[w] m.body.alone m.body.gravcomp m.body.mass d.scratch.qacc_step[w] room slopes colored forces
-    late_forces states alone places along
+    late_forces states alone places along drifts m.eq.type
     """,
     writes="room out",
 )
 def close(
     m: Model, d: Data, w: int, lane: int, slot: int, room: wp.array2d(dtype=float), slopes: wp.array2d(dtype=wp.vec3),
-    colored: wp.array3d(dtype=float), forces: wp.array2d(dtype=int), late_forces: wp.array2d(dtype=int),
-    states: wp.array2d(dtype=int), alone: wp.array(dtype=int), places: wp.array(dtype=wp.int64), damped: int,
-    settled: int, weightless: int, along: wp.array2d(dtype=float), out: wp.array3d(dtype=float),
+    drifts: wp.array3d(dtype=float), colored: wp.array3d(dtype=float), forces: wp.array2d(dtype=int),
+    late_forces: wp.array2d(dtype=int), states: wp.array2d(dtype=int), alone: wp.array(dtype=int),
+    places: wp.array(dtype=wp.int64), damped: int, settled: int, weightless: int, along: wp.array2d(dtype=float),
+    out: wp.array3d(dtype=float),
 ): ...  # fmt: skip
 
 
@@ -124,6 +127,7 @@ class Tables:
 
     room: wp.array2d(dtype=float)
     slopes: wp.array2d(dtype=wp.vec3)
+    drifts: wp.array3d(dtype=float)
     colored: wp.array3d(dtype=float)
     forces: wp.array2d(dtype=int)
     late_forces: wp.array2d(dtype=int)
@@ -148,9 +152,11 @@ def world_kernel() -> wp.Kernel:
         for w in range(first, last):
             call_for(t.calls, w)
             row_slopes(m, d, w, 0, slot, t.slopes)
+            if t.drifts.shape[1] > 0:
+                anchor_slopes(m, d, w, 0, slot, t.drifts)
             close(
-                m, d, w, 0, slot, t.room, t.slopes, t.colored, t.forces, t.late_forces, t.states, t.alone, t.places,
-                t.damped, t.settled, t.weightless, along, out,
+                m, d, w, 0, slot, t.room, t.slopes, t.drifts, t.colored, t.forces, t.late_forces, t.states, t.alone,
+                t.places, t.damped, t.settled, t.weightless, along, out,
             )  # fmt: skip
 
     return close_worlds
@@ -167,9 +173,11 @@ def warp_kernel() -> wp.Kernel:
         w, lane = wp.tid()
         t = tables[0]
         row_slopes(m, d, w, lane, w, t.slopes)
+        if t.drifts.shape[1] > 0:
+            anchor_slopes(m, d, w, lane, w, t.drifts)
         close(
-            m, d, w, lane, w, t.room, t.slopes, t.colored, t.forces, t.late_forces, t.states, t.alone, t.places,
-            t.damped, t.settled, t.weightless, along, out,
+            m, d, w, lane, w, t.room, t.slopes, t.drifts, t.colored, t.forces, t.late_forces, t.states, t.alone,
+            t.places, t.damped, t.settled, t.weightless, along, out,
         )  # fmt: skip
 
     return close_world
@@ -214,6 +222,9 @@ class Closed:
         floats = scratch_floats(int(m.nv), int(m.nbody), columns, len(alone))
         shared.room = wp.zeros((slots, floats), dtype=float, device=device)
         shared.slopes = wp.zeros((slots, max(1, engine.rows)), dtype=wp.vec3, device=device)
+        anchors = np.isin(np.asarray(m.eq_type), (Equality.CONNECT, Equality.WELD))
+        rows = 6 * int(m.neq) if np.any(anchors) else 0
+        shared.drifts = wp.zeros((slots, rows, max(1, int(m.nv))), dtype=float, device=device)
         shared.colored = self.forces.out
         shared.forces = _rows(self.coloring.forces, 5, device)
         shared.late_forces = _rows(self.coloring.late, 4, device)
@@ -296,7 +307,7 @@ class Closed:
     @property
     def memory(self) -> int:
         """Bytes of scratch and duals."""
-        own = 4 * self.tables[0].room.size + 12 * self.tables[0].slopes.size
+        own = 4 * (self.tables[0].room.size + self.tables[0].drifts.size) + 12 * self.tables[0].slopes.size
         return own + self.forces.memory + (self.contacts.memory if self.contacts else 0)
 
 

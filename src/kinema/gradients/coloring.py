@@ -15,7 +15,7 @@ from typing import Any
 
 from kinema.convex.transmission import moment_colind, moment_rowadr, moment_rownnz
 from kinema.gradients import columns
-from kinema.gradients.elements import LATE, Element
+from kinema.gradients.elements import LATE, ROWS, Element
 from kinema.gradients.tangents import Direction
 
 OUTPUT = "actuator_force"
@@ -48,7 +48,8 @@ def coloring(m: Any, elements: Sequence[Element]) -> Coloring:
     found, nv, na = Coloring(), int(m.nv), int(m.na)
     needs: dict[tuple[str, int], set[int]] = defaultdict(set)  # the columns that a result depends on
     for each in elements:
-        known = {nv + i for i in each.dofs} | (set(each.dofs) if each.placed else set())
+        known = set(each.dofs) if each.placed else set()
+        known |= {nv + i for i in each.dofs} if each.force != ROWS else set()
         given = {2 * nv + a for a in each.acts} | {2 * nv + na + u for u in each.ctrls}
         for i in each.dofs:
             needs[each.force, i] |= known if each.outs else known | given

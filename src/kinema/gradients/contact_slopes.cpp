@@ -217,7 +217,8 @@ for (int c = 0; c < ncon; ++c) {
     KN_SYNC();
 }
 
-// other rows: of one dof, friction losses and limits; those that couple dofs, whose forces are in duals (others.py)
+// other rows: of one dof, friction losses and limits; and those that couple dofs, which duals know the change of by
+// position (others.py), while by velocity it is that of aref = -b J v - Jdot v (row_slopes.py, anchor_slopes.py)
 for (int k = 0; constrained && k < nefc && type[k] < Constraint::CONTACT_FRICTIONLESS; ++k) {
     if (state[k] != ConstraintState::QUADRATIC) continue;
     const bool limit = type[k] == Constraint::LIMIT_JOINT;
@@ -228,7 +229,10 @@ for (int k = 0; constrained && k < nefc && type[k] < Constraint::CONTACT_FRICTIO
         rhs[i * nc8 + nv + i] += D[k] * row_slope[3 * k + 1];
         H[i * n8 + i] += D[k];
     } else {
-        const float* row = J + (size_t)k * nv;
+        const float *row = J + (size_t)k * nv, damper = row_slope[3 * k + 1];
+        const bool anchored = type[k] == Constraint::EQUALITY && drifts.shape[1]
+            && (m.eq.type.data[id[k]] == Equality::CONNECT || m.eq.type.data[id[k]] == Equality::WELD);
+        const float* drift = (const float*)((const char*)drifts.data + slot * (size_t)drifts.strides[0] + (anchored ? k : 0) * (size_t)drifts.strides[1]);
         int from[2], to[2];
         const int n = ranges(k, from, to);
         for (int a = 0; a < n; ++a)
@@ -236,7 +240,10 @@ for (int k = 0; constrained && k < nefc && type[k] < Constraint::CONTACT_FRICTIO
                 const float s = D[k] * row[i];
                 if (s == 0.0f || lane != i % KN_LANES) continue;
                 for (int b = 0; b < n; ++b)
-                    for (int j = from[b]; j < to[b] && j <= i; ++j) H[i * n8 + j] += s * row[j];
+                    for (int j = from[b]; j < to[b]; ++j) {
+                        rhs[i * nc8 + nv + j] += s * (damper * row[j] - (anchored ? drift[j] : 0.0f));
+                        if (j <= i) H[i * n8 + j] += s * row[j];
+                    }
             }
     }
 }

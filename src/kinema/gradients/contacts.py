@@ -32,12 +32,18 @@ def contacts_of(con: Contacts, w: int, first: int, end: int) -> int:
 
 
 @cache
-def touching(build: Build) -> wp.Function:
-    """The contacts of one world anew, pair by pair as they were found."""
+def over_pairs(build: Build, before: wp.Function, after: wp.Function) -> wp.Function:
+    """The contacts of one world anew, pair by pair as they were found.
+
+    Args:
+        build: Which pairs of shapes there may be.
+        before: What is done before the contacts of a pair: (m, d, w, pair, the first of them).
+        after: What is done after them: (m, d, w, pair, the first, how many).
+    """
     collide_pair = pair_function(build)
 
     @wp.func
-    def touching(m: Model, d: Data, w: int):
+    def over_pairs(m: Model, d: Data, w: int):
         touch = Touch()
         touch.dist = d.con.dist
         touch.pos = d.con.pos
@@ -47,12 +53,29 @@ def touching(build: Build) -> wp.Function:
         while first < end:
             pair = d.con.pair[w, first]
             n = contacts_of(d.con, w, first, end)
+            before(m, d, w, pair, first)
             collide_pair(
                 w, pair, m.collision.geoms, m.collision.meshes, m.collision.hfields, m.collision.pairs,
                 m.collision.settings.options, touch, first, Workspace(),
             )  # fmt: skip
-            for k in range(first, first + n):
-                finish_contact(d.con, m.collision.pairs, w, k, pair, False)
+            after(m, d, w, pair, first, n)
             first += n
 
-    return touching
+    return over_pairs
+
+
+@wp.func
+def nothing(m: Model, d: Data, w: int, pair: int, first: int):
+    """Geoms are where they are."""
+
+
+@wp.func
+def finish(m: Model, d: Data, w: int, pair: int, first: int, n: int):
+    """What else belongs to the contacts of a pair."""
+    for k in range(first, first + n):
+        finish_contact(d.con, m.collision.pairs, w, k, pair, False)
+
+
+def touching(build: Build) -> wp.Function:
+    """Contacts as they are."""
+    return over_pairs(build, nothing, finish)

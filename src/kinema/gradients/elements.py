@@ -43,10 +43,12 @@ class Element:
 
     Attributes:
         force: Which force it is part of.
-        dofs: The dofs it pushes, and whose velocities it knows.
-        placed: Whether it knows positions, too.
+        dofs: The dofs it pushes.
+        placed: Whether it knows their positions.
         acts, ctrls: Activations and controls it knows; it moves the former.
         outs: Outputs of an actuator, if activations and controls push dofs through them and in no other way.
+
+    All but rows know velocities, too: what these do to rows is known in closed form (anchor_slopes.py).
     """
 
     force: str

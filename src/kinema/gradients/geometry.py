@@ -10,18 +10,14 @@ about the first place of contact of the pair. What dofs do to it follows by thei
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import warp as wp
 
 from kinema.collide.build import Build
-from kinema.collide.bundles import Touch
-from kinema.collide.narrow import pair_function
-from kinema.collide.workspace import Workspace
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.gradients.contacts import contacts_of
+from kinema.gradients.contacts import over_pairs
 from kinema.math.touches import touches
 
 GIVEN = ("ncon", "contact_pair", "contact_pos", "geom_xpos", "geom_xmat")
@@ -62,35 +58,26 @@ def move_geom(
     """Let a geom turn and move along six directions from `lane` on; -1: it rests again."""
 
 
-@cache
+@wp.func
+def let_move(m: Model, d: Data, w: int, pair: int, first: int):
+    """Both geoms of a pair move, about the first of its contacts."""
+    geoms = m.collision.pairs.geom[w, pair]
+    about = d.con.pos[w, first]
+    move_geom(d.pose.geom_xpos, d.pose.geom_xmat, w, geoms[0], about, 0)
+    move_geom(d.pose.geom_xpos, d.pose.geom_xmat, w, geoms[1], about, 6)
+
+
+@wp.func
+def let_rest(m: Model, d: Data, w: int, pair: int, first: int, n: int):
+    """They rest again."""
+    geoms = m.collision.pairs.geom[w, pair]
+    move_geom(d.pose.geom_xpos, d.pose.geom_xmat, w, geoms[0], wp.vec3(), -1)
+    move_geom(d.pose.geom_xpos, d.pose.geom_xmat, w, geoms[1], wp.vec3(), -1)
+
+
 def moving_geoms(build: Build) -> wp.Function:
-    """The contacts of one world anew, pair by pair as they were found, while the geoms of the pair move."""
-    collide_pair = pair_function(build)
-
-    @wp.func
-    def moving_geoms(m: Model, d: Data, w: int):
-        touch = Touch()
-        touch.dist = d.con.dist
-        touch.pos = d.con.pos
-        touch.frame = d.con.frame
-        end = d.con.ncon[w]
-        first = int(0)
-        while first < end:
-            pair = d.con.pair[w, first]
-            n = contacts_of(d.con, w, first, end)
-            geoms = m.collision.pairs.geom[w, pair]
-            about = d.con.pos[w, first]
-            move_geom(d.pose.geom_xpos, d.pose.geom_xmat, w, geoms[0], about, 0)
-            move_geom(d.pose.geom_xpos, d.pose.geom_xmat, w, geoms[1], about, 6)
-            collide_pair(
-                w, pair, m.collision.geoms, m.collision.meshes, m.collision.hfields, m.collision.pairs,
-                m.collision.settings.options, touch, first, Workspace(),
-            )  # fmt: skip
-            move_geom(d.pose.geom_xpos, d.pose.geom_xmat, w, geoms[0], about, -1)
-            move_geom(d.pose.geom_xpos, d.pose.geom_xmat, w, geoms[1], about, -1)
-            first += n
-
-    return moving_geoms
+    """Contacts while the geoms of each pair move."""
+    return over_pairs(build, let_move, let_rest)
 
 
 def places(wide: Any) -> list[int]:

@@ -3,7 +3,8 @@
     aref = -b v - k d(y) (y - margin),    D = d / (1 - d) / A          y: position, d: impedance
       =>  s_y = -k (d + d' (y - margin)),   s_v = -b,   s_D = d(log D)/dy = d' / (d (1 - d))
 
-for integrators of continuous time; three numbers a row. Rows that couple dofs have theirs from duals (others.py).
+for integrators of continuous time; three numbers a row. How rows that couple dofs change with position is known from
+duals (others.py): of theirs s_v counts.
 """
 
 import warp as wp
@@ -54,6 +55,12 @@ def slopes_of(ref: wp.vec2, solimp: vec5, r: float) -> wp.vec3:
 
 
 @wp.func
+def damper_alone(solref: wp.vec2, solimp: vec5, floor: float) -> wp.vec3:
+    """s_v of a row that knows no position, or whose position is known otherwise."""
+    return wp.vec3(0.0, -damping(safe_solref(solref, floor), safe_solimp(solimp)[1]), 0.0)
+
+
+@wp.func
 def row_slopes(m: Model, d: Data, w: int, lane: int, slot: int, out: wp.array2d(dtype=wp.vec3)):
     """Those of all rows; lanes share them out."""
     floor = row_time(m.opt, w)[0]
@@ -61,13 +68,17 @@ def row_slopes(m: Model, d: Data, w: int, lane: int, slot: int, out: wp.array2d(
         kind = d.efc.type[w, r]
         i = d.efc.id[w, r]
         if kind == Constraint.FRICTION_DOF:
-            solimp = safe_solimp(m.dof.solimp[w, i])
-            b = damping(safe_solref(m.dof.solref[w, i], floor), solimp[1])
-            out[slot, r] = wp.vec3(0.0, -b, 0.0)
+            out[slot, r] = damper_alone(m.dof.solref[w, i], m.dof.solimp[w, i], floor)
         elif kind == Constraint.LIMIT_JOINT:
             ref = safe_solref(m.jnt.solref[w, i], floor)
             out[slot, r] = slopes_of(ref, safe_solimp(m.jnt.solimp[w, i]), d.efc.pos[w, r] - d.efc.margin[w, r])
-        elif kind >= Constraint.CONTACT_FRICTIONLESS:
+        elif kind == Constraint.EQUALITY:
+            out[slot, r] = damper_alone(m.eq.solref[w, i], m.eq.solimp[w, i], floor)
+        elif kind == Constraint.FRICTION_TENDON:
+            out[slot, r] = damper_alone(m.tendon.solref_fri[w, i], m.tendon.solimp_fri[w, i], floor)
+        elif kind == Constraint.LIMIT_TENDON:
+            out[slot, r] = damper_alone(m.tendon.solref_lim[w, i], m.tendon.solimp_lim[w, i], floor)
+        else:
             solimp = safe_solimp(d.con.solimp[w, i])
             ref = safe_solref(d.con.solref[w, i], floor)
             own = slopes_of(ref, solimp, d.con.dist[w, i] - d.con.includemargin[w, i])
