@@ -1,12 +1,8 @@
 """Contacts that adhere pull their bodies together, beside what their rows do; as in MuJoCo."""
 
-import re
-
 import mujoco
 import numpy as np
 import pytest
-
-from tests.conformance.staged import StagedEngine
 
 STICKY = """<mujoco><option cone="{cone}" integrator="{integrator}"/><worldbody>
   <geom name="floor" type="plane" size="1 1 1" adhesion=".3"/>
@@ -33,21 +29,6 @@ def test_adhesive_contacts_pull(cone, integrator, twin, agree):
     mujoco.mj_step(m, d, nstep=20)
     engine.step(20)
     agree(engine, d, ("qpos", "qvel"), 1e-3)
-
-
-def test_adhesion_written_later(agree):
-    """A model whose geoms did not adhere when it was built."""
-    text = STICKY.format(cone="pyramidal", integrator="Euler")
-    plain = mujoco.MjModel.from_xml_string(re.sub(r'adhesion="[.\d]+"', 'adhesion="0"', text))
-    engine = StagedEngine(plain, nworld=2, device="cpu")
-    m = mujoco.MjModel.from_xml_string(text)
-    m.pair_adhesion[:] = 0
-    engine.write("geom_adhesion", m.geom_adhesion)
-    d = mujoco.MjData(m)
-    mujoco.mj_forward(m, d)
-    engine.forward()
-    assert np.abs(d.qfrc_adhesion).max() > 1
-    agree(engine, d, ("qfrc_adhesion", "qacc"), 1e-3)
 
 
 CLOTH = """<mujoco><option timestep=".002"/><worldbody><geom type="plane" size="1 1 .1" adhesion=".2" condim="3"/>

@@ -12,6 +12,7 @@ from tests.convex.constraint.test_rows import SCENE
 from tests.convex.stage_harness import Harness
 
 PGS = 0
+ISLAND = int(mujoco.mjtDisableBit.mjDSBL_ISLAND)
 
 
 def solve(m, d, iterations, warm=False):
@@ -56,11 +57,12 @@ def test_converges_to_the_optimum(condim, scene):
 @pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
 @pytest.mark.parametrize("condim", [1, 3, 4, 6])
 @pytest.mark.parametrize("iterations", [1, 5, 200])
-def test_sweeps_as_mujoco_does(cone, condim, iterations, scene):
-    """Order, momentum and updates are MuJoCo's: the answers agree after any number of sweeps."""
+@pytest.mark.parametrize("flags", [0, ISLAND], ids=["apart", "together"])
+def test_sweeps_as_mujoco_does(cone, condim, iterations, flags, scene):
+    """Order, momentum and updates are MuJoCo's: the answers agree after any number of sweeps, island by island."""
     m, d = scene(cone, condim)
     m.opt.solver, m.opt.iterations, m.opt.tolerance = PGS, iterations, 0.0
-    m.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ISLAND)
+    m.opt.disableflags |= flags
     d.qacc_warmstart[:] = 0
     mujoco.mj_forward(m, d)
     harness = solve(m, d, iterations)

@@ -164,7 +164,7 @@ WITHOUT_EFFECT = {
     "jnt_actfrcrange": "needs a joint whose actuator force is limited",
     "tendon_actfrcrange": "needs a tendon whose actuator force is limited",
     "ls_tolerance": "a line search that ends sooner lands where the other does, here",
-    "meaninertia": "scales the tolerance",
+    "meaninertia": "kept for users: nothing reads it",
     "sleep_tolerance": "trees sleep only with the flag: tests of sleep",
     "dof_length": "scales the speed at which trees sleep: tests of sleep",
     "flex_number": "packed numbers of flexes, which have tests of their own",

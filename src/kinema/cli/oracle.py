@@ -202,6 +202,7 @@ def disturbed(m: mujoco.MjModel, d: mujoco.MjData, trial: int) -> mujoco.MjData:
     other = copy.copy(d)
     mujoco.mj_integratePos(m, other.qpos, rng.normal(size=m.nv), NOISE)
     other.qvel[:] += NOISE * rng.normal(size=m.nv)
+    other.act[:] += NOISE * rng.normal(size=m.na)
     return other
 
 

@@ -317,6 +317,8 @@ class Dual:
     block: data("nefcmax", "block_dual", dtype=wp.float64, rows=True)  # row k: A[k, j] for the rows j of its block
     ahead: data("nefcmax", "one_dual", rows=True)  # forces with momentum
     order: data("nefcmax", "one_dual", dtype=int, rows=True)  # first rows of blocks, shuffled
+    isle: data("nefcmax", "one_dual", dtype=int, rows=True)  # the first tree of a row's island
+    root: data("ntree_dual", dtype=int)  # of a tree's
 
 
 @bundle()

@@ -23,6 +23,7 @@ from kinema.convex.constraint.row import (
     tree_pair,
 )
 from kinema.convex.data import Data
+from kinema.convex.jacobian import last_dof
 from kinema.convex.model import Model
 from kinema.math.impedance import impedance, safe_solimp, safe_solref
 from kinema.math.lanes import lane_count, lane_sum
@@ -42,9 +43,39 @@ def row_count(kind: int) -> int:
 
 
 @wp.func
+def tied_bodies(m: Model, e: int) -> wp.vec2i:
+    """The bodies of a connect or a weld."""
+    one = m.eq.obj1id[e]
+    two = m.eq.obj2id[e]
+    if m.eq.objtype[e] == Obj.BODY:
+        return wp.vec2i(one, two)
+    return wp.vec2i(m.site.bodyid[one], m.site.bodyid[two])
+
+
+@wp.func
+def moves_nothing(m: Model, e: int) -> bool:
+    """Has an equality a Jacobian of zeros, since no dof moves what it ties? Such rows are left out."""
+    kind = m.eq.type[e]
+    two = m.eq.obj2id[e]
+    if kind == Equality.CONNECT or kind == Equality.WELD:
+        bodies = tied_bodies(m, e)
+        one_dof = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, bodies[0])
+        return one_dof < 0 and last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, bodies[1]) < 0
+    if kind == Equality.TENDON:
+        count = m.tendon.ten_J_rownnz[m.eq.obj1id[e]]
+        if two >= 0:
+            count += m.tendon.ten_J_rownnz[two]
+        return count == 0
+    return False
+
+
+@wp.func
 def want_equality(m: Model, d: Data, w: int, e: int):
-    """The rows of one equality, if it is active."""
-    d.efc.want[w, e] = wp.where(d.state.eq_active[w, e] != 0, row_count(m.eq.type[e]), 0)
+    """The rows of one equality, if it is active and there is something to move."""
+    count = int(0)
+    if d.state.eq_active[w, e] != 0 and not moves_nothing(m, e):
+        count = row_count(m.eq.type[e])
+    d.efc.want[w, e] = count
 
 
 @wp.func
@@ -143,8 +174,9 @@ def anchors(m: Model, d: Data, w: int, e: int):
     """Of a connect or a weld: the bodies, the points of them that are to meet, the orientations to be made equal."""
     one = m.eq.obj1id[e]
     two = m.eq.obj2id[e]
-    b1 = one
-    b2 = two
+    bodies = tied_bodies(m, e)
+    b1 = bodies[0]
+    b2 = bodies[1]
     x1 = wp.vec3()
     x2 = wp.vec3()
     q1 = wp.vec4(1.0, 0.0, 0.0, 0.0)
@@ -160,8 +192,6 @@ def anchors(m: Model, d: Data, w: int, e: int):
         x2 = d.pose.xpos[w, b2] + rotate(q2, wp.where(weld, head, tail))
         q1 = mul_quat(q1, wp.vec4(data[6], data[7], data[8], data[9]))
     else:
-        b1 = m.site.bodyid[one]
-        b2 = m.site.bodyid[two]
         x1 = d.pose.site_xpos[w, one]
         x2 = d.pose.site_xpos[w, two]
         q1 = mul_quat(d.pose.xquat[w, b1], m.site.quat[w, one])

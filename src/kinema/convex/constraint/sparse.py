@@ -16,7 +16,7 @@ import warp as wp
 from kinema.collide.barycentric import element_weights
 from kinema.convex.bundle import vec5
 from kinema.convex.constraint.contact import put_rows, surface_velocity
-from kinema.convex.constraint.equality import anchors, axis_drift, coupled, put_anchor, turn_column
+from kinema.convex.constraint.equality import anchors, axis_drift, coupled, moves_nothing, put_anchor, turn_column
 from kinema.convex.constraint.row import ANY_TREE, put_scalars, row_time
 from kinema.convex.data import Data, Rows
 from kinema.convex.flex.interpolation import bearer, bearer_count, vertex_coordinates
@@ -79,8 +79,11 @@ def add_sparse(
 
 @wp.func
 def want_equality_rows(m: Model, d: Data, w: int, e: int):
-    """The rows of one equality, if it is active."""
-    d.efc.want[w, e] = wp.where(d.state.eq_active[w, e] != 0, m.eq.rows[e][0], 0)
+    """The rows of one equality, if it is active and there is something to move."""
+    count = int(0)
+    if d.state.eq_active[w, e] != 0 and not moves_nothing(m, e):
+        count = m.eq.rows[e][0]
+    d.efc.want[w, e] = count
 
 
 @wp.func

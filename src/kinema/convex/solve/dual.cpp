@@ -9,6 +9,7 @@
 //   KN_PGS 1: all rows, in an order shuffled alike in every run, with Nesterov's momentum, restarted when it points uphill
 //   KN_PGS 0: friction only, without R, normal forces held: what regularization lets slip is held fast
 //
+// Trees that rows couple are an island (islands.cpp), solved apart: with an order, a momentum and an end of its own.
 // Finally  qacc = a_s + y.
 
 #include "lanes.cpp"
@@ -25,6 +26,35 @@ if (nefc == 0 || nv == 0) {
 }
 
 #include "rows.cpp"
+
+// of each tree, and of each row, the first tree of its island
+const int ntree = m.size.ntree;
+const int* tree_of = m.dof.treeid.data;
+int* root_of = KN_ROW(int, d.dual.root);
+int* isle_of = KN_ROW(int, d.dual.isle);
+if (lane == 0) {
+    const bool split = (m.opt.disableflags & Disable::ISLAND) == 0;
+    auto find = [&](int t) -> int { while (root_of[t] != t) t = root_of[t]; return t; };
+    auto unite = [&](int t, int u) {
+        t = find(t); u = find(u);
+        if (t < u) root_of[u] = t; else root_of[t] = u;
+    };
+    for (int t = 0; t < ntree; ++t) root_of[t] = split ? t : 0;
+    for (int k = 0; k < nefc; ++k) {
+        const float* row = J + (size_t)k * nv;
+        int t = trees[2 * k], u = trees[2 * k + 1];
+        if (t < 0) {  // any tree: those in which it has columns
+            for (int i = 0; i < nv; ++i)
+                if (row[i] != 0.0f) { if (t >= 0) unite(t, tree_of[i]); t = tree_of[i]; }
+        } else if (u >= 0) {
+            unite(t, u);
+        }
+        isle_of[k] = t < 0 ? 0 : t;
+    }
+    for (int t = 0; t < ntree; ++t) root_of[t] = find(t);
+    for (int k = 0; k < nefc; ++k) isle_of[k] = root_of[isle_of[k]];
+}
+KN_SYNC();
 
 float* B = KN_ROW(float, d.dual.B);
 double* block = KN_ROW(double, d.dual.block);
@@ -69,12 +99,12 @@ auto add_rows = [&](int i, int n, const double* delta) {
     }
     KN_SYNC();
 };
-auto start_y = [&]() {  // y = B' force
+auto start_y = [&](int isle) {  // y = B' force of an island; of all where that is -1
     KN_EACH(k, nv) y[k] = 0.0f;
     KN_SYNC();
     for (int i = 0; i < nefc; ++i) {
         const double f = force[i];
-        if (f != 0.0) add_rows(i, 1, &f);
+        if (f != 0.0 && (isle < 0 || isle_of[i] == isle)) add_rows(i, 1, &f);
     }
 };
 
@@ -185,8 +215,18 @@ auto gain = [&](int n, const double* A, const double* res, const double* old, do
 };
 auto clip = [&](double x, double bound) -> double { return x < -bound ? -bound : x > bound ? bound : x; };
 
-const double scale = 1.0 / (KN_ROW(float, m.opt.meaninertia)[0] * (double)(nv > 1 ? nv : 1));
+// iterations end when what one gains, divided by the sum of an island's inertias, falls below the tolerance
+auto scale_of = [&](int isle) -> double {
+    float inertia = 0.0f;
+    KN_EACH(i, nv)
+        if (root_of[tree_of[i]] == isle)
+            for (int k = KN_METRIC_ROWADR.data[i]; k < KN_METRIC_ROWADR.data[i] + KN_METRIC_ROWNNZ.data[i]; ++k)
+                if (KN_METRIC_COLIND.data[k] == i) inertia += KN_AT(KN_METRIC, k);
+    KN_SUM(inertia);
+    return 1.0 / inertia;
+};
 const double TINY = 1e-15;
+int most = 0;  // iterations of the island that took most
 
 #if KN_PGS
 float* last = KN_ROW(float, d.solver.Jv);
@@ -213,7 +253,7 @@ if ((m.opt.disableflags & Disable::WARMSTART) == 0) {
             cone_cost(last + i, D + i, mu_of(c), friction_of(c), dim_of(c), force + i, zone);
     }
     KN_SYNC();
-    start_y();
+    start_y(-1);
     float cost = 0.0f;
     KN_EACH(k, nefc) {
         int from[2], to[2];
@@ -229,14 +269,6 @@ if ((m.opt.disableflags & Disable::WARMSTART) == 0) {
 }
 KN_SYNC();
 
-int nblock = 0;
-for (int k = 0; k < nefc; k += is_elliptic(k) ? dim_of(id[k]) : 1) {
-    if (lane == 0) order[nblock] = k;
-    ++nblock;
-}
-KN_EACH(k, nefc) last[k] = force[k];
-KN_SYNC();
-
 unsigned long long random = 0;
 auto next_random = [&]() -> unsigned {  // PCG-XSH-RR, O'Neill 2014
     const unsigned long long old = random;
@@ -244,14 +276,29 @@ auto next_random = [&]() -> unsigned {  // PCG-XSH-RR, O'Neill 2014
     const unsigned shifted = (unsigned)(((old >> 18u) ^ old) >> 27u), turn = (unsigned)(old >> 59u);
     return (shifted >> turn) | (shifted << ((0u - turn) & 31u));
 };
+
+const double tolerance = KN_ROW(float, m.opt.tolerance)[0];
+KN_EACH(k, nefc) last[k] = force[k];
+KN_SYNC();
+for (int isle = 0; isle < ntree; ++isle) {
+int nblock = 0;
+for (int k = 0; k < nefc; k += is_elliptic(k) ? dim_of(id[k]) : 1)
+    if (isle_of[k] == isle) {
+        if (lane == 0) order[nblock] = k;
+        ++nblock;
+    }
+KN_SYNC();
+if (nblock == 0) continue;
+const double scale = scale_of(isle);
+random = 0;
 next_random();
 
 int iter = 0, since = 0;
-const double tolerance = KN_ROW(float, m.opt.tolerance)[0];
 while (iter < m.opt.iterations) {
     // momentum, back inside the constraints
     const float beta = iter > 0 ? (float)(since - 1) / (float)(since + 2) : 0.0f;
     KN_EACH(k, nefc) {
+        if (isle_of[k] != isle) continue;
         const float f = force[k];
         if (beta > 0.0f) force[k] = f + beta * (f - last[k]);
         last[k] = f;
@@ -259,7 +306,7 @@ while (iter < m.opt.iterations) {
     KN_SYNC();
     if (beta > 0.0f)
         KN_EACH(k, nefc) {
-            if (k < ne) continue;
+            if (k < ne || isle_of[k] != isle) continue;
             if (k < nef) force[k] = (float)clip(force[k], loss[k]);
             else if (!is_elliptic(k)) force[k] = force[k] < 0.0f ? 0.0f : force[k];
             else if (first_of(k) == k) {
@@ -273,7 +320,7 @@ while (iter < m.opt.iterations) {
         }
     KN_SYNC();
     KN_EACH(k, nefc) ahead[k] = force[k];
-    start_y();
+    start_y(isle);
 
     double improvement = 0.0;
     if (lane == 0)
@@ -333,28 +380,36 @@ while (iter < m.opt.iterations) {
     }
 
     float along = 0.0f;
-    KN_EACH(k, nefc) along += (force[k] - ahead[k]) * (ahead[k] - last[k]);
+    KN_EACH(k, nefc) if (isle_of[k] == isle) along += (force[k] - ahead[k]) * (ahead[k] - last[k]);
     KN_SUM(along);
     since = iter > 0 && along < 0.0f ? 0 : since + 1;
     ++iter;
     if (scale * improvement < tolerance) break;
 }
-if (lane == 0) KN_ROW(int, d.solver.niter)[0] = iter;
+most = iter > most ? iter : most;
+}
+if (lane == 0) KN_ROW(int, d.solver.niter)[0] = most;
 
 #else
-int iter = 0;
 const double tolerance = KN_ROW(float, m.opt.noslip_tolerance)[0];
-start_y();
+start_y(-1);
+for (int isle = 0; isle < ntree; ++isle) {
+int busy = 0;
+for (int k = ne; k < nefc && !busy; ++k) busy = isle_of[k] == isle;
+if (!busy) continue;
+const double scale = scale_of(isle);
+int iter = 0;
 while (iter < m.opt.noslip_iterations) {
     double improvement = 0.0;
     if (iter == 0) {
         float was = 0.0f;
-        KN_EACH(k, nefc) was += 0.5f * force[k] * force[k] * R[k];
+        KN_EACH(k, nefc) if (isle_of[k] == isle) was += 0.5f * force[k] * force[k] * R[k];
         KN_SUM(was);
         improvement = was;
     }
     for (int i = ne; i < nefc; i += size_of(i)) {
         const bool rubs = i < nef, cone = is_elliptic(i);
+        if (isle_of[i] != isle) continue;
         if (!rubs && !cone && type[i] != Constraint::CONTACT_PYRAMIDAL) continue;
         const int first = cone ? i + 1 : i, n = cone ? dim_of(id[i]) - 1 : size_of(i);
         double A[25], res[6], old[6], now[6], delta[6];
@@ -392,7 +447,9 @@ while (iter < m.opt.noslip_iterations) {
     ++iter;
     if (scale * improvement < tolerance) break;
 }
-if (lane == 0) KN_ROW(int, d.solver.niter)[0] += iter;
+most = iter > most ? iter : most;
+}
+if (lane == 0) KN_ROW(int, d.solver.niter)[0] += most;
 #endif
 
 // what forces say of the rows: the zones of the dual cone
@@ -419,7 +476,7 @@ KN_EACH(i, nefc) {
     for (int k = 0; k < dim; ++k) state[i + k] = zone;
 }
 // to joint space, y afresh: it has gathered rounding
-start_y();
+start_y(-1);
 KN_EACH(i, nv) KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i) + y[i];
 KN_EACH(i, nv) y[i] = 0.0f;
 KN_SYNC();

@@ -11,10 +11,10 @@ from kinema.math.touches import touches
 from kinema.mujoco_enums import Solver
 
 READS = f"""
-    {ROWS} {MASS} d.efc.aref[w] m.opt.meaninertia[w]
+    {ROWS} {MASS} d.efc.aref[w] m.dof.treeid
     d.crow.address[w] d.frc.qacc_smooth[w]
 """
-SCRATCH = "d.dual.B[w] d.dual.block[w] d.solver.Jaref[w] d.solver.acc[w]"
+SCRATCH = "d.dual.root[w] d.dual.isle[w] d.dual.B[w] d.dual.block[w] d.solver.Jaref[w] d.solver.acc[w]"
 MOMENTUM = "d.dual.ahead[w] d.dual.order[w] d.solver.Jv[w]"
 
 
@@ -26,13 +26,16 @@ def is_dual(m) -> bool:
 def sizes(m) -> dict[str, int]:
     """Room that only these solvers need."""
     dual = int(is_dual(m))
-    return {"nv_dual": dual * m.nv, "block_dual": 6 * dual, "one_dual": dual}
+    return {"nv_dual": dual * m.nv, "ntree_dual": dual * m.ntree, "block_dual": 6 * dual, "one_dual": dual}
 
 
 def _factor(system: System) -> tuple[dict[str, str], str]:
-    """What native code calls the factor of a system, and what it reads of it."""
+    """What native code calls a system and its factor, and what it reads of them."""
     factor, inverse = system.factor
-    return {"FACTOR": factor, "FACTOR_INVERSE": inverse}, f"{factor}[w] {inverse}[w]"
+    lists = " ".join(f"{system.rows}{part}" for part in ("rowadr", "rownnz", "colind"))
+    reads = f"{factor}[w] {inverse}[w] {system.matrix}[w] {lists}"
+    names = {name: array for name, array in system.definitions.items() if name != "SMOOTH"}
+    return {"FACTOR": factor, "FACTOR_INVERSE": inverse, **names}, reads
 
 
 @cache

@@ -271,8 +271,7 @@ float a = smooth_acc, Ma = smooth_force;
     KN_SYNC();
 }
 
-const bool split = (m.opt.disableflags & Disable::ISLAND) == 0;
-const float scale = 1.0f / (split ? sum(diagonal) : KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1));
+const float scale = 1.0f / sum(diagonal);
 const float tolerance = KN_ROW(float, m.opt.tolerance)[0];
 
 // slope, curvature and change of the cost at a + alpha x

@@ -34,7 +34,7 @@ GIVEN = """
     d.efc.D[w] d.efc.aref[w] d.crow.mu[w] d.con.dim[w] d.con.friction[w]
     d.state.qacc_warmstart[w] d.frc.qacc_smooth[w]
 """
-LIMITS = "m.opt.tolerance[w] m.opt.ls_tolerance[w] m.opt.meaninertia[w]"
+LIMITS = "m.opt.tolerance[w] m.opt.ls_tolerance[w]"
 TREES = "d.efc.trees[w] m.tree.dofadr m.tree.dofnum"
 LISTS = "d.island.bucket[w] d.island.tree[w] d.island.row[w] d.island.treeadr[w] d.island.rowadr[w]"
 FOUND = f"""

@@ -193,9 +193,9 @@ KN_ISLANDS(root) {
 #include "blocks.cpp"
 #endif
 
-float scale = KN_ROW(float, m.opt.meaninertia)[0] * (float)(nv > 1 ? nv : 1);
+float scale = 0.0f;
 #if KN_LANES == 1
-if (split) { scale = 0.0f; KN_DOFS(i) scale += inertia_of(i); KN_SUM(scale); }
+KN_DOFS(i) scale += inertia_of(i);
 #else
 if ((m.opt.disableflags & Disable::ISLAND) == 0) {  // as of one island: the dofs of all trees that rows act on
     int* acted_on = KN_ROW(int, d.solver.root);
@@ -208,10 +208,11 @@ if ((m.opt.disableflags & Disable::ISLAND) == 0) {  // as of one island: the dof
         if (u >= 0) acted_on[u] = 1;
     }
     KN_SYNC();
-    scale = 0.0f;
     KN_EACH(i, nv) if (acted_on[tree_of[i]]) scale += inertia_of(i);
-    KN_SUM(scale);
+} else {
+    KN_EACH(i, nv) scale += inertia_of(i);
 }
+KN_SUM(scale);
 #endif
 scale = 1.0f / scale;
 

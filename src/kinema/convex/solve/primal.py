@@ -19,7 +19,7 @@ from kinema.math.touches import touches
 
 READS = f"""
     {ROWS} d.efc.D[w] d.efc.aref[w]
-    m.dof.treeid m.opt.tolerance[w] m.opt.ls_tolerance[w] m.opt.meaninertia[w]
+    m.dof.treeid m.opt.tolerance[w] m.opt.ls_tolerance[w]
     d.state.qacc_warmstart[w] d.frc.qacc_smooth[w]
 """
 SCRATCH = """
