@@ -58,6 +58,7 @@ class Sizes:
     nflexsegment: int
     nflexbend: int
     nflexbendpart: int  # first corner of a bend
+    nflexplastic: int
     nlevel: int  # depth of the kinematic trees, the world being level 0
 
 
@@ -361,7 +362,8 @@ class Flexes:
     span: index("nflex", dtype=vec9i)  # first vertex, vertices, first element, elements, and its lattice: flex/pairs.py
     pair: index("nflexpair", dtype=vec5i)  # geom or -1, flex or -1, flex, condim, most contacts or 0: flex/contact.py
     pairnumber: param("nflexpair", dtype=vec15)
-    number: param("nflex", dtype=wp.vec2)  # radius, Rayleigh's damping
+    number: param("nflex", dtype=wp.vec4)  # radius, Rayleigh's damping, yield of stretching, curvature a hinge bears
+    plastic: index("nflexplastic")  # where the plastic state of elements, then of hinges begins; edges of hinges
     hinge: index("nflexfold", dtype=vec6i)  # four vertices, flex, address of its numbers; then creases of shells
     cell: index("nflexcells", dtype=vec5i)  # cells, then their nodes: flex/cells.py, cell_rows
     elastic: param("nflexelastic")  # stiffness of elements, numbers of hinges, of nodes of cells, of rods

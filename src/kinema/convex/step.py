@@ -33,7 +33,7 @@ from kinema.convex import (
 from kinema.convex.constraint import assemble
 from kinema.convex.extension import NONE, Extension
 from kinema.convex.flex import contact as flex_contact
-from kinema.convex.flex import corotation, edges, elasticity, rod_force
+from kinema.convex.flex import corotation, edges, elasticity, rod_force, yielding
 from kinema.convex.flex import kinematics as vertices
 from kinema.convex.flex.lists import sizes as flex_sizes
 from kinema.convex.flex.tables import has_edge_forces, has_flexes
@@ -240,7 +240,7 @@ def movement(m, extension: Extension = NONE) -> list[Stage]:
     move = [*sensors.advance_stages(m), *actuation.advance_stages(m)]
     move += [Stage(rk4.advance_rk4)] if m.opt.integrator == Integrator.RK4 else advance.stages()
     if m.nplastic:
-        move += [Stage(plastic.yield_springs), *rod_force.keep_stages(m)]
+        move += [Stage(plastic.yield_springs), *rod_force.keep_stages(m), *yielding.stages(m)]
     move += extension.at("advance", m)
     return [replace(s, advances=True, once=True) for s in move]
 

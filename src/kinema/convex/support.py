@@ -104,7 +104,8 @@ def _touches_as_box(source: Any, f: int) -> bool:
 
 FLEX_REFUSED: dict[str, Callable[[Any, int], bool]] = {
     "its elasticity is Stable Neo-Hookean, which is not simulated: leave elastic3d at 0": _is_neo_hookean,
-    "plasticity is not simulated: leave yield at 0": lambda m, f: bool(m.flex_plasticmode[f]),
+    "plasticity of trilinear and quadratic flexes is not simulated: leave yield at 0":
+        lambda m, f: bool(m.flex_plasticmode[f] and m.flex_interp[f]),
     "passive contact is not simulated: leave passive at 0": lambda m, f: bool(m.flex_passive[f]),
     "contact of a rod with a box section is not simulated: set contype and conaffinity to 0": _touches_as_box,
     "contact with height fields is not simulated": lambda m, f: _meets(m, f, Geom.HFIELD),

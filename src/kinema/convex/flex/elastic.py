@@ -9,7 +9,7 @@ import numpy as np
 
 from kinema.convex.flex import cells, rods
 from kinema.convex.flex.tables import active_elements, element_vertices, has_flexes, owner, supports, vertex_bases
-from kinema.mujoco_enums import Equality
+from kinema.mujoco_enums import MINVAL, Equality
 
 RECORD = {2: 21, 3: 24}  # numbers of the stiffness of an element, by dim: an upper triangle, and room
 HINGE = 17  # numbers of a hinge: four by four, and one for a rest shape that is not flat
@@ -109,6 +109,44 @@ def hinge_list(m: Any) -> np.ndarray:
 
 def _bending(m: Any, edge: np.ndarray, flex: np.ndarray) -> np.ndarray:
     return np.asarray(m.flex_bendingadr)[flex] + HINGE * (edge - np.asarray(m.flex_edgeadr)[flex])
+
+
+BENDS, STRETCHES = 1, 2  # bits of flex_plasticmode
+
+
+def yields(m: Any) -> bool:
+    """Does any flex yield, in the elements or hinges of its mesh?"""
+    return is_meshed(m) and bool(np.any(np.asarray(m.flex_plasticmode)[np.asarray(m.flex_interp) == 0]))
+
+
+def plastic_places(m: Any) -> np.ndarray:
+    """Where the plastic state of each element begins, then that of each hinge, -1: none; then the edge of each hinge.
+
+    Empty where nothing yields.
+    """
+    if not yields(m):
+        return np.zeros(0, int)
+    flex = owner(m, "elem")
+    edges = np.array([{2: 3, 3: 6}.get(int(dim), 0) for dim in m.flex_dim])
+    mode, adr = np.asarray(m.flex_plasticmode), np.asarray(m.flex_plasticadr)
+    local = np.arange(len(flex)) - np.asarray(m.flex_elemadr)[flex]
+    soft = (mode[flex] & STRETCHES > 0) & (element_stiffness(m) >= 0)
+    elements = np.where(soft, adr[flex] + edges[flex] * local, -1)
+    edge, of = hinges(m).T
+    before = np.where(mode & STRETCHES, edges * np.asarray(m.flex_elemnum), 0)
+    bent = adr[of] + before[of] + edge - np.asarray(m.flex_edgeadr)[of]
+    return np.concatenate([elements, np.where(mode[of] & BENDS, bent, -1), edge]).astype(int)
+
+
+def flex_numbers(m: Any) -> np.ndarray:
+    """Of each flex radius, damping, the strain an element bears, and the curvature a hinge does; -1: no end to it."""
+    strain, bent = np.asarray(m.flex_yield, dtype=float).reshape(-1, 2).T
+    curvature = np.full(m.nflex, -1.0)
+    for f in np.flatnonzero(np.asarray(m.flex_plasticmode) & BENDS):
+        thickness = float(m.flex_stiffness[int(m.flex_stiffnessadr[f]) + 6])  # MuJoCo keeps it there
+        if thickness > MINVAL:
+            curvature[f] = 2 * max(0.0, bent[f]) / thickness
+    return np.column_stack([m.flex_radius, m.flex_damping, strain, curvature])
 
 
 def own_dofs(m: Any) -> np.ndarray:

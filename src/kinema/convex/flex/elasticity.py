@@ -8,6 +8,9 @@ lengths s_e = l_e^2 of an element, rest values S_e and the stiffness K of the el
 Rayleigh's damping is the same force of the rate of s in place of s - S, times the coefficient: (s - s^-) / h with
 s^- = (l - h dl/dt)^2, which is where the last step began as far as velocity tells.
 
+Where an element yields (yielding.py), what it keeps of s - S is subtracted; where a hinge does, it is added to the
+number for its rest shape.
+
 Bending, of the hinge between two triangles that share an edge: four vertices, E = 1/2 x' B x per axis with a constant
 B, and one number for a rest shape that is not flat. Its damping is B v times the coefficient, v in the world.
 
@@ -52,6 +55,17 @@ def triangle_index(n: int, i: int, j: int) -> int:
 
 
 @wp.func
+def kept(m: Model, d: Data, w: int, item: int, k: int) -> float:
+    """What an element keeps of the square of its k-th edge, or a hinge (items after elements) of its rest shape."""
+    if m.size.nflexplastic == 0:
+        return 0.0
+    at = m.flex.plastic[item]
+    if at < 0:
+        return 0.0
+    return d.state.plastic[w, at + k]
+
+
+@wp.func
 def stretch_force(m: Model, d: Data, w: int, e: int):
     """Forces of one element on its corners: of its spring, then of its damper."""
     for k in range(4):
@@ -70,7 +84,7 @@ def stretch_force(m: Model, d: Data, w: int, e: int):
                 now = d.flex.edge_length[w, edge]
                 rest = m.flex.edgenumber[w, edge][0]
                 stiffness = m.flex.elastic[w, adr + triangle_index(edges, i, j)]
-                pull += stiffness * (now - rest) * (now + rest)
+                pull += stiffness * ((now - rest) * (now + rest) - kept(m, d, w, e, i))
                 rate = d.flex.edge_velocity[w, edge]
                 drag += stiffness * rate * (2.0 * now - m.opt.timestep[w] * rate)
             ends = edge_corners(corners, j)
@@ -95,7 +109,7 @@ def bend_force(m: Model, d: Data, w: int, h: int):
     c1 = wp.cross(e2, e3)
     c2 = wp.cross(e3, e1)
     c3 = wp.cross(e1, e2)
-    curved = m.flex.elastic[w, adr + 16]
+    curved = m.flex.elastic[w, adr + 16] + kept(m, d, w, m.size.nflexelem + h, 0)
     for i in range(4):
         spring = curved * wp.where(i == 0, -(c1 + c2 + c3), wp.where(i == 1, c1, wp.where(i == 2, c2, c3)))
         damper = wp.vec3()

@@ -26,7 +26,8 @@ LISTS: dict[str, tuple[Callable[[Any], np.ndarray], str, int]] = {
     "flex_span": (pairs.spans, "nflex", 9),
     "flex_pair": (partial(_part, pairs.pair_lists, 0), "nflexpair", 5),
     "flex_pairnumber": (partial(_part, pairs.pair_lists, 1), "nflexpair", 15),
-    "flex_number": (lambda m: np.column_stack([m.flex_radius, m.flex_damping]), "nflex", 2),
+    "flex_number": (elastic.flex_numbers, "nflex", 4),
+    "flex_plastic": (elastic.plastic_places, "nflexplastic", 1),
     "flex_hinge": (elastic.hinge_lists, "nflexfold", 6),
     "flex_cell": (cells.cell_rows, "nflexcells", 5),
     "flex_elastic": (elastic.numbers, "nflexelastic", 1),
@@ -37,7 +38,7 @@ LISTS: dict[str, tuple[Callable[[Any], np.ndarray], str, int]] = {
 """Lists that MuJoCo does not have: how they are made, the name of their length if it is no size of the model's, and how
 many numbers an entry has."""
 
-ELASTIC_ONLY = ("flex_hinge", "flex_elastic", "flex_rod")
+ELASTIC_ONLY = ("flex_hinge", "flex_elastic", "flex_rod", "flex_plastic")
 """Lists that only elastic and interpolated flexes need."""
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import warp as wp
 
 from kinema.convex.data import Data
-from kinema.convex.flex.elasticity import edge_corners, triangle_index
+from kinema.convex.flex.elasticity import edge_corners, kept, triangle_index
 from kinema.convex.flex.rod import curvature, is_bendable, shape_slope
 from kinema.convex.flex.rod_force import DAMPING, STIFFNESS, TWIST, bend_list, bend_span
 from kinema.convex.jacobian import last_dof, point_motion
@@ -63,7 +63,8 @@ def element_block(m: Model, d: Data, w: int, e: int, a: int, b: int) -> wp.mat33
                     edge = m.flex.elemlist[e][3 + j]
                     now = d.flex.edge_length[w, edge]
                     rest = m.flex.edgenumber[w, edge][0]
-                    tension += m.flex.elastic[w, adr + triangle_index(edges, i, j)] * (now - rest) * (now + rest)
+                    long = (now - rest) * (now + rest) - kept(m, d, w, e, j)
+                    tension += m.flex.elastic[w, adr + triangle_index(edges, i, j)] * long
                 sum += (sa * sb * wp.max(0.0, tension)) * wp.identity(n=3, dtype=float)
     return sum
 
