@@ -1,10 +1,15 @@
 """Elastic rods: bending and twist as MuJoCo has them, under every integrator, and as theory does."""
 
+from functools import partial
+
 import mujoco
 import numpy as np
 import pytest
 
+from kinema.convex.stage import Stage, cohort_kernel
 from kinema.errors import BuildError
+from tests.conformance.staged import OrderedEngine, StagedEngine
+from tests.convex.hopper import compile_kernel, stack
 
 from .scenes import disturbed, engine_at, model, off
 
@@ -166,3 +171,26 @@ def test_a_rod_with_a_box_section_that_could_touch_is_refused():
     m = model(rod(EDGES + BOX.format(".004 .01"), around=TOUCHES["plane"] + "{}").replace('contype="0"', 'contype="1"'))
     with pytest.raises(BuildError, match="flex 'rod'.*box section"):
         engine_at(m, mujoco.MjData(m))
+
+
+def test_the_recipe_of_cuda_gives_the_same_bits_in_any_order():
+    """A rod that an arm holds, discrete: CUDA's stages on the CPU, threads forwards and backwards."""
+    m = model(rod(EDGES + SOFT + '<pin id="0 1"/>', 'integrator="discrete" solver="CG"', ARM))
+    found = []
+    for make in (StagedEngine, OrderedEngine, partial(OrderedEngine, backward=True)):
+        engine = make(m, 2, device="cpu")
+        engine.step(10)
+        found.append(engine.read("qpos").copy())
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[1], found[2])
+
+
+@pytest.mark.slow
+def test_kernels_compile_for_hopper():
+    m = model(rod(EDGES + SOFT + '<pin id="0 1"/>', 'integrator="discrete" solver="CG"', ARM))
+    engine = StagedEngine(m, 1, device="cpu", cuda=True)
+    own = {"chain_frames", "note_frames", "keep_frames", "rod_force", "turn_force", "clamp_force", "metric_turns",
+           "metric_twists", "metric_flexes"}  # fmt: skip
+    stages: list[Stage] = [stage for stage in engine.recipes["step"] if stage.func and stage.func.key in own]
+    assert {stage.func.key for stage in stages} == own
+    for stage in stages:
+        assert stack(compile_kernel(cohort_kernel((stage,)))) < 4096, "Model and Data must not be copied to each thread"
