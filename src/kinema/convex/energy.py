@@ -60,6 +60,10 @@ def energy(m: Model, d: Data, w: int):
                 bounds = wp.vec2(d.state.plastic[w, rest], d.state.plastic[w, rest + 1])
             x = stretch(d.ten.length[w, t], bounds[0], bounds[1])
             potential += spring_energy(m.tendon.stiffness[w, t], m.tendon.stiffnesspoly[w, t], x)
+        for e in range(m.size.nflexedge):  # MuJoCo counts springs along edges of flexes, not their elasticity
+            stiffness = m.flex.edgenumber[w, e][2]
+            if stiffness != 0.0:
+                potential += spring_energy(stiffness, wp.vec2(), d.flex.edge_length[w, e] - m.flex.edgenumber[w, e][0])
     kinetic = float(0.0)
     for i in range(m.size.nv):
         last = m.dof.M_rowadr[i] + m.dof.M_rownnz[i] - 1

@@ -58,6 +58,16 @@ def test_elastic_forces(dim, inside):
     assert np.abs(d.qfrc_spring).max() > 1e-3
 
 
+@pytest.mark.parametrize(("dim", "inside"), [(1, SPRINGS), (2, PLATE)])
+def test_energy(dim, inside):
+    """Springs along edges count, elasticity does not."""
+    text = scene(dim, inside=inside).replace("<worldbody>", '<option><flag energy="enable"/></option><worldbody>')
+    m, d, _ = check(text, 5, {"energy": 1e-5})
+    if dim == 1:
+        springs = np.sum(m.flex_edgestiffness[0] * (d.flexedge_length - m.flexedge_length0) ** 2) / 2
+        assert springs > 1e-4 * abs(d.energy[0])
+
+
 def test_elastic_forces_on_what_holds_a_flex():
     """A plate, turned, pinned to a body that a hinge turns: bending and stretching push it too."""
     text = f"""<mujoco><worldbody><body name="arm" euler="10 20 30"><joint axis="0 1 0"/><geom size=".05" mass="1"/>
