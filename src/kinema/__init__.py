@@ -25,6 +25,8 @@ _MODULES = ("actuators", "sensors", "solvers", "usd", "viewer")  # reached throu
 def __getattr__(name: str):
     from importlib import import_module
 
+    if name == "use_coord_layout_targets":  # a program may set it, as it sets Newton's: builders made then take it
+        return True
     if name in _MODULES:
         return import_module(f"kinema.{name}")
     if name in _PUBLIC:

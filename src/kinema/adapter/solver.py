@@ -25,6 +25,7 @@ from kinema.adapter.boundary import Boundary
 from kinema.adapter.convoy import Convoy, CudaRecorder
 from kinema.adapter.deformables import ACTING, refuse_activation
 from kinema.adapter.kin import Kin, find_kin
+from kinema.adapter.newton_options import mujoco_options
 from kinema.adapter.observables import LOADS, ObservableKind, allocate
 from kinema.adapter.observables import Observables as Told
 from kinema.adapter.refresh import NOT_COMPARED, joint_frames, new_structure, rod_joints
@@ -62,6 +63,8 @@ COORDINATES = {int(Joint.FREE): 7, int(Joint.BALL): 4, int(Joint.SLIDE): 1, int(
 DOFS = {int(Joint.FREE): 6, int(Joint.BALL): 3, int(Joint.SLIDE): 1, int(Joint.HINGE): 1}
 
 
+FLAGS = "flags"
+"""Key of switches among the options of a batch: (field of mjOption, bit, whether it is set)."""
 MOST_SUBSTEPS = 1000
 """Time steps that one step may be made of."""
 
@@ -79,6 +82,8 @@ class SolverConvex(Closed):
         impratio: Ratio of frictional to normal impedance; None: what the document says.
         threads: CPU threads to spread worlds over; None: one a core, where there are worlds enough.
         particle_enable_self_contact: Whether cloth and soft bodies touch each other and themselves.
+        more: Arguments of Newton's SolverMuJoCo besides, as `newton_options.py` has them: ls_iterations, wind,
+            enable_sleeping, njmax and so on.
 
     Particles, cloth and soft bodies are simulated with the rest (`deformables.py`), in as many time steps a step as
     their stiffness needs.
@@ -92,7 +97,7 @@ class SolverConvex(Closed):
     def __init__(
         self, model: Model, *, integrator: str | None = None, solver: str | None = None, cone: str | None = None,
         iterations: int | None = None, tolerance: float | None = None, impratio: float | None = None,
-        threads: int | None = None, particle_enable_self_contact: bool = False,
+        threads: int | None = None, particle_enable_self_contact: bool = False, **more: Any,
     ):  # fmt: skip
         self.model = model
         self.device = model.device
@@ -106,6 +111,8 @@ class SolverConvex(Closed):
         self._options |= {name: _choice(name, value, known) for name, value, known in choices if value is not None}
         numbers = (("iterations", iterations), ("tolerance", tolerance), ("impratio", impratio))
         self._options |= {name: value for name, value in numbers if value is not None}
+        others, self._flags = mujoco_options(more)
+        self._options |= others
         threads = cores() if threads is None else threads
         self.batches = [self._batch(kin, threads) for kin in self._kin()]
         self._unmoved = self._find_unmoved()
@@ -148,7 +155,7 @@ class SolverConvex(Closed):
         return find_kin(self.model.world_classes, sources, lambda host: Engine(host, 1, device=self.device))
 
     def _batch(self, worlds: Kin, threads: int) -> Batch:
-        return Batch(self.model, worlds, self._options, threads)
+        return Batch(self.model, worlds, {**self._options, FLAGS: self._flags}, threads)
 
     @staticmethod
     def register_custom_attributes(builder: ModelBuilder) -> None:
@@ -303,7 +310,9 @@ def _check_simulated(model: Model, left_out: tuple[tuple[str, str], ...]) -> Non
         raise BuildError("requires_grad=True: this solver does not differentiate; finalize the model without it")
 
 
-def _choice(name: str, value: str, known: dict[str, int]) -> int:
+def _choice(name: str, value: Any, known: dict[str, int]) -> int:
+    if isinstance(value, int) and value in known.values():
+        return int(value)
     if str(value).lower() not in known:
         raise BuildError(f"{name}={value!r}{did_you_mean(str(value), known)}; known are {', '.join(known)}")
     return known[str(value).lower()]
@@ -329,7 +338,11 @@ class Batch:
         """Let the solver's options overrule those of models."""
         for host in hosts:
             for name, value in self.options.items():
-                setattr(host.opt, name, value)
+                if name != FLAGS:
+                    setattr(host.opt, name, np.asarray(value, float) if isinstance(value, (tuple, list)) else value)
+            for field, bit, on in self.options.get(FLAGS, ()):
+                bits = int(getattr(host.opt, field))
+                setattr(host.opt, field, bits | bit if on else bits & ~bit)
 
     def _build(self) -> None:
         """An engine for the first class; all worlds have its numbers."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from kinema.adapter.kin import Kin
-from kinema.adapter.solver import SOFT, Batch, SolverConvex
+from kinema.adapter.solver import FLAGS, SOFT, Batch, SolverConvex
 from kinema.adapter.view import Source
 from kinema.bridge.engine import BridgeEngine
 from kinema.errors import BuildError, did_you_mean
@@ -50,13 +50,13 @@ class SolverMuJoCo(SolverConvex):
     def __init__(
         self, model: Model, *, backend: str = "c", integrator: str | None = None, solver: str | None = None,
         cone: str | None = None, iterations: int | None = None, tolerance: float | None = None,
-        impratio: float | None = None, threads: int | None = None,
+        impratio: float | None = None, threads: int | None = None, **more: Any,
     ):  # fmt: skip
         self.backend = backend
         self.LEFT_OUT = (*SOFT, *self.LEFT_OUT) if backend == "warp" else self.LEFT_OUT
         super().__init__(
             model, integrator=integrator, solver=solver, cone=cone, iterations=iterations, tolerance=tolerance,
-            impratio=impratio, threads=threads,
+            impratio=impratio, threads=threads, **more,
         )  # fmt: skip
 
     def _together(self) -> None:
@@ -66,7 +66,7 @@ class SolverMuJoCo(SolverConvex):
         return [[k] for k in range(len(sources))]  # MuJoCo has a model for each
 
     def _batch(self, worlds: Kin, threads: int) -> Batch:
-        return _BridgeBatch(self.model, worlds, self._options, threads, self.backend)
+        return _BridgeBatch(self.model, worlds, {**self._options, FLAGS: self._flags}, threads, self.backend)
 
 
 class _BridgeBatch(Batch):

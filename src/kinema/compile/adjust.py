@@ -58,6 +58,7 @@ class Wishes:
     ignore_classes: Sequence[str] = ()
     enable_self_collisions: bool = True
     skip_equality_constraints: bool = False
+    ignore_inertial_definitions: bool = False
     up_axis: Any = Axis.Z
 
     def check(self) -> None:
@@ -76,12 +77,21 @@ def adjust(root: Node, wishes: Wishes, up: Any = Axis.Z) -> None:
     _hold(worlds, wishes, "radian" not in angles)
     if wishes.armature_scale != 1.0:
         _scale_armature(root, wishes.armature_scale)
+    if wishes.ignore_inertial_definitions:
+        _drop_inertials(root)
     if not wishes.enable_self_collisions:
         _exclude_all(root, worlds)
     if wishes.skip_equality_constraints:
         root.children = [child for child in root.children if child.tag != "equality"]
     _drop_blind_sensors(root)
     _place(worlds, wishes, up)
+
+
+def _drop_inertials(root: Node) -> None:
+    """Masses that bodies state, where they have geoms to have one of."""
+    for body in root.walk():
+        if body.tag == "body" and any(child.tag == "geom" for child in body.children):
+            body.children = [child for child in body.children if child.tag != "inertial"]
 
 
 # ---- places

@@ -106,8 +106,9 @@ def add_mjcf(
         links: The joint above each link, where the source is a robot description.
         edit: A further edit of the document before it is compiled.
         wishes: What else Newton's importers can be asked for: xform, floating, base_joint, armature_scale,
-            ignore_names, ignore_classes, enable_self_collisions, skip_equality_constraints, up_axis,
-            override_root_xform, as `adjust.py` has them; and the words of `NEEDLESS`, which change nothing here.
+            ignore_names, ignore_classes, enable_self_collisions, skip_equality_constraints,
+            ignore_inertial_definitions, up_axis, override_root_xform, as `adjust.py` has them; and the words of
+            `NEEDLESS`, which change nothing here.
     """
     asked = _wishes(wishes)
     wished = editing(asked, builder.up_axis)
@@ -149,7 +150,7 @@ ANY = object()
 NEEDLESS: Mapping[str, Any] = {
     "scale": 1.0, "hide_visuals": False, "parse_visuals_as_colliders": False, "parse_meshes": True, "parse_sites": True,
     "parse_visuals": True, "parse_mujoco_options": True, "visual_classes": ANY, "collider_classes": ANY,
-    "no_class_as_colliders": True, "force_show_colliders": ANY, "ignore_inertial_definitions": False,
+    "no_class_as_colliders": True, "force_show_colliders": ANY,
     "collapse_fixed_joints": False, "collapse_massless_fixed_root": False, "convert_mjc_equality_constraints": True,
     "convert_3d_hinge_to_ball_joints": False, "mesh_maxhullvert": None, "ctrl_direct": ANY, "path_resolver": None,
     "legacy_margin_gap": False, "parent_body": -1, "verbose": ANY, "joint_ordering": "dfs",

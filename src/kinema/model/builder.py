@@ -7,6 +7,7 @@ The work is done in the files named after it: rows and columns (`rows.py`, `colu
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -59,7 +60,7 @@ class ModelBuilder(DeformableMethods):
         self.bound_mass: float | None = None
         self.bound_inertia: float | None = None
         self.particle_max_velocity = 1.0e5
-        self.use_coord_layout_targets = True
+        self.use_coord_layout_targets = bool(vars(sys.modules["kinema"]).get("use_coord_layout_targets", True))
 
     def request_state_attributes(self, *attributes: str) -> None:
         """Let states of the model allocate further arrays, such as ``"body_qdd"``."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BuildError
+from ..errors import BuildError, WrongKind, did_you_mean
 
 
 class Mesh:
@@ -19,15 +19,37 @@ class Mesh:
         vertices: Positions [m], shape (n, 3).
         indices: Vertex indices of the triangles, three each.
         color: Display colour, 0 to 1.
+        looks: What else Newton's Mesh takes; kept for whoever asks, and nothing here draws or simulates it.
     """
 
-    def __init__(self, vertices: Any, indices: Any, color: Any = None):
+    LOOKS = (
+        "normals", "uvs", "compute_inertia", "is_solid", "maxhullvert", "roughness", "metallic", "texture",
+        "texture_transform", "opacity",
+    )  # fmt: skip
+
+    def __init__(self, vertices: Any, indices: Any, color: Any = None, **looks: Any):
+        unknown = [name for name in looks if name not in self.LOOKS]
+        if unknown:
+            raise WrongKind(f"Mesh has no argument {unknown[0]!r}{did_you_mean(unknown[0], self.LOOKS)}")
+        self.looks = looks
+        self._on_device: dict[str, Any] = {}
         self.vertices = np.asarray(vertices, dtype=np.float32).reshape(-1, 3)
         self.indices = np.asarray(indices, dtype=np.int32).reshape(-1)
         self.color = color
         _check_indices("Mesh", self.indices, 3, len(self.vertices))
         if not np.all(np.isfinite(self.vertices)):
             raise BuildError("Mesh: vertices must be finite")
+
+    def finalize(self, device: Any = None, requires_grad: bool = False) -> int:
+        """The id of a Warp mesh of it on a device, made once."""
+        import warp as wp
+
+        place = wp.get_device(device)
+        if str(place) not in self._on_device:
+            points: wp.array = wp.array(self.vertices, dtype=wp.vec3, device=place, requires_grad=requires_grad)
+            faces: wp.array = wp.array(self.indices, dtype=wp.int32, device=place)
+            self._on_device[str(place)] = wp.Mesh(points=points, indices=faces)
+        return int(self._on_device[str(place)].id)
 
     @property
     def edges(self) -> np.ndarray:
