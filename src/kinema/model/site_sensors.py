@@ -132,7 +132,7 @@ def see(
 class SensorIMU(Closed):
     """Inertial units: the acceleration they feel, gravity in it, and their angular velocity, each in its site's frame.
 
-    Make it before states and solvers: it asks for `body_qdd`.
+    It asks for `body_qdd` of states, so make it before them and solvers; or give `update` observables of that kind.
 
     Args:
         model: The model.
@@ -140,6 +140,9 @@ class SensorIMU(Closed):
         verbose: Not used.
         request_state_attributes: Ask the model for `body_qdd`; False where somebody has.
     """
+
+    solver_observable_kinds = frozenset({"body_qdd"})
+    """What `update` reads of observables."""
 
     def __init__(
         self, model: Model, sites: Labels, *, verbose: bool | None = None, request_state_attributes: bool = True
@@ -153,11 +156,13 @@ class SensorIMU(Closed):
         self.accelerometer = wp.zeros(len(found), dtype=wp.vec3, device=model.device)
         self.gyroscope = wp.zeros(len(found), dtype=wp.vec3, device=model.device)
 
-    def update(self, state: State) -> None:
-        """Take the readings of a state that a solver has written."""
-        if state.body_qdd is None:
-            raise BuildError("the state has no body_qdd: make the sensor before model.state() and the solver")
-        inputs: list[Any] = [_shapes(self.model), self.sensor_sites_arr, state.body_q, state.body_qd, state.body_qdd]
+    def update(self, state: State, *, observables: Any = None) -> None:
+        """Take the readings of a state that a solver has written; accelerations are the observables' where given."""
+        qdd = state.body_qdd if observables is None else observables.body_qdd
+        if qdd is None:
+            raise BuildError("there is no body_qdd: make the sensor before model.state() and the solver, or give "
+                             "observables=solver.observables(sensor.solver_observable_kinds)")  # fmt: skip
+        inputs: list[Any] = [_shapes(self.model), self.sensor_sites_arr, state.body_q, state.body_qd, qdd]
         outputs = [self.accelerometer, self.gyroscope]
         wp.launch(feel, self.n_sensors, inputs + outputs, device=self.model.device)
 
