@@ -66,6 +66,32 @@ def test_conjugate_gradients_reach_the_same_acceleration(model, dm_control_asset
     assert 3 < harness.read("solver_niter", 1) < 200
 
 
+TABLE = """<body>
+  <joint type="slide" axis="0 0 1" stiffness="500" damping="5" range="-.1 .0005" limited="true" margin=".001"/>
+  <geom type="box" size=".5 .5 .1" mass="3"/></body>"""
+PUCK = """<body name="puck" pos="0 0 .299"><joint type="slide" axis="1 0 0" frictionloss=".2"/>
+  <joint type="slide" axis="0 1 0"/><joint type="slide" axis="0 0 1"/><geom size=".2" mass="2"/></body>"""
+CHAIN = '<body pos="{k} 0 3"><joint name="j{k}" axis="0 1 0" frictionloss=".1"/><geom size=".1" pos=".2 0 0"/></body>'
+
+
+@pytest.mark.parametrize("order", [(TABLE, PUCK), (PUCK, TABLE)])
+def test_rows_with_one_number_beside_others(order):
+    """A puck slides on a table: of the rows of the cone one has numbers in both trees, the others in one, far apart."""
+    between = "".join(CHAIN.format(k=k) for k in range(2, 14))
+    m = mujoco.MjModel.from_xml_string(f"""
+    <mujoco><option cone="elliptic" timestep=".001"/><default><geom friction=".3"/></default>
+    <worldbody>{order[0]}{between}{order[1]}</worldbody>
+    <equality><joint joint1="j3" joint2="j12" polycoef="0 .5 0 0 0"/></equality></mujoco>""")
+    d = mujoco.MjData(m)
+    d.joint(int(m.body("puck").jntadr[0])).qvel = 0.7
+    d.qvel += 0.01 * np.random.default_rng(0).normal(size=m.nv)
+    mujoco.mj_forward(m, d)
+    rows = d.efc_J.reshape(d.nefc, m.nv)
+    assert d.ncon == 1 and mujoco.mjtConstraintState.mjCNSTRSTATE_CONE in d.efc_state
+    assert (np.count_nonzero(rows[-3:], axis=1) == [2, 1, 1]).all() and d.nf == 13 and d.ne == 1 and d.nl == 1
+    check(m, d, solve_both(m, d))
+
+
 def test_many_trees():
     """A heap of free bodies: the Hessian is sparse, and elimination fills it in."""
     heap = "".join(

@@ -12,7 +12,7 @@ import kinema.convex
 import kinema.math
 from kinema.collide import cull, gather
 from kinema.convex import factor, inverse, mass, parts
-from kinema.convex.constraint import place
+from kinema.convex.constraint import columns, place
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.reader import holds_arrays, is_array
@@ -156,6 +156,10 @@ FUNCTIONS = {
     "differ": touch.differ,
     "project": mass.project,
     "place": place.place,
+    "clear rows": columns.clear_rows,
+    "next column": columns.next_moved,
+    "few numbers": columns.put_few,
+    "clear a row": columns.clear_row,
     "count": gather.count_contacts,
     "before": gather.contacts_before,
     "mark near pairs": cull.mark_near,

@@ -30,6 +30,7 @@ from kinema.convex.stage import Stage
 from kinema.mujoco_enums import Disable, Sensor
 
 CHEAP = 32_000  # bytes of a world that lists of full length may cost
+AMPLE = 8_000_000  # on the CPU bytes of all worlds together, of which most are never touched
 ROW_WORDS, CONTACT_WORDS = 16, 64  # numbers of a row beside its Jacobian, and of a contact; about
 
 
@@ -61,7 +62,7 @@ def _flex_condims(m) -> list[int]:
 
 
 def capacity(
-    m, shapes, nconmax: int | None = None, nefcmax: int | None = None, *, sparing: bool = False
+    m, shapes, nconmax: int | None = None, nefcmax: int | None = None, *, sparing: bool = False, worlds: int = 0
 ) -> dict[str, int]:
     """Room for contacts and constraint rows of one world, by what the model could ask for.
 
@@ -70,6 +71,8 @@ def capacity(
         shapes: The same as collision detection reads it: its pairs of geoms.
         nconmax, nefcmax: Room that was asked for.
         sparing: Begin near what a world will want rather than with what it could: for rooms that can grow.
+        worlds: On the CPU, how many there are. Where lists of full length cost them little, nobody need look after a
+            call whether they sufficed, nor keep the state before it: a fifth of what a single step of a robot takes.
     """
     contacts, rows = nconmax or 0, nefcmax
     if not detects(m):
@@ -77,6 +80,9 @@ def capacity(
     elif nconmax is None:
         pairs = geom_pairs(shapes)
         contacts = estimate_capacity(pairs) + (most_contacts(m) if has_flexes(m) else 0)
+        every = int(pairs.slots.sum())
+        if worlds and nefcmax is None and not has_flexes(m) and _is_cheap(m, every, AMPLE // worlds):
+            contacts = max(1, every)
         if sparing and nefcmax is None and not _is_cheap(m, contacts):
             contacts = min(contacts, first_contacts(pairs))
             rows = min(_most_rows(m, contacts), first_rows(m, contacts))
@@ -105,9 +111,9 @@ def _most_rows(m, contacts: int) -> int:
     return constraint_rows(m) + rows_per_contact(m) * contacts
 
 
-def _is_cheap(m, contacts: int) -> bool:
+def _is_cheap(m, contacts: int, most: int = CHEAP) -> bool:
     """Does all the model could ask for cost so little that watching over less is not worth it?"""
-    return 4 * (int(m.nv) + ROW_WORDS) * _most_rows(m, contacts) + 4 * CONTACT_WORDS * contacts <= CHEAP
+    return 4 * (int(m.nv) + ROW_WORDS) * _most_rows(m, contacts) + 4 * CONTACT_WORDS * contacts <= most
 
 
 class Collider:

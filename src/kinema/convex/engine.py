@@ -109,7 +109,7 @@ class Engine(NamedArrays):
         self.threads = max(1, min(threads, nworld))
         self.extension = extension_of(source, device, nworld) if extension is None else extension
         self.source, self.present, self.follower = source, Present(source), Follower(self)
-        self._room = nconmax, nefcmax
+        self._room, self._count = (nconmax, nefcmax), nworld
         self.cuda = device.is_cuda if cuda is None else cuda
         self._sparing = self.cuda and on_overflow == "grow"  # there worlds come in thousands
         given = {**self.extension.arrays, **self.lists_of_numbers()}
@@ -188,7 +188,9 @@ class Engine(NamedArrays):
     def sizes(self) -> dict[str, int]:
         """Lengths that are not the model's own, by what the model as it is now could ask for."""
         m = self.present.to("recipe")
-        room = capacity(m, self.present.to("collision"), *self._room, sparing=self._sparing)
+        room = capacity(
+            m, self.present.to("collision"), *self._room, sparing=self._sparing, worlds=0 if self.cuda else self._count
+        )
         lists = self.lists_of_numbers()
         entries = {
             "nC": len(lists["M_colind"]), "nmetric": len(lists["dof_metric_colind"]),

@@ -29,7 +29,7 @@ from typing import Any
 import warp as wp
 
 from kinema.convex import actuation
-from kinema.convex.constraint.row import column, column_count
+from kinema.convex.constraint.columns import column, column_count
 from kinema.convex.data import Data
 from kinema.convex.factor import factor_like_mass, solve_like_mass
 from kinema.convex.flex.elastic import is_elastic

@@ -14,7 +14,9 @@ driver, calls them by their addresses
 which costs a few nanoseconds a part. Where a stage stands makes no difference to its arithmetic: bits are the same.
 
 Where there are WIDE_FROM worlds or more, a part has a second function that takes the eight at once, one a vector lane
-(wide/): its text is that of the first, its bits are the same, and it is called where eight worlds are left.
+(wide/): its text is that of the first, its bits are the same, and it is called where eight worlds are left. Parts
+without one that follow each other are then as one: what the rows of a world are is still at hand when its solver reads
+them.
 """
 
 from __future__ import annotations
@@ -93,18 +95,24 @@ def parts(stages: Sequence[Stage]) -> list[tuple[Stage, ...]]:
 @wp.func_native("""
     typedef void (*Part)(void*, void*);
     int* w = (int*)world;
+    bool together = false;
+    for (int p = 0; p < wide.shape[0]; ++p) together |= wide.data[p] != 0;
     for (int begin = first; begin < last; begin += 8) {
         const int end = begin + 8 < last ? begin + 8 : last;
         for (int step = 0; step < nstep; ++step)
-            for (int p = 0; p < entries.shape[0]; ++p)
+            for (int p = 0, next = 0; p < entries.shape[0]; p = next) {
+                next = p + 1;
                 if (wide.data[p] && end == begin + 8) {
                     *w = begin;
                     ((Part)wide.data[p])((void*)bounds, (void*)args);
-                } else
-                    for (int k = begin; k < end; ++k) {
-                        *w = k;
-                        ((Part)entries.data[p])((void*)bounds, (void*)args);
-                    }
+                    continue;
+                }
+                while (together && next < entries.shape[0] && !wide.data[next]) ++next;
+                for (int k = begin; k < end; ++k) {
+                    *w = k;
+                    for (int q = p; q < next; ++q) ((Part)entries.data[q])((void*)bounds, (void*)args);
+                }
+            }
     }
 """)
 @touches(reads="entries wide")
@@ -115,7 +123,8 @@ def call_parts(
     """Call functions by their addresses, all nstep times for each world; `world` is where they find its number.
 
     `wide` has those for eight worlds, or 0 where there is none.
-    Eight worlds go through a part before the next: its code, 10 to 100 kB, is then read once for the eight.
+    Eight worlds go through a part before the next: its code, 10 to 100 kB, is then read once for the eight. Where some
+    parts take eight at once, a world goes through all others that follow each other: its rows are more than their code.
     """
     ...
 

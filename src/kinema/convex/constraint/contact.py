@@ -8,7 +8,8 @@
 import warp as wp
 
 from kinema.convex.bundle import vec5
-from kinema.convex.constraint.row import column, column_count, holds, point_column, row_time, tree_pair
+from kinema.convex.constraint.columns import clear_rows, column, column_count, next_moved
+from kinema.convex.constraint.row import holds, point_column, row_time, tree_pair
 from kinema.convex.data import ContactRows, Contacts, Data, Rows
 from kinema.convex.model import Model
 from kinema.math.impedance import (
@@ -58,7 +59,11 @@ def contact_columns(m: Model, d: Data, w: int, lane: int):
             frame = d.con.frame[w, c]
             friction = d.con.friction[w, c]
             vel = wp.spatial_vector()
-            for q in range(lane, column_count(trees, m.tree.dofnum, m.size.nv), lane_count()):
+            clear_rows(d.efc.J, w, r, d.crow.want[w, c], trees, m.tree.dofadr, m.tree.dofnum)
+            count = column_count(trees, m.tree.dofnum, m.size.nv)
+            q = next_moved(trees, m.tree.dofadr, m.tree.dofnum, m.dof.bodyid, m.dof.bodyend, bodies[0], bodies[1], lane,
+                           count)  # fmt: skip
+            while q < count:
                 i = column(trees, m.tree.dofadr, m.tree.dofnum, q)
                 body = m.dof.bodyid[i]
                 end = m.dof.bodyend[i]
@@ -79,6 +84,8 @@ def contact_columns(m: Model, d: Data, w: int, lane: int):
                 else:
                     for k in range(dim):
                         d.efc.J[w, r + k, i] = axis[k]
+                q = next_moved(trees, m.tree.dofadr, m.tree.dofnum, m.dof.bodyid, m.dof.bodyend, bodies[0], bodies[1],
+                               q + lane_count(), count)  # fmt: skip
             for k in range(dim):
                 vel[k] = lane_sum(vel[k])
             if lane == 0:

@@ -11,17 +11,17 @@ is corrected by the velocity product Jdot v, so that a rotating anchor does not 
 import warp as wp
 
 from kinema.convex.bundle import vec5
-from kinema.convex.constraint.row import (
+from kinema.convex.constraint.columns import (
     ANY_TREE,
+    add_sparse,
+    clear_rows,
     column,
     column_count,
-    holds,
-    point_column,
-    put_reference,
-    put_scalars,
-    row_time,
-    tree_pair,
+    next_moved,
+    put_few,
+    put_sparse,
 )
+from kinema.convex.constraint.row import holds, point_column, put_reference, put_scalars, row_time, tree_pair
 from kinema.convex.data import Data
 from kinema.convex.jacobian import last_dof
 from kinema.convex.model import Model
@@ -136,37 +136,19 @@ def coupling_rows(m: Model, d: Data, w: int, lane: int):
                 if two >= 0:
                     v2 = m.jnt.dofadr[two]
                     trees = tree_pair(m.dof.treeid[v1], m.dof.treeid[v2])
-            for q in range(lane, column_count(trees, m.tree.dofnum, m.size.nv), lane_count()):
-                i = column(trees, m.tree.dofadr, m.tree.dofnum, q)
-                entry = float(0.0)
-                if tendon:
-                    entry = tendon_entry(m.tendon.ten_J_colind, d.ten.J, w, i, m.tendon.ten_J_rowadr[one],
-                                          m.tendon.ten_J_rownnz[one])  # fmt: skip
-                    if two >= 0:
-                        entry -= slope * tendon_entry(m.tendon.ten_J_colind, d.ten.J, w, i, m.tendon.ten_J_rowadr[two],
-                                                       m.tendon.ten_J_rownnz[two])  # fmt: skip
-                else:
-                    if i == v1:
-                        entry += 1.0
-                    if i == v2:
-                        entry -= slope
-                d.efc.J[w, r, i] = entry
+            if tendon:
+                put_sparse(d.efc.J, d.ten.J, m.tendon.ten_J_colind, w, lane, r, m.tendon.ten_J_rowadr[one],
+                           m.tendon.ten_J_rownnz[one], 1.0)  # fmt: skip
+                if two >= 0:
+                    add_sparse(d.efc.J, d.ten.J, m.tendon.ten_J_colind, w, lane, r, m.tendon.ten_J_rowadr[two],
+                               m.tendon.ten_J_rownnz[two], -slope)  # fmt: skip
+            else:
+                put_few(d.efc.J, w, lane, r, trees, m.tree.dofadr, m.tree.dofnum, wp.vec3i(v1, v2, -1),
+                        wp.vec3(1.0, -slope, 0.0))  # fmt: skip
             if lane == 0:
                 d.efc.trees[w, r] = trees
                 time = row_time(m.opt, w)
                 put_scalars(d.efc, w, r, Constraint.EQUALITY, e, what, m.eq.solref[w, e], m.eq.solimp[w, e], time)
-
-
-@wp.func
-def tendon_entry(
-    colind: wp.array(dtype=int), jac: wp.array2d(dtype=float), w: int, i: int, adr: int, nnz: int
-) -> float:
-    """Column i of a sparse tendon Jacobian."""
-    value = float(0.0)
-    for k in range(nnz):
-        if colind[adr + k] == i:
-            value = jac[w, adr + k]
-    return value
 
 
 @wp.func
@@ -264,7 +246,10 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int):
             vel = wp.spatial_vector()
             acc = wp.spatial_vector()
             trees = tree_pair(m.body.treeid[b1], m.body.treeid[b2])
-            for q in range(lane, column_count(trees, m.tree.dofnum, m.size.nv), lane_count()):
+            clear_rows(d.efc.J, w, r, size, trees, m.tree.dofadr, m.tree.dofnum)
+            count = column_count(trees, m.tree.dofnum, m.size.nv)
+            q = next_moved(trees, m.tree.dofadr, m.tree.dofnum, m.dof.bodyid, m.dof.bodyend, b1, b2, lane, count)
+            while q < count:
                 i = column(trees, m.tree.dofadr, m.tree.dofnum, q)
                 body = m.dof.bodyid[i]
                 beyond = m.dof.bodyend[i]
@@ -289,6 +274,8 @@ def anchor_rows(m: Model, d: Data, w: int, lane: int):
                 if weld:
                     for k in range(3):
                         d.efc.J[w, r + 3 + k, i] = rot[k]
+                q = next_moved(trees, m.tree.dofadr, m.tree.dofnum, m.dof.bodyid, m.dof.bodyend, b1, b2,
+                               q + lane_count(), count)  # fmt: skip
             for k in range(lane, size, lane_count()):
                 d.efc.trees[w, r + k] = trees
             for k in range(size):

@@ -3,10 +3,11 @@
 import warp as wp
 
 from kinema.convex.bundle import vec5
-from kinema.convex.constraint.row import ANY_TREE, put_scalars, row_time
+from kinema.convex.constraint.columns import ANY_TREE, put_few, put_sparse
+from kinema.convex.constraint.row import put_scalars, row_time
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.math.lanes import lane_count, lane_get, sync
+from kinema.math.lanes import lane_count, lane_get
 from kinema.mujoco_enums import Constraint
 
 
@@ -48,12 +49,13 @@ def friction_columns(m: Model, d: Data, w: int, lane: int):
     for r in range(first, end):
         ident = d.efc.id[w, r]
         if d.efc.type[w, r] == Constraint.FRICTION_DOF:
-            tree = m.dof.treeid[ident]
-            adr = m.tree.dofadr[tree]
-            for i in range(adr + lane, adr + m.tree.dofnum[tree], lane_count()):
-                d.efc.J[w, r, i] = wp.where(i == ident, 1.0, 0.0)
+            trees = wp.vec2i(m.dof.treeid[ident], -1)
+            put_few(
+                d.efc.J, w, lane, r, trees, m.tree.dofadr, m.tree.dofnum, wp.vec3i(ident, -1, -1),
+                wp.vec3(1.0, 0.0, 0.0),
+            )  # fmt: skip
         else:
-            tendon_columns(
+            put_sparse(
                 d.efc.J, d.ten.J, m.tendon.ten_J_colind, w, lane, r, m.tendon.ten_J_rowadr[ident],
                 m.tendon.ten_J_rownnz[ident], 1.0,
             )  # fmt: skip
@@ -104,17 +106,3 @@ def tendon_trees(count: int, first_two: wp.vec2i) -> wp.vec2i:
     if count == 2:
         return first_two
     return ANY_TREE
-
-
-@wp.func
-def tendon_columns(
-    row: wp.array3d(dtype=float), jac: wp.array2d(dtype=float), colind: wp.array(dtype=int),
-    w: int, lane: int, r: int, adr: int, nnz: int, scale: float,
-):  # fmt: skip
-    """Row r as the scaled Jacobian of a tendon, stored sparsely from adr on."""
-    for i in range(lane, row.shape[2], lane_count()):
-        row[w, r, i] = 0.0
-    sync()
-    for k in range(lane, nnz, lane_count()):
-        row[w, r, colind[adr + k]] = scale * jac[w, adr + k]
-    sync()

@@ -3,7 +3,8 @@
 import warp as wp
 
 from kinema.convex.bundle import vec5
-from kinema.convex.constraint.friction import tendon_columns, tendon_trees
+from kinema.convex.constraint.columns import put_few, put_sparse
+from kinema.convex.constraint.friction import tendon_trees
 from kinema.convex.constraint.row import put_scalars, row_time
 from kinema.convex.data import Data, Rows
 from kinema.convex.kinematics import qpos_quat
@@ -103,22 +104,15 @@ def limit_columns(m: Model, d: Data, w: int, lane: int):
         side = d.efc.margin[w, r]
         if d.efc.type[w, r] == Constraint.LIMIT_JOINT:
             v = m.jnt.dofadr[ident]
-            tree = m.dof.treeid[v]
-            adr = m.tree.dofadr[tree]
-            ball = m.jnt.type[ident] == Joint.BALL
-            axis = wp.vec3()
-            if ball:
+            at = wp.vec3i(v, -1, -1)
+            push = wp.vec3(-side, 0.0, 0.0)
+            if m.jnt.type[ident] == Joint.BALL:
                 axis, angle = normalize_with_length(to_velocity(qpos_quat(d.state.qpos, w, m.jnt.qposadr[ident]), 1.0))
-            for i in range(adr + lane, adr + m.tree.dofnum[tree], lane_count()):
-                entry = float(0.0)
-                if ball:
-                    if i >= v and i < v + 3:
-                        entry = -axis[i - v]
-                elif i == v:
-                    entry = -side
-                d.efc.J[w, r, i] = entry
+                at = wp.vec3i(v, v + 1, v + 2)
+                push = -axis
+            put_few(d.efc.J, w, lane, r, wp.vec2i(m.dof.treeid[v], -1), m.tree.dofadr, m.tree.dofnum, at, push)
         else:
-            tendon_columns(
+            put_sparse(
                 d.efc.J, d.ten.J, m.tendon.ten_J_colind, w, lane, r, m.tendon.ten_J_rowadr[ident],
                 m.tendon.ten_J_rownnz[ident], -side,
             )  # fmt: skip

@@ -53,31 +53,6 @@ def tree_pair(a: int, b: int) -> wp.vec2i:
     return wp.vec2i(a, b)
 
 
-ANY_TREE = wp.constant(wp.vec2i(-1, -1))
-
-
-@wp.func
-def column_count(trees: wp.vec2i, dofnum: wp.array(dtype=int), nv: int) -> int:
-    """How many columns of J a row may fill."""
-    if trees[0] < 0:
-        return nv
-    n = dofnum[trees[0]]
-    if trees[1] >= 0:
-        n += dofnum[trees[1]]
-    return n
-
-
-@wp.func
-def column(trees: wp.vec2i, dofadr: wp.array(dtype=int), dofnum: wp.array(dtype=int), k: int) -> int:
-    """The k-th of those columns."""
-    if trees[0] < 0:
-        return k
-    n = dofnum[trees[0]]
-    if k < n:
-        return dofadr[trees[0]] + k
-    return dofadr[trees[1]] + k - n
-
-
 @wp.func
 def point_column(cdof: wp.spatial_vector, offset: wp.vec3) -> wp.vec3:
     """Velocity of a point at offset from the com of the tree, for unit velocity of one dof."""

@@ -15,9 +15,10 @@ import warp as wp
 
 from kinema.collide.barycentric import element_weights
 from kinema.convex.bundle import vec5
+from kinema.convex.constraint.columns import ANY_TREE
 from kinema.convex.constraint.contact import put_rows, surface_velocity
 from kinema.convex.constraint.equality import anchors, axis_drift, coupled, moves_nothing, put_anchor, turn_column
-from kinema.convex.constraint.row import ANY_TREE, put_scalars, row_time
+from kinema.convex.constraint.row import put_scalars, row_time
 from kinema.convex.data import Data, Rows
 from kinema.convex.flex.interpolation import bearer, bearer_count, vertex_coordinates
 from kinema.convex.flex.rod_chain import PAST

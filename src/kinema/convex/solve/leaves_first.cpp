@@ -22,7 +22,7 @@ const int width = pitch;
 struct Span { int from, to; };  // blocks of columns
 auto extend = [&](Span* s, int n, int from, int to) -> int {  // by columns further right; many spans are bridged over zeros
     const int first = from / 8, end = (to + 7) / 8;
-    if (n > 0 && (first <= s[n - 1].to || n == SPANS)) s[n - 1].to = end;
+    if (n > 0 && (first <= s[n - 1].to || n == SPANS)) s[n - 1].to = wp::max(s[n - 1].to, end);
     else { s[n].from = first; s[n].to = end; ++n; }
     return n;
 };
@@ -86,40 +86,77 @@ auto add_rows = [&](int count, const Span* s, int n) __attribute__((noinline)) {
     else if (count == 4) add_outer(Four(), s, n);
     else if (count == 6) add_outer(Six(), s, n);
 };
+// Rows with one number add to the diagonal. Others are gathered, up to four, as long as they are of the same trees and the
+// blocks of one hold those of the other; the rows of a cone in its middle zone are a group of their own.
 auto add_curvature = [&]() {
-    Span s[2];
-    int count = 0, n = 0, last[2] = {-2, -2};
-    auto lay = [&](int k, int p) {  // row k of J, and D times it, into rows of the strip
+    Span s[2], held[2] = {};  // the blocks that rows of a group have together: as spans, and tree by tree
+    int count = 0, n = 0, group[GATHER];
+    auto lay = [&](int k, int p, bool scaled) {  // row k of J, and D times it, into rows of the strip
         int from[2], to[2];
         float *left = strip + p * pitch, *right = strip + (GATHER + p) * pitch;
         for (int q = 0; q < n; ++q)
             for (int b = s[q].from; b < s[q].to; ++b) block_of(left, b) = block_of(right, b) = vec8{};
-        for (int q = 0, m = ranges(k, from, to); q < m; ++q) {
+        for (int q = 0, m = columns_of(k, from, to); q < m; ++q) {
             const float* row = J + (size_t)k * nv;
             copy(left + from[q], row + from[q], to[q] - from[q]);
-            copy_scaled(right + from[q], row + from[q], D[k], to[q] - from[q]);
+            if (scaled) copy_scaled(right + from[q], row + from[q], D[k], to[q] - from[q]);
         }
     };
-    auto flush = [&]() { add_rows(count, s, n); count = 0; };
-    auto take = [&](int k) {  // rows of other trees have other spans
-        if (trees[2 * k] == last[0] && trees[2 * k + 1] == last[1]) return;
-        flush();
-        int from[2], to[2];
-        const int m = ranges(k, from, to);
+    auto blocks_of = [&](int k, int q) -> Span {
+        if (is_single(k)) return q ? Span{0, 0} : Span{column_of(k) / 8, column_of(k) / 8 + 1};
+        const int range = columns[2 * k + q];
+        return Span{(range & 0xffff) / 8, ((range >> 16) + 7) / 8};
+    };
+    auto holds = [](Span a, Span b) -> bool { return b.from == b.to || (a.from <= b.from && b.to <= a.to); };
+    auto add_group = [&](bool scaled) {
         n = 0;
-        for (int q = 0; q < m; ++q) n = extend(s, n, from[q], to[q]);
-        last[0] = trees[2 * k]; last[1] = trees[2 * k + 1];
+        const int left = held[1].from < held[0].from ? 1 : 0;
+        for (int q = 0; q < 2; ++q) {
+            const Span b = held[q ? 1 - left : left];
+            if (b.from < b.to) n = extend(s, n, 8 * b.from, 8 * b.to);
+        }
+        for (int p = 0; p < count; ++p) lay(group[p], p, scaled);
+    };
+    auto flush = [&]() {
+        if (count == 0) return;
+        add_group(true);
+        add_rows(count, s, n);
+        count = 0;
+    };
+    auto gather = [&](int k) {
+        const int first = count ? group[0] : k;
+        const bool same = trees[2 * k] == trees[2 * first] && trees[2 * k + 1] == trees[2 * first + 1];
+        const Span one = blocks_of(k, 0), two = blocks_of(k, 1);
+        if (!count || !same || !holds(held[0], one) || !holds(held[1], two)) {
+            if (!same || !holds(one, held[0]) || !holds(two, held[1])) flush();
+            held[0] = one;
+            held[1] = two;
+        }
+        group[count++] = k;
     };
     KN_ROWS(k) {
         if (state[k] == ConstraintState::QUADRATIC) {
-            take(k);
-            lay(k, count);
-            if (++count == 4) flush();
+            if (is_single(k)) {
+                H[(size_t)column_of(k) * (pitch + 1)] += D[k] * number_of(k) * number_of(k);
+                continue;
+            }
+            gather(k);
+            if (count == 4) flush();
         } else if (state[k] == ConstraintState::CONE && kind_of(k) == CONE_HEAD) {
             const Cone e = contact_cone(k);
-            take(k);
             flush();
-            for (int p = 0; p < e.dim; ++p) lay(k + p, p);
+            held[0] = held[1] = Span{};
+            for (int p = 0; p < e.dim; ++p) {
+                group[count++] = k + p;
+                for (int q = 0; q < 2; ++q) {
+                    const Span b = blocks_of(k + p, q);
+                    if (b.from == b.to) continue;
+                    if (held[q].from == held[q].to) held[q] = b;
+                    held[q].from = wp::min(held[q].from, b.from);
+                    held[q].to = wp::max(held[q].to, b.to);
+                }
+            }
+            add_group(false);
             for (int p = 0; p < e.dim; ++p) {  // (second derivative) J
                 float entry[GATHER];
                 for (int q = 0; q < e.dim; ++q) entry[q] = cone_entry(e, p, q);
@@ -130,8 +167,8 @@ auto add_curvature = [&]() {
                         block_of(strip + (GATHER + p) * pitch, b) = sum;
                     }
             }
-            count = e.dim;
-            flush();
+            add_rows(count, s, n);
+            count = 0;
         }
     }
     flush();

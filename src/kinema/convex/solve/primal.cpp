@@ -64,14 +64,8 @@ auto dot = [&](const float* p, const float* q, int n) -> float {  // by one lane
     return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])) + t;
 };
 #endif
+#include "columns.cpp"
 
-auto row_times = [&](int k, const float* p) -> float {  // (J p)_k
-    int from[2], to[2];
-    const float* row = J + (size_t)k * nv;
-    float s = 0.0f;
-    for (int q = 0, n = ranges(k, from, to); q < n; ++q) s += dot(row + from[q], p + from[q], to[q] - from[q]);
-    return s;
-};
 auto mass_times = [&](int i, const float* p) -> float {  // (M p)_i
     const int t = tree_of[i];
     return dot(M + (size_t)i * widest, p + tree_adr[t], tree_num[t]);
@@ -440,7 +434,7 @@ if (spoilt) {
         int from[2], to[2];
         const float* row = J + (size_t)k * nv;
         float length = 0.0f, terms = fabsf(aref[k]);
-        for (int q = 0, n = ranges(k, from, to); q < n; ++q)
+        for (int q = 0, n = columns_of(k, from, to); q < n; ++q)
             for (int j = from[q]; j < to[q]; ++j) { length += row[j] * row[j]; terms += fabsf(row[j] * a[j]); }
         noise += row_noise(D[k], terms, length);
     }

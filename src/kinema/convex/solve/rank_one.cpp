@@ -25,12 +25,7 @@ auto contact_cone = [&](int k) -> Cone {  // of the elliptic contact whose rows 
 auto add_forces = [&](float* out, float sign) {
     KN_ROWS(k) {
         const float f = sign * force[k];
-        if (f != 0.0f) {
-            int from[2], to[2];
-            const float* row = J + (size_t)k * nv;
-            for (int q = 0, n = ranges(k, from, to); q < n; ++q)
-                add_scaled(out + from[q], row + from[q], f, to[q] - from[q]);
-        }
+        if (f != 0.0f) add_row(out, k, f);
     }
 };
 #else

@@ -30,12 +30,7 @@ auto refine = [&](float* x, float* dx) {
             }
         }
         KN_DOFS(i) dx[i] = KN_AT(KN_SMOOTH, i) - Ma[i] - mass_times(i, x);
-        KN_ROWS(k) if (v[k] != 0.0f) {
-            int from[2], to[2];
-            const float* row = J + (size_t)k * nv;
-            for (int q = 0, n = ranges(k, from, to); q < n; ++q)
-                add_scaled(dx + from[q], row + from[q], -v[k], to[q] - from[q]);
-        }
+        KN_ROWS(k) if (v[k] != 0.0f) add_row(dx, k, -v[k]);
         solve(dx);
         float change = 0.0f, size = 0.0f;
         KN_DOFS(i) { x[i] += dx[i]; change += dx[i] * dx[i]; size += x[i] * x[i]; }

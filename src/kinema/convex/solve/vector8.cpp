@@ -6,9 +6,14 @@
 typedef float vec8 __attribute__((vector_size(32), aligned(4)));
 typedef float vec4 __attribute__((vector_size(16), aligned(4)));
 typedef int ivec8 __attribute__((vector_size(32), aligned(4)));
+typedef bool bvec8 __attribute__((ext_vector_type(8)));
 
 auto block_of = [](float* row, int b) -> vec8& { return *(vec8*)(row + 8 * b); };
 auto all_zero = [](vec8 x) -> bool { return !__builtin_reduce_or((ivec8)(x != 0.0f)); };
+auto which_differ = [](const float* p) -> unsigned {  // from zero: bit i of number i
+    const bvec8 mask = __builtin_convertvector(*(const vec8*)p != 0.0f, bvec8);
+    return __builtin_bit_cast(unsigned char, mask);
+};
 auto sum4 = [](vec4 s) -> float { return (s[0] + s[2]) + (s[1] + s[3]); };
 auto sum8 = [&](vec8 s) -> float {
     return sum4(__builtin_shufflevector(s, s, 0, 1, 2, 3) + __builtin_shufflevector(s, s, 4, 5, 6, 7));
