@@ -108,7 +108,7 @@ auto add_curvature = [&]() {
         return Span{(range & 0xffff) / 8, ((range >> 16) + 7) / 8};
     };
     auto holds = [](Span a, Span b) -> bool { return b.from == b.to || (a.from <= b.from && b.to <= a.to); };
-    auto add_group = [&](bool scaled) {
+    auto add_group = [&](bool scaled) __attribute__((noinline)) {
         n = 0;
         const int left = held[1].from < held[0].from ? 1 : 0;
         for (int q = 0; q < 2; ++q) {
@@ -117,7 +117,7 @@ auto add_curvature = [&]() {
         }
         for (int p = 0; p < count; ++p) lay(group[p], p, scaled);
     };
-    auto flush = [&]() {
+    auto flush = [&]() __attribute__((noinline)) {
         if (count == 0) return;
         add_group(true);
         add_rows(count, s, n);
@@ -140,8 +140,8 @@ auto add_curvature = [&]() {
                 H[(size_t)column_of(k) * (pitch + 1)] += D[k] * number_of(k) * number_of(k);
                 continue;
             }
-            gather(k);
             if (count == 4) flush();
+            gather(k);
         } else if (state[k] == ConstraintState::CONE && kind_of(k) == CONE_HEAD) {
             const Cone e = contact_cone(k);
             flush();
