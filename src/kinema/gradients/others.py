@@ -20,7 +20,7 @@ import warp as wp
 
 from kinema.convex import check, passive, smooth, step
 from kinema.convex.constraint import contact
-from kinema.convex.constraint.row import column, column_count
+from kinema.convex.constraint.columns import column, column_count
 from kinema.convex.data import Data
 from kinema.convex.integrate.derivatives import damper_derivative
 from kinema.convex.integrate.implicit import free_bias_matrix
