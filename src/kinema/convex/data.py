@@ -244,8 +244,7 @@ class Search:
     next_tree: data("ntree", dtype=int, rows=True)
     last_tree: data("ntree", dtype=int, rows=True)
     first_row: data("ntree", dtype=int, rows=True)
-    next_row: data("nefcmax", dtype=int, rows=True)
-    columns: data("nefcmax_narrow", 2, dtype=int, rows=True)  # of rows of J on the CPU, see solve/columns.cpp
+    next_row: data(3, "nefcmax", dtype=int, rows=True)  # and on the CPU two ints a row, see solve/columns.cpp
     acc: data("nv_narrow", rows=True)
     Ma: data("nv_narrow", rows=True)
     Mv: data("nv_narrow", rows=True)

@@ -8,7 +8,7 @@
 // number, ~column and the number.
 
 #if KN_LANES == 1
-int* columns = KN_ROW(int, d.solver.columns);
+int* columns = KN_ROW(int, d.solver.next_row) + d.solver.next_row.shape[2];  // behind the lists of rows
 auto range_within = [&](const float* row, int from, int to) -> int {
     int first = to, end = 0, i = from;
     for (; i + 8 <= to; i += 8)

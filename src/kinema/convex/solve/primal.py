@@ -24,7 +24,7 @@ READS = f"""
 """
 SCRATCH = """
     d.solver.treeM[w] d.solver.H[w] d.solver.strip[w] d.solver.pattern[w] d.solver.root[w] d.solver.next_tree[w]
-    d.solver.last_tree[w] d.solver.first_row[w] d.solver.next_row[w] d.solver.columns[w] d.solver.acc[w]
+    d.solver.last_tree[w] d.solver.first_row[w] d.solver.next_row[w] d.solver.acc[w]
     d.solver.Ma[w] d.solver.Mv[w] d.solver.grad[w] d.solver.search[w] d.solver.Jaref[w] d.solver.Jv[w]
 """
 CONJUGATE = "d.solver.grad_last[w] d.solver.Mgrad[w] d.solver.Mgrad_last[w]"
