@@ -159,10 +159,11 @@ MuJoCo agreeing with itself in them. Compared with MuJoCo (float64): kinematics 
 matrix and forces to 1e-3, qacc_smooth to 2e-3; contacts (number, place, frame, distance, parameters), rows (numbers,
 diag J'DJ, J'D aref), qacc, constraint force and sensors to 5e-3; positions and velocities of rollouts to 1e-4, 1e-3,
 1e-2. To each is added three times what noise of float32's size does to MuJoCo itself: 1e-6 in the state, and in the
-model's lengths and amounts what rounding does to them. Where that noise makes MuJoCo differ from itself by more than
-ten tolerances (in rollouts one), or contacts and rows come and go with it, a field is *not scored* in that state; it is
-listed as not scored if it is so in all of them. What the solver decides must equal MuJoCo's answer at the model's own
-iterations; what only equals the converged answer is counted as *converged only*. "CPU, a kernel a stage" is the CPU's
-code compiled stage by stage, which models share; "CPU" is the engine as it runs, one kernel a model; CUDA is the engine
-as it runs there. The fingerprint is a hash of all numbers of all rollouts: the same on the same device and versions.
+model's lengths, turns, amounts and margins what rounding does to them. Where that noise makes MuJoCo differ from itself
+by more than ten tolerances (in rollouts one), or contacts and rows come and go with it, a field is *not scored* in that
+state; it is listed as not scored if it is so in all of them. What the solver decides must equal MuJoCo's answer at the
+model's own iterations; what only equals the converged answer is counted as *converged only*. "CPU, a kernel a stage" is
+the CPU's code compiled stage by stage, which models share; "CPU" is the engine as it runs, one kernel a model; CUDA is
+the engine as it runs there. The fingerprint is a hash of all numbers of all rollouts: the same on the same device and
+versions.
 """
