@@ -58,7 +58,7 @@ class Sizes:
     nflexsegment: int
     nflexbend: int
     nflexbendpart: int  # first corner of a bend
-    nflexplastic: int
+    nflexplastic: int  # where bodypoint says what yields: elastic.plastic_places; 0: nothing does
     nlevel: int  # depth of the kinematic trees, the world being level 0
 
 
@@ -363,7 +363,6 @@ class Flexes:
     pair: index("nflexpair", dtype=vec5i)  # geom or -1, flex or -1, flex, condim, most contacts or 0: flex/contact.py
     pairnumber: param("nflexpair", dtype=vec15)
     number: param("nflex", dtype=wp.vec4)  # radius, Rayleigh's damping, yield of stretching, curvature a hinge bears
-    plastic: index("nflexplastic")  # where the plastic state of elements, then of hinges begins; edges of hinges
     hinge: index("nflexfold", dtype=vec6i)  # four vertices, flex, address of its numbers; then creases of shells
     cell: index("nflexcells", dtype=vec5i)  # cells, then their nodes: flex/cells.py, cell_rows
     elastic: param("nflexelastic")  # stiffness of elements, numbers of hinges, of nodes of cells, of rods

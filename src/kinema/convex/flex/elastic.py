@@ -138,6 +138,11 @@ def plastic_places(m: Any) -> np.ndarray:
     return np.concatenate([elements, np.where(mode[of] & BENDS, bent, -1), edge]).astype(int)
 
 
+def plastic_start(m: Any) -> int:
+    """Where these places begin in `body_points`; 0: nothing yields."""
+    return len(body_points(m)) - len(plastic_places(m)) if has_flexes(m) and yields(m) else 0
+
+
 def flex_numbers(m: Any) -> np.ndarray:
     """Of each flex radius, damping, the strain an element bears, and the curvature a hinge does; -1: no end to it."""
     strain, bent = np.asarray(m.flex_yield, dtype=float).reshape(-1, 2).T
@@ -239,12 +244,12 @@ def points(m: Any) -> np.ndarray:
 
 
 def body_points(m: Any) -> np.ndarray:
-    """Where the points of each body begin, the end, then the points; then the corners of points."""
+    """Where the points of each body begin, the end, then the points; then corners of points; then `plastic_places`."""
     body = np.concatenate([np.asarray(m.flex_vertbodyid), np.asarray(m.flex_nodebodyid)]).astype(int)
     own = np.flatnonzero(body >= 0)
     own = own[np.argsort(body[own], kind="stable")]
     start = m.nbody + 1 + np.concatenate([[0], np.cumsum(np.bincount(body[own], minlength=m.nbody))])
-    return np.concatenate([start, own, corners(m)[1] if is_elastic(m) else []]).astype(int)
+    return np.concatenate([start, own, corners(m)[1] if is_elastic(m) else [], plastic_places(m)]).astype(int)
 
 
 def numbers(m: Any) -> np.ndarray:

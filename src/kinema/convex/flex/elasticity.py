@@ -59,7 +59,7 @@ def kept(m: Model, d: Data, w: int, item: int, k: int) -> float:
     """What an element keeps of the square of its k-th edge, or a hinge (items after elements) of its rest shape."""
     if m.size.nflexplastic == 0:
         return 0.0
-    at = m.flex.plastic[item]
+    at = m.flex.bodypoint[m.size.nflexplastic + item]
     if at < 0:
         return 0.0
     return d.state.plastic[w, at + k]

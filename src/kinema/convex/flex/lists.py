@@ -27,7 +27,6 @@ LISTS: dict[str, tuple[Callable[[Any], np.ndarray], str, int]] = {
     "flex_pair": (partial(_part, pairs.pair_lists, 0), "nflexpair", 5),
     "flex_pairnumber": (partial(_part, pairs.pair_lists, 1), "nflexpair", 15),
     "flex_number": (elastic.flex_numbers, "nflex", 4),
-    "flex_plastic": (elastic.plastic_places, "nflexplastic", 1),
     "flex_hinge": (elastic.hinge_lists, "nflexfold", 6),
     "flex_cell": (cells.cell_rows, "nflexcells", 5),
     "flex_elastic": (elastic.numbers, "nflexelastic", 1),
@@ -38,7 +37,7 @@ LISTS: dict[str, tuple[Callable[[Any], np.ndarray], str, int]] = {
 """Lists that MuJoCo does not have: how they are made, the name of their length if it is no size of the model's, and how
 many numbers an entry has."""
 
-ELASTIC_ONLY = ("flex_hinge", "flex_elastic", "flex_rod", "flex_plastic")
+ELASTIC_ONLY = ("flex_hinge", "flex_elastic", "flex_rod")
 """Lists that only elastic and interpolated flexes need."""
 
 
@@ -64,6 +63,6 @@ def sizes(m: Any) -> dict[str, int]:
     return {
         **own, "nflexcell": lattice[0], "nflexcellnode": lattice[1], "nflexhinge": hinges,
         "nflexcrease": soft * len(creases), "nflexelem_self": sweeps * m.nflexelem,
-        **bent, "nflexbendpart": before,
+        **bent, "nflexbendpart": before, "nflexplastic": elastic.plastic_start(m),
         "nflexpart": soft * (before + 4 * bent["nflexbend"]), "nflexpoint_force": soft * own["nflexpoint"],
     }  # fmt: skip

@@ -110,7 +110,7 @@ def rod_list(m: Any) -> np.ndarray:
             segment = len(segments) + k if chain else -1
             bends.append([*corners, f, numbers + RECORD * k, segment, at + FRAMES + 2 * k, 0])
         if chain:
-            turned = np.any((own[:, 5] != 0) | (own[:, 6] > 0) | (own[:, 9] != 0))
+            turned = int(np.any((own[:, 5] != 0) | (own[:, 6] > 0) | (own[:, 9] != 0)))
             rods.append([f, len(segments), len(chain.joints), int(m.flex_plasticadr[f]), *chain.clamps, at, turned, 0])
             for k, joint in enumerate(chain.joints):
                 dof, place = (int(m.jnt_dofadr[joint]), int(m.jnt_qposadr[joint])) if joint >= 0 else (-1, -1)

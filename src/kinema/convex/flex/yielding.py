@@ -137,7 +137,7 @@ def strain_trace(m: Model, w: int, adr: int, edges: int, g: vec6) -> float:
 @wp.func
 def yield_element(m: Model, d: Data, w: int, item: int):
     """What one element keeps."""
-    at = m.flex.plastic[item]
+    at = m.flex.bodypoint[m.size.nflexplastic + item]
     if at >= 0:
         adr = m.flex.elemlist[item][2]
         corner = m.flex.elemvert[item]
@@ -184,7 +184,8 @@ def yield_element(m: Model, d: Data, w: int, item: int):
 @wp.func
 def yield_hinge(m: Model, d: Data, w: int, h: int):
     """What one hinge keeps."""
-    at = m.flex.plastic[m.size.nflexelem + h]
+    place = m.size.nflexplastic + m.size.nflexelem + h
+    at = m.flex.bodypoint[place]
     hinge = m.flex.hinge[h]
     adr = hinge[5]
     b23 = m.flex.elastic[w, adr + 11]
@@ -196,7 +197,7 @@ def yield_hinge(m: Model, d: Data, w: int, h: int):
         other = wp.cross(two, along)
         normal = wp.cross(along, one)
         areas = wp.vec2(wp.length(normal), wp.length(other))
-        length = m.flex.edgenumber[w, m.flex.plastic[m.size.nflexelem + m.size.nflexhinge + h]][0]
+        length = m.flex.edgenumber[w, m.flex.bodypoint[place + m.size.nflexhinge]][0]
         if areas[0] * areas[1] > MINVAL and length > MINVAL:
             bend = wp.atan2(wp.dot(two, normal) * length, wp.dot(other, normal))
             limit = 0.5 * (areas[0] + areas[1]) / length * most
