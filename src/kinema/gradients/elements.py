@@ -18,6 +18,7 @@ So how its force changes is a small block of the derivative, and blocks that hav
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -214,7 +215,7 @@ def _largest(found: list[Element]) -> list[Element]:
     return kept
 
 
-def lateness(m: Any, found: tuple[Element, ...]) -> int:
+def lateness(m: Any, found: Sequence[Element]) -> int:
     """Which slopes by velocity the integrator takes at the end of the step."""
     if m.opt.integrator == Integrator.EULER:
         return LATE_DIAGONAL if has_damping(m) else NOT_LATE
