@@ -34,7 +34,6 @@ from kinema.cli.oracle import (
     SMALL,
     TRIALS,
     Answer,
-    converged,
     disturbed,
     doubt,
     natural_scale,
@@ -168,7 +167,7 @@ def rollout_questions(m: mujoco.MjModel, state: mujoco.MjData, last: int, *, exa
     """
     horizons = [horizon for horizon in HORIZONS if horizon <= last]
     first = rollout(m, state, horizons)
-    best = rollout(converged(m), state, horizons) if exact else {}
+    best = rollout(m, state, horizons, exact=True) if exact else {}
     shaken = [rollout(m, disturbed(m, state, t), horizons) for t in range(TRIALS)]
     shaken.append(rollout(m, state, horizons, rounding=True))
     others = [rollout(rounded(m, state, t), state, horizons) for t in range(TRIALS)]

@@ -283,7 +283,7 @@ class Beside:
         first = oracle.rollout(self.m, state, horizons)
         noisy = [oracle.rollout(self.m, oracle.disturbed(self.m, state, t), horizons) for t in range(oracle.TRIALS)]
         noisy.append(oracle.rollout(self.m, state, horizons, rounding=True))
-        return first, oracle.rollout(oracle.converged(self.m), state, horizons), noisy
+        return first, oracle.rollout(self.m, state, horizons, exact=True), noisy
 
     def _judge(self, horizon: int, name: str, k: int, mine: np.ndarray, found, world: int) -> Difference | None:
         first, exact, noisy = found

@@ -14,7 +14,9 @@ from __future__ import annotations
 import copy
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import mujoco
 import numpy as np
@@ -229,7 +231,20 @@ def rounded(m: mujoco.MjModel, d: mujoco.MjData, trial: int) -> mujoco.MjModel:
     for kind in LIMITS:
         largest = np.abs(getattr(m, f"{kind}_range")).max(axis=1, initial=0.0)
         getattr(other, f"{kind}_margin")[:] += way * ROUNDING * largest
+    for f in range(m.nflex):
+        _move_vertices(other, f, ROUNDING * size, rng)
     return other
+
+
+def _move_vertices(m: mujoco.MjModel, f: int, size: float, rng: np.random.Generator) -> None:
+    """Vertices of a flex elsewhere by so much: on their bodies, or in the lattice of nodes, whose box is 1 wide."""
+    mine = slice(int(m.flex_vertadr[f]), int(m.flex_vertadr[f]) + int(m.flex_vertnum[f]))
+    noise = size * rng.uniform(-1, 1, size=(int(m.flex_vertnum[f]), 3))
+    if m.flex_interp[f]:
+        nodes = m.flex_node0[int(m.flex_nodeadr[f]) :][: int(m.flex_nodenum[f])]
+        m.flex_vert0[mine] = np.clip(m.flex_vert0[mine] + noise / np.maximum(np.ptp(nodes, axis=0), SMALL), 0.0, 1.0)
+    elif not m.flex_centered[f]:
+        m.flex_vert[mine] += noise
 
 
 def converged(m: mujoco.MjModel) -> mujoco.MjModel:
@@ -239,33 +254,61 @@ def converged(m: mujoco.MjModel) -> mujoco.MjModel:
     return other
 
 
+def _to_the_end(run: Callable[[mujoco.MjModel, mujoco.MjData], None], m: mujoco.MjModel, d: mujoco.MjData) -> None:
+    """Forward dynamics, or a step, of a model whose solver is to converge.
+
+    Newton's method of MuJoCo may stall short of the minimum, among hundreds of stiff rows: conjugate gradients, which
+    get there, then do it over.
+    """
+    before = np.empty(mujoco.mj_stateSize(m, FULL_STATE))
+    mujoco.mj_getState(m, d, before, FULL_STATE)
+    run(m, d)
+    if np.max(d.solver_niter) >= m.opt.iterations:
+        other = copy.copy(m)
+        other.opt.solver, other.opt.iterations, other.opt.tolerance = 1, 5000, 1e-14
+        mujoco.mj_setState(m, d, before, FULL_STATE)
+        run(other, d)
+
+
 # ---------------------------------------------------------------------------------------------- answers
 
 
 def forward(m: mujoco.MjModel, state: mujoco.MjData, *, exact: bool = True) -> Answer:
     """Forward dynamics in a state, and under noise; without `exact` not at convergence."""
-    d, near = _trials(m, state)
-    best, far = _trials(converged(m), state) if exact else (d, near)
+    d, near = _trials(m, state, mujoco.mj_forward)
+    best, far = _trials(converged(m), state, partial(_to_the_end, mujoco.mj_forward)) if exact else (d, near)
     return Answer(d, best, near, far)
 
 
-def _trials(m: mujoco.MjModel, state: mujoco.MjData) -> tuple[mujoco.MjData, list[mujoco.MjData]]:
+def _trials(
+    m: mujoco.MjModel, state: mujoco.MjData, run: Callable[[mujoco.MjModel, mujoco.MjData], None]
+) -> tuple[mujoco.MjData, list[mujoco.MjData]]:
     d = copy.copy(state)
-    mujoco.mj_forward(m, d)
+    run(m, d)
     others = [disturbed(m, state, trial) for trial in range(TRIALS)]
     for trial, other in enumerate(others):
-        mujoco.mj_forward(rounded(m, d, trial), other)
+        run(rounded(m, d, trial), other)
     return d, others
 
 
 def rollout(
-    m: mujoco.MjModel, state: mujoco.MjData, horizons: list[int], *, rounding: bool = False
+    m: mujoco.MjModel, state: mujoco.MjData, horizons: list[int], *, rounding: bool = False, exact: bool = False
 ) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """qpos and qvel after some numbers of steps, rounded to float32 at every step if asked, until MuJoCo loses it."""
+    """qpos and qvel after some numbers of steps, until MuJoCo loses it.
+
+    Args:
+        rounding: Round the state to float32 at every step.
+        exact: With the solver run to convergence, whatever the model says.
+    """
+    if exact:
+        m = converged(m)
     d = copy.copy(state)
     found = {}
     for step in range(1, max(horizons) + 1):
-        mujoco.mj_step(m, d)
+        if exact:
+            _to_the_end(mujoco.mj_step, m, d)
+        else:
+            mujoco.mj_step(m, d)
         if rounding:
             d.qpos[:], d.qvel[:] = d.qpos.astype(np.float32), d.qvel.astype(np.float32)
         if lost(d):

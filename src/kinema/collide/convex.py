@@ -2,7 +2,8 @@
 
 Spheres and capsules, and with a margin all shapes that may touch in several points, are first shrunk to their core. If
 the cores are apart, their distance less the radii and margins is the answer, exact and cheap. Only overlapping cores
-need EPA on the full shapes. Distances are those of shapes inflated by the margin m, and are reported with m added back.
+need EPA on the full shapes. Elements of flexes, which touch in one point, keep their radius and margin. Distances are
+those of shapes inflated by the margin m, and are reported with m added back.
 """
 
 from functools import cache
@@ -15,7 +16,7 @@ from kinema.collide.epa import Depth, epa
 from kinema.collide.gjk import FAR, Gjk, gjk
 from kinema.collide.multicontact import may_have_several, multicontact
 from kinema.collide.precision import HALF, ZERO, real, unit
-from kinema.collide.support import POINT, SEGMENT, Shape, center, geom_shape
+from kinema.collide.support import POINT, SEGMENT, SIMPLEX, Shape, center, geom_shape
 from kinema.collide.workspace import ASK, Workspace
 from kinema.mujoco_enums import Geom
 
@@ -66,7 +67,7 @@ def convex_distance(capacity: int):
         r = Depth()
         x1 = center(s1)
         x2 = center(s2)
-        inflated = s1.margin > ZERO or s2.margin > ZERO
+        inflated = (s1.margin > ZERO or s2.margin > ZERO) and s1.type != SIMPLEX and s2.type != SIMPLEX
         c1, taken1 = core(s1, inflated)
         c2, taken2 = core(s2, inflated)
         taken = taken1 + taken2

@@ -1,7 +1,8 @@
 """Elements of flexes as convex shapes: against geoms, and against each other, in one contact each.
 
 An element is a simplex, its corners in the rows of ``mat``, the fourth in ``pos``; ``mesh`` says how many it has. Its
-radius is part of the margin it is inflated by.
+radius, ``size[0]``, is part of the shape: as in MuJoCo it is not shrunk to its core, as spheres and capsules are. What
+depends on how far the search came, such as which of many contacts are kept, is then the same.
 """
 
 from functools import cache
@@ -12,7 +13,7 @@ from kinema.collide.bundles import Hulls, Options, Touch
 from kinema.collide.convex import convex_distance
 from kinema.collide.emit import emit
 from kinema.collide.legacy import fixed_normal
-from kinema.collide.precision import HALF, TWO, ZERO, mat33r, real, unit, vec3r
+from kinema.collide.precision import HALF, ZERO, mat33r, real, unit, vec3r
 from kinema.collide.support import SIMPLEX, Shape
 from kinema.collide.workspace import Workspace
 
@@ -28,7 +29,8 @@ def element_shape(a: wp.vec3, b: wp.vec3, c: wp.vec3, e: wp.vec3, corners: int, 
     s.mat[1] = vec3r(b)
     s.mat[2] = vec3r(c)
     s.pos = vec3r(e)
-    s.margin = real(margin) + TWO * real(radius)
+    s.size = vec3r(real(radius), ZERO, ZERO)
+    s.margin = real(margin)
     return s
 
 

@@ -135,6 +135,7 @@ def support(m: Hulls, s: Shape, d: vec3r, warm: int):
                 v = s.mat[i]
             if wp.dot(v, d) > wp.dot(x, d):
                 x = v
+        x = x + d * s.size[0]
     else:
         l = wp.transpose(s.mat) * d
         if s.type == Geom.CAPSULE:

@@ -367,6 +367,7 @@ class Flexes:
     cell: index("nflexcells", dtype=vec5i)  # cells, then their nodes: flex/cells.py, cell_rows
     elastic: param("nflexelastic")  # stiffness of elements, numbers of hinges, of nodes of cells, of rods
     rod: index("nflexrods", dtype=vec9i)  # chains, segments, bends: flex/rods.py, rod_list
+    trees: index("nflextree")  # where trees may sleep: sleep/flexes.py
     bodypoint: index("nflexbodypoint")  # where the points of each body begin, the end, the points; corners of points
 
 

@@ -66,18 +66,21 @@ def position(m, collision: list[Stage], *, cuda: bool = False) -> list[Stage]:
     """All that depends on position, but for the mass matrix; and the controls, which depend on nothing."""
     controls = actuation.control_stages(m)
     if awake.sleeps(m):
-        again = [*awake.contact_stages(), *collision] if collision else []
+        detection = [*collision, *flex_contact.stages(m, fresh=not collision, cuda=cuda)]
+        again = [*awake.contact_stages(), *detection] if detection else []
         return [
             *awake.begin_stages(),
             Stage(check.check_joint, over="njnt", advances=True),
             *kinematics.stages(),
+            *flex_positions(m),
             *controls,
             *com.stages(),
+            *flex_lengths(m),
             Stage(camera.camera_pose, over="ncam"),
             Stage(camera.light_pose, over="nlight"),
             *tendon.stages(m),
             *awake.tendon_stages(m),
-            *collision,
+            *detection,
             *again,
             *awake.equality_stages(m),
             *transmission.stages(m),
@@ -249,7 +252,7 @@ def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool =
     """mj_step; without the stages that advance, mj_forward. `rows`: room there is for them."""
     dense = blocks_of(m) if cuda and not has_flexes(m) else None
     if awake.sleeps(m):
-        return sleeping_step(m, collision, extension, dense, rows)
+        return sleeping_step(m, collision, extension, dense, rows, cuda=cuda)
     choose, read = integrator(m, dense), sensors.stages(m, extension)
     return [
         Stage(check.check_position, over="nq", advances=True),
@@ -264,17 +267,19 @@ def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool =
     ]
 
 
-def sleeping_step(m, collision: list[Stage], extension: Extension, dense: Blocks | None, rows: int) -> list[Stage]:
+def sleeping_step(
+    m, collision: list[Stage], extension: Extension, dense: Blocks | None, rows: int, *, cuda: bool = False
+) -> list[Stage]:
     """mj_step where trees may sleep: who does is decided as soon as it is known who has rows."""
     choose, read = integrator(m, dense), sensors.stages(m, extension)
     addresses = [] if m.opt.disableflags & Disable.CONSTRAINT else assemble.stages(m)[0]
     return awake.awake_only([
-        *position(m, collision),
+        *position(m, collision, cuda=cuda),
         *addresses,
         *([] if m.opt.integrator == Integrator.RK4 else awake.fall_stages()),
         *velocities(m, dense, extension),
         *energies(m),
-        *acceleration(m, dense, extension, rows),
+        *acceleration(m, dense, extension, rows, cuda=cuda),
         *(read + choose if m.opt.integrator == Integrator.RK4 else choose + read),
         *(awake.fall_at_the_end(movement(m, extension)) if m.opt.integrator == Integrator.RK4
           else movement(m, extension)),

@@ -17,7 +17,7 @@ from kinema.compile.option import DISABLE, ENABLE, KEYWORDS
 from kinema.convex.flex.pairs import flex_pairs
 from kinema.convex.flex.rods import chain_of, is_box
 from kinema.errors import BuildError
-from kinema.mujoco_enums import Enable, Geom, Integrator, Solver
+from kinema.mujoco_enums import Geom, Integrator, Solver
 
 HERE = "tests/convex/test_options.py"
 
@@ -75,8 +75,6 @@ def check_flexes(source: Any) -> None:
         for why, is_so in FLEX_REFUSED.items():
             if is_so(source, f):
                 raise BuildError(f"flex {_flex_name(source, f)!r}: {why}")
-    if int(source.opt.enableflags) & Enable.SLEEP:
-        raise BuildError('the model has flexes, which do not sleep here: remove <flag sleep="enable"/>')
     if int(source.opt.integrator) == Integrator.DISCRETE and (source.opt.density or source.opt.viscosity):
         raise BuildError('flexes in a fluid are not simulated with option integrator="discrete": use "Euler"')
     if int(source.opt.solver) == Solver.PGS or int(source.opt.noslip_iterations) > 0:

@@ -16,6 +16,7 @@ from typing import Any
 
 import warp as wp
 
+from kinema.collide.asleep import KEEP
 from kinema.collide.bound import ROUNDING
 from kinema.collide.bundles import Touch
 from kinema.collide.emit import emit
@@ -26,6 +27,8 @@ from kinema.convex.flex.meeting import boxes_meet, is_near, pair_function, passe
 from kinema.convex.flex.pairs import kinds, pair_lists
 from kinema.convex.flex.sweep import comes_before, longest_axis, low_end, sort_elements
 from kinema.convex.model import Model
+from kinema.convex.sleep.flexes import flex_pair_is_awake
+from kinema.convex.sleep.sleepers import sleeps
 from kinema.convex.stage import WARP_LANES, Stage
 from kinema.math.lanes import block_sync, team_count, team_scan
 from kinema.math.vector import column
@@ -186,7 +189,7 @@ def keep_few(m: Model, d: Data, w: int, p: int, base: int, count: int) -> int:
 
 @cache
 def detect_flexes(
-    found: frozenset[tuple[int, int]], capacity: int, fresh: bool, alone: bool, few: bool
+    found: frozenset[tuple[int, int]], capacity: int, fresh: bool, alone: bool, few: bool, sleeps: bool = False
 ) -> wp.Function:
     """The stage, for what was found to meet.
 
@@ -195,6 +198,8 @@ def detect_flexes(
         alone: One thread takes the world, and sweeps. On CUDA a block does: every thread counts the contacts of its
             item, and once all know how many come before their own, writes them.
         few: Of some pairs not all contacts are kept.
+        sleeps: Trees may sleep: pairs of which neither side is awake are passed over, and the world may want to keep
+            what it has (collide/asleep.py).
     """
     meet = items_of(found, capacity)
     sweeps = any(kind < 0 for kind, _ in found)
@@ -208,6 +213,9 @@ def detect_flexes(
         before = int(0)
         if wp.static(not fresh):
             before = d.con.found[w]
+        if wp.static(sleeps):
+            if d.sleep.look[w] == KEEP:
+                return
         for k in range(lane, wp.min(before, d.con.dist.shape[1]), team_count()):  # contacts of geoms
             d.fcon.flex[w, k] = wp.vec2i(-1, -1)
             d.fcon.elem[w, k] = wp.vec2i(-1, -1)
@@ -221,6 +229,9 @@ def detect_flexes(
             if pair[0] >= 0:
                 if m.geom.type[pair[0]] == Geom.PLANE:
                     items = m.flex.span[pair[2]][1]
+            if wp.static(sleeps):
+                if not flex_pair_is_awake(m, d, w, p):
+                    continue
             if wp.static(sweeps):
                 if pair[0] < 0:
                     items = m.flex.span[pair[1]][3]
@@ -271,5 +282,6 @@ def stages(m: Any, fresh: bool, cuda: bool = False) -> list[Stage]:
     if not found:
         return []
     rounded = 36 if m.opt.ccd_iterations <= 36 else max(64, 1 << (int(m.opt.ccd_iterations) - 1).bit_length())
-    function = detect_flexes(found, rounded, fresh, alone=not cuda, few=bool(pair_lists(m)[0][:, 4].any()))
+    function = detect_flexes(found, rounded, fresh, alone=not cuda, few=bool(pair_lists(m)[0][:, 4].any()),
+                             sleeps=sleeps(m))  # fmt: skip
     return [Stage(function, lanes=True, alone=True, threads=TEAM if cuda else WARP_LANES)]

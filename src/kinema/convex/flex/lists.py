@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinema.convex.flex import cells, elastic, pairs, rods, tables
+from kinema.convex.sleep import flexes
 
 
 def _part(make: Callable[[Any], Any], key: Any, m: Any) -> np.ndarray:
@@ -31,6 +32,7 @@ LISTS: dict[str, tuple[Callable[[Any], np.ndarray], str, int]] = {
     "flex_cell": (cells.cell_rows, "nflexcells", 5),
     "flex_elastic": (elastic.numbers, "nflexelastic", 1),
     "flex_rod": (rods.rod_list, "nflexrods", rods.LIST),
+    "flex_trees": (flexes.tree_list, "nflextree", 1),
     "flex_bodypoint": (elastic.body_points, "nflexbodypoint", 1),
     "eq_rows": (tables.equality_list, "neq_flex", 2),
 }

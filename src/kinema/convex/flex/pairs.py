@@ -37,10 +37,15 @@ def flex_pairs(m: Any) -> np.ndarray:
     if has_flexes(m) and not int(m.opt.disableflags) & (Disable.CONSTRAINT | Disable.CONTACT):
         for f in range(m.nflex):
             bits = int(m.flex_contype[f]), int(m.flex_conaffinity[f])
+            moves = _may_move(m, f)
             for g in range(m.ngeom):
-                if _meets(int(m.geom_contype[g]), int(m.geom_conaffinity[g]), *bits) and _can_press(m, g, f):
+                if not moves and not _has_dofs(m, int(m.geom_bodyid[g])):
+                    continue
+                if _meets(int(m.geom_contype[g]), int(m.geom_conaffinity[g]), *bits) and _can_press(m, g):
                     found.append((int(m.geom_bodyid[g]), g, -1, f))
             for other in range(f + 1, m.nflex):
+                if not moves and not _may_move(m, other):
+                    continue
                 if _meets(*bits, int(m.flex_contype[other]), int(m.flex_conaffinity[other])):
                     found.append((m.nbody + f, -1, f, other))
             if touches_itself(m, f):
@@ -49,11 +54,23 @@ def flex_pairs(m: Any) -> np.ndarray:
     return np.array([pair[1:] for pair in found], dtype=int).reshape(-1, 3)
 
 
-def _can_press(m: Any, g: int, f: int) -> bool:
-    """MuJoCo lets planes of bodies that move alone: only those that are fixed meet flexes."""
-    if int(m.geom_type[g]) != Geom.PLANE:
+def _has_dofs(m: Any, body: int) -> bool:
+    """Does a joint move a body, or what it is welded to?"""
+    return int(m.body_dofnum[int(m.body_weldid[body])]) > 0
+
+
+def _may_move(m: Any, f: int) -> bool:
+    """Is a flex soft, or rigid on a body that moves? Of two things that do not move neither minds a contact."""
+    if not m.flex_rigid[f]:
         return True
-    return int(m.body_dofnum[int(m.body_weldid[int(m.geom_bodyid[g])])]) == 0
+    lattice = int(m.flex_nodenum[f]) > 0
+    bearers = m.flex_nodebodyid if lattice else m.flex_vertbodyid
+    return _has_dofs(m, int(bearers[int((m.flex_nodeadr if lattice else m.flex_vertadr)[f])]))
+
+
+def _can_press(m: Any, g: int) -> bool:
+    """MuJoCo lets planes of bodies that move alone: only those that are fixed meet flexes."""
+    return int(m.geom_type[g]) != Geom.PLANE or not _has_dofs(m, int(m.geom_bodyid[g]))
 
 
 def _everything(m: Any) -> SimpleNamespace:

@@ -18,7 +18,7 @@ import numpy as np
 import warp as wp
 
 from kinema.convex import check, com, factor, smooth
-from kinema.convex.constraint import equality, friction, limit
+from kinema.convex.constraint import equality, friction, limit, sparse
 from kinema.convex.counts import AWAKE_COUNTS
 from kinema.convex.data import Data
 from kinema.convex.factor import factor_range, solve_range
@@ -26,6 +26,7 @@ from kinema.convex.integrate import advance, euler
 from kinema.convex.model import Model
 from kinema.convex.passive import damping_slope, joint_damping
 from kinema.convex.sleep import fall, wake
+from kinema.convex.sleep.flexes import flex_state, keeps_flex
 from kinema.convex.sleep.rings import is_listed
 from kinema.convex.sleep.sleepers import of_actuators, sleeps
 from kinema.convex.stage import Stage, named
@@ -161,6 +162,8 @@ def equality_asleep(m: Model, d: Data, w: int, e: int) -> bool:
         if m.eq.obj2id[e] < 0:
             return one
         return one and tendon_asleep(m, d, w, m.eq.obj2id[e])
+    if keeps_flex(m.eq.type[e]):
+        return flex_state(m, d, w, m.eq.obj1id[e]) != 1
     s1 = wake.side_state(m, d, w, wake.side(m, e, 0))
     s2 = wake.side_state(m, d, w, wake.side(m, e, 1))
     return s1 != 1 and s2 != 1
@@ -193,6 +196,7 @@ def tendon_limit_slot(m: Model, t: int) -> int:
 
 WANTS = {
     equality.want_equality: (equality_asleep, equality_slot),
+    sparse.want_equality_rows: (equality_asleep, equality_slot),
     friction.want_dof_friction: (dof_asleep, dof_friction_slot),
     friction.want_tendon_friction: (tendon_asleep, tendon_friction_slot),
     limit.want_joint_limit: (joint_asleep, joint_limit_slot),

@@ -12,6 +12,7 @@ import warp as wp
 from kinema.convex.constraint.limit import tendon_distance
 from kinema.convex.data import Data
 from kinema.convex.model import Model
+from kinema.convex.sleep.flexes import HEAD, edge_trees, first_tree, flex_tree, keeps_flex, next_bearer, node_tree
 from kinema.convex.sleep.rings import AWAKE, READY, count_awake, list_awake
 from kinema.convex.sleep.touch import any_bit, is_pushed, may_sleep
 from kinema.convex.stage import Stage
@@ -88,6 +89,47 @@ def unite_tendon(m: Model, d: Data, w: int, tendon: int, t: int) -> int:
 
 
 @wp.func
+def unite_contact(m: Model, d: Data, w: int, c: int):
+    """Put the trees that bear a contact into one island."""
+    first = int(-1)
+    for side in range(2):
+        more = bool(True)
+        k = int(0)
+        while more:
+            tree, more = next_bearer(m, d, w, c, side, k)
+            first = wp.where(first < 0, tree, first)
+            unite(d, w, first, tree)
+            k += 1
+
+
+@wp.func
+def unite_flex_rows(m: Model, d: Data, w: int, e: int):
+    """Put the trees of each edge, or of the cell, that an equality keeps into one island."""
+    first = m.eq.rows[e][1]
+    if m.eq.type[e] == Equality.FLEXSTRAIN:
+        for k in range(m.flex.cell[first][3]):
+            unite(d, w, first_tree(m, first), node_tree(m, first, k))
+    else:
+        for r in range(m.eq.rows[e][0]):
+            edge = m.eq.rows[first + r][0]
+            k = int(1)
+            tree = edge_trees(m, edge, 1)
+            while tree >= 0:
+                unite(d, w, edge_trees(m, edge, 0), tree)
+                k += 1
+                tree = edge_trees(m, edge, k)
+
+
+@wp.func
+def unite_stiff(m: Model, d: Data, w: int):
+    """Put the trees of each flex that stiffness couples into one island."""
+    for f in range(m.flex.span.shape[0]):
+        if m.flex.trees[HEAD * f + 2] != 0:
+            for k in range(1, m.flex.trees[HEAD * f + 1]):
+                unite(d, w, flex_tree(m, f, 0), flex_tree(m, f, k))
+
+
+@wp.func
 def unite_equality(m: Model, d: Data, w: int, e: int):
     """Put the trees of an equality into one island."""
     kind = m.eq.type[e]
@@ -97,6 +139,8 @@ def unite_equality(m: Model, d: Data, w: int, e: int):
         first = unite_tendon(m, d, w, one, -1)
         if two >= 0:
             unite_tendon(m, d, w, two, first)
+    elif keeps_flex(kind):
+        unite_flex_rows(m, d, w, e)
     elif two >= 0:
         if kind == Equality.JOINT:
             unite(d, w, m.body.treeid[m.jnt.bodyid[one]], m.body.treeid[m.jnt.bodyid[two]])
@@ -113,13 +157,12 @@ def couple(m: Model, d: Data, w: int):
     off = m.opt.disableflags
     for t in range(m.size.ntree):
         d.sleep.root[w, t] = t
+    unite_stiff(m, d, w)
     if (off & Disable.CONSTRAINT) == 0:
         if (off & Disable.CONTACT) == 0:
             for c in range(d.con.ncon[w]):
                 if d.con.exclude[w, c] == 0:
-                    geoms = d.con.geom[w, c]
-                    t = m.body.treeid[m.geom.bodyid[geoms[0]]]
-                    unite(d, w, t, m.body.treeid[m.geom.bodyid[geoms[1]]])
+                    unite_contact(m, d, w, c)
         if (off & Disable.EQUALITY) == 0:
             for e in range(m.size.neq):
                 if d.state.eq_active[w, e] != 0:

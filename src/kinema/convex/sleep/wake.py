@@ -14,6 +14,7 @@ from kinema.convex.constraint.limit import tendon_distance
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.sleep.fall import fall_together
+from kinema.convex.sleep.flexes import keeps_flex, side_body, wake_flex
 from kinema.convex.sleep.rings import AWAKE, READY, count_awake, first_of_ring, list_awake, wake_ring
 from kinema.convex.sleep.touch import any_bit, differ, is_pushed, may_sleep
 from kinema.convex.stage import Stage
@@ -126,9 +127,8 @@ def wake_by_contact(m: Model, d: Data, w: int):
     changed = int(0)
     if d.sleep.ntree_awake[w] < m.size.ntree:
         for c in range(d.con.ncon[w]):
-            geoms = d.con.geom[w, c]
-            b1 = m.geom.bodyid[geoms[0]]
-            b2 = m.geom.bodyid[geoms[1]]
+            b1 = side_body(m, d, w, c, 0)
+            b2 = side_body(m, d, w, c, 1)
             t1 = m.body.treeid[b1]
             t2 = m.body.treeid[b2]
             if t1 < 0 or t2 < 0:
@@ -249,6 +249,8 @@ def wake_by_equality(m: Model, d: Data, w: int):
                     changed = wp.max(changed, wake_tied(m, d, w, e))
                 elif kind == Equality.TENDON:
                     changed = wp.max(changed, wake_tied_tendons(m, d, w, e))
+                elif keeps_flex(kind):
+                    changed = wp.max(changed, wake_flex(m, d, w, m.eq.obj1id[e]))
     if changed != 0:
         count_awake(m, d, w)
     d.sleep.changed[w] = changed
