@@ -180,7 +180,7 @@ def acceleration(
     early = next((k for k, stage in enumerate(addresses) if stage.over == "ncon"), 0)  # contacts come later
     noslip = []
     if m.opt.noslip_iterations > 0:
-        noslip = [Stage(dual.noslip(discrete=is_discrete(m)), lanes=True)]
+        noslip = [Stage(dual.noslip(discrete=is_discrete(m), sparse=has_flexes(m)), lanes=True)]
         noslip += metric.noslip_stages(m, noslip_stages(dense) if dense else []) if is_discrete(m) else []
     solve = solver(m, dense, rows, cuda=cuda)
     return [
@@ -192,10 +192,10 @@ def acceleration(
 def solver(m, dense: Blocks | None = None, rows: int = 0, *, cuda: bool = False) -> list[Stage]:
     """The constraint solver the model asks for; `dense`: on CUDA, with room for so many rows."""
     at_once = is_discrete(m)
+    if m.opt.solver == Solver.PGS:
+        return [Stage(dual.projected_gauss_seidel(discrete=at_once, sparse=has_flexes(m)), lanes=True)]
     if has_flexes(m):
         return [sparse.stage(m, cuda)]
-    if m.opt.solver == Solver.PGS:
-        return [Stage(dual.projected_gauss_seidel(discrete=at_once), lanes=True)]
     if m.opt.solver == Solver.CG:
         return [Stage(conjugate_gradient(discrete=at_once), lanes=True)]
     return newton_stages(m, rows) if dense else [Stage(newton(discrete=at_once), lanes=True, alone=True)]

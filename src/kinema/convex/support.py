@@ -77,8 +77,9 @@ def check_flexes(source: Any) -> None:
                 raise BuildError(f"flex {_flex_name(source, f)!r}: {why}")
     if int(source.opt.integrator) == Integrator.DISCRETE and (source.opt.density or source.opt.viscosity):
         raise BuildError('flexes in a fluid are not simulated with option integrator="discrete": use "Euler"')
-    if int(source.opt.solver) == Solver.PGS or int(source.opt.noslip_iterations) > 0:
-        raise BuildError('the model has flexes: use option solver="Newton" or "CG" and noslip_iterations="0"')
+    dual = int(source.opt.solver) == Solver.PGS or int(source.opt.noslip_iterations) > 0
+    if dual and int(source.opt.integrator) == Integrator.DISCRETE:
+        raise BuildError('flexes with option integrator="discrete": use solver="Newton" or "CG", noslip_iterations="0"')
 
 
 def _meets(source: Any, f: int, kind: Geom) -> bool:

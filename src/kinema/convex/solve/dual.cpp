@@ -11,6 +11,10 @@
 //
 // Trees that rows couple are an island (islands.cpp), solved apart: with an order, a momentum and an end of its own.
 // Finally  qacc = a_s + y.
+//
+// Rows that list their columns, of models with flexes (KN_SPARSE), do without B, of which there would be too much: z = J' f
+// is kept, and y = M^-1 z is solved for in the trees of a row whenever its force changes; vectors are doubles, for many
+// stiff rows pull at each vertex. How J is stored is said in rows_of_trees.cpp and rows_of_columns.cpp.
 
 #include "lanes.cpp"
 
@@ -27,6 +31,11 @@ if (nefc == 0 || nv == 0) {
 
 #include "rows.cpp"
 
+#if KN_SPARSE
+const int width = m.size.ncolmax;
+const int* col = KN_ROW(int, d.efc.col);
+const int* ncol = KN_ROW(int, d.efc.ncol);
+#endif
 // of each tree, and of each row, the first tree of its island
 const int ntree = m.size.ntree;
 const int* tree_of = m.dof.treeid.data;
@@ -41,11 +50,19 @@ if (lane == 0) {
     };
     for (int t = 0; t < ntree; ++t) root_of[t] = split ? t : 0;
     for (int k = 0; k < nefc; ++k) {
-        const float* row = J + (size_t)k * nv;
         int t = trees[2 * k], u = trees[2 * k + 1];
         if (t < 0) {  // any tree: those in which it has columns
+#if KN_SPARSE
+            for (int q = 0; q < ncol[k]; ++q) {
+                const int i = col[(size_t)k * width + q];
+                if (t >= 0) unite(t, tree_of[i]);
+                t = tree_of[i];
+            }
+#else
+            const float* row = J + (size_t)k * nv;
             for (int i = 0; i < nv; ++i)
                 if (row[i] != 0.0f) { if (t >= 0) unite(t, tree_of[i]); t = tree_of[i]; }
+#endif
         } else if (u >= 0) {
             unite(t, u);
         }
@@ -56,10 +73,7 @@ if (lane == 0) {
 }
 KN_SYNC();
 
-float* B = KN_ROW(float, d.dual.B);
 double* block = KN_ROW(double, d.dual.block);
-float* b = KN_ROW(float, d.solver.Jaref);
-float* y = KN_ROW(float, d.solver.acc);
 
 const int WIDE = 6;  // rows of the largest block
 
@@ -73,88 +87,11 @@ auto size_of = [&](int k) -> int {
     return is_elliptic(k) ? dim_of(id[k]) : type[k] == Constraint::CONTACT_PYRAMIDAL ? 2 : 1;
 };
 
-// J_i y for n rows of one contact, by all lanes
-auto rows_times = [&](int i, int n, double out[6]) {
-    int from[2], to[2];
-    const int parts = ranges(i, from, to);
-    for (int j = 0; j < n; ++j) {
-        const float* row = J + (size_t)(i + j) * nv;
-        float s = 0.0f;
-        for (int q = 0; q < parts; ++q)
-            for (int k = from[q] + lane; k < to[q]; k += KN_LANES) s += row[k] * y[k];
-        KN_SUM(s);
-        out[j] = s;
-    }
-};
-// y += B' delta for n rows of one contact
-auto add_rows = [&](int i, int n, const double* delta) {
-    int from[2], to[2];
-    const int parts = ranges(i, from, to);
-    for (int j = 0; j < n; ++j) {
-        const float* row = B + (size_t)(i + j) * nv;
-        const float f = (float)delta[j];
-        if (f != 0.0f)
-            for (int q = 0; q < parts; ++q)
-                for (int k = from[q] + lane; k < to[q]; k += KN_LANES) y[k] += f * row[k];
-    }
-    KN_SYNC();
-};
-auto start_y = [&](int isle) {  // y = B' force of an island; of all where that is -1
-    KN_EACH(k, nv) y[k] = 0.0f;
-    KN_SYNC();
-    for (int i = 0; i < nefc; ++i) {
-        const double f = force[i];
-        if (f != 0.0 && (isle < 0 || isle_of[i] == isle)) add_rows(i, 1, &f);
-    }
-};
-
-// Z = J L^-1, by the factor M = L' D L: one row a lane
-KN_EACH(k, nefc) {
-    int from[2], to[2];
-    float* x = B + (size_t)k * nv;
-    for (int q = 0, n = ranges(k, from, to); q < n; ++q) {
-        for (int i = from[q]; i < to[q]; ++i) x[i] = J[(size_t)k * nv + i];
-        for (int i = to[q] - 1; i >= from[q]; --i) {
-            const int adr = m.dof.M_rowadr.data[i], above = m.dof.M_rownnz.data[i] - 1;
-            if (x[i] != 0.0f)
-                for (int a = 0; a < above; ++a) x[m.dof.M_colind.data[adr + a]] -= KN_AT(KN_FACTOR, adr + a) * x[i];
-        }
-    }
-}
-KN_SYNC();
-// Diagonal blocks of A = Z D^-1 Z', in doubles. A body of small inertia makes them nearly singular: sums of squares keep
-// small eigenvalues, which products of J with a rounded B would not.
-KN_EACH(k, nefc) {
-    int from[2], to[2];
-    const int parts = ranges(k, from, to), first = first_of(k), size = size_of(k);
-    const float* row = B + (size_t)k * nv;
-    for (int j = 0; j < size; ++j) {
-        const float* other = B + (size_t)(first + j) * nv;
-        double s = 0.0;
-        for (int q = 0; q < parts; ++q)
-            for (int i = from[q]; i < to[q]; ++i) s += (double)row[i] * (double)KN_AT(KN_FACTOR_INVERSE, i) * other[i];
-        block[(size_t)k * WIDE + j] = s;
-    }
-}
-KN_SYNC();
-// B = Z D^-1 L'^-1, and b
-KN_EACH(k, nefc) {
-    int from[2], to[2];
-    float* x = B + (size_t)k * nv;
-    const int parts = ranges(k, from, to);
-    for (int q = 0; q < parts; ++q)
-        for (int i = from[q]; i < to[q]; ++i) {
-            const int adr = m.dof.M_rowadr.data[i], above = m.dof.M_rownnz.data[i] - 1;
-            float s = x[i] * KN_AT(KN_FACTOR_INVERSE, i);
-            for (int a = 0; a < above; ++a) s -= KN_AT(KN_FACTOR, adr + a) * x[m.dof.M_colind.data[adr + a]];
-            x[i] = s;
-        }
-    const float* row = J + (size_t)k * nv;
-    float s = -KN_ROW(float, d.efc.aref)[k];
-    for (int q = 0; q < parts; ++q) for (int i = from[q]; i < to[q]; ++i) s += row[i] * KN_AT(d.frc.qacc_smooth, i);
-    b[k] = s;
-}
-KN_SYNC();
+#if KN_SPARSE
+#include "rows_of_columns.cpp"
+#else
+#include "rows_of_trees.cpp"
+#endif
 
 // the tangential force that minimizes 1/2 x'Ax + g'x within the ellipsoid sum (x_j / mu_j)^2 <= normal^2
 auto tangential = [&](int n, const double* A, const double* g, const float* mu, double normal, double* x) {
@@ -229,7 +166,6 @@ const double TINY = 1e-15;
 int most = 0;  // iterations of the island that took most
 
 #if KN_PGS
-float* last = KN_ROW(float, d.solver.Jv);
 float* ahead = KN_ROW(float, d.dual.ahead);
 int* order = KN_ROW(int, d.dual.order);
 
@@ -237,13 +173,7 @@ int* order = KN_ROW(int, d.dual.order);
 if ((m.opt.disableflags & Disable::WARMSTART) == 0) {
     const float* aref = KN_ROW(float, d.efc.aref);
     const float* D = KN_ROW(float, d.efc.D);
-    KN_EACH(k, nefc) {
-        int from[2], to[2];
-        float s = -aref[k];
-        for (int q = 0, n = ranges(k, from, to); q < n; ++q)
-            for (int i = from[q]; i < to[q]; ++i) s += J[(size_t)k * nv + i] * KN_AT(d.state.qacc_warmstart, i);
-        last[k] = s;
-    }
+    KN_EACH(k, nefc) last[k] = row_with(k, -aref[k], [&](int i) { return KN_AT(d.state.qacc_warmstart, i); });
     KN_SYNC();
     KN_EACH(i, nefc) {
         const int kind = kind_of(i), c = id[i];
@@ -255,13 +185,7 @@ if ((m.opt.disableflags & Disable::WARMSTART) == 0) {
     KN_SYNC();
     start_y(-1);
     float cost = 0.0f;
-    KN_EACH(k, nefc) {
-        int from[2], to[2];
-        float s = R[k] * force[k];
-        for (int q = 0, n = ranges(k, from, to); q < n; ++q)
-            for (int i = from[q]; i < to[q]; ++i) s += J[(size_t)k * nv + i] * y[i];
-        cost += force[k] * (b[k] + 0.5f * s);
-    }
+    KN_EACH(k, nefc) cost += force[k] * (b[k] + 0.5f * row_with(k, R[k] * force[k], [&](int i) { return y[i]; }));
     KN_SUM(cost);
     if (cost > 0.0f) KN_EACH(k, nefc) force[k] = 0.0f;
 } else {
@@ -478,13 +402,6 @@ KN_EACH(i, nefc) {
 // to joint space, y afresh: it has gathered rounding
 start_y(-1);
 KN_EACH(i, nv) KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i) + y[i];
-KN_EACH(i, nv) y[i] = 0.0f;
-KN_SYNC();
-for (int k = 0; k < nefc; ++k) {
-    int from[2], to[2];
-    for (int q = 0, n = ranges(k, from, to); q < n; ++q)
-        for (int i = from[q] + lane; i < to[q]; i += KN_LANES) y[i] += force[k] * J[(size_t)k * nv + i];
-    KN_SYNC();
-}
+joint_forces();
 KN_EACH(i, nv) KN_AT(d.frc.qfrc_constraint, i) = y[i];
 KN_SYNC();

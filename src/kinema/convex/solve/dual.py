@@ -5,8 +5,9 @@ from functools import cache
 import warp as wp
 
 from kinema.convex.data import Data
+from kinema.convex.flex.tables import has_flexes
 from kinema.convex.model import Model
-from kinema.convex.solve.native import CONTINUOUS, DISCRETE, MASS, RESULT, ROWS, System, source
+from kinema.convex.solve.native import CONTINUOUS, DISCRETE, MASS, RESULT, ROWS, source
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Solver
 
@@ -14,8 +15,11 @@ READS = f"""
     {ROWS} {MASS} d.efc.aref[w] m.dof.treeid
     d.crow.address[w] d.frc.qacc_smooth[w]
 """
-SCRATCH = "d.dual.root[w] d.dual.isle[w] d.dual.B[w] d.dual.block[w] d.solver.Jaref[w] d.solver.acc[w]"
-MOMENTUM = "d.dual.ahead[w] d.dual.order[w] d.solver.Jv[w]"
+SCRATCH = "d.dual.root[w] d.dual.isle[w] d.dual.block[w]"
+TREES = "d.dual.B[w] d.solver.Jaref[w] d.solver.acc[w]"
+COLUMNS = "d.solver.wide[w]"
+MOMENTUM = "d.dual.ahead[w] d.dual.order[w]"
+LISTED = "d.efc.col[w] d.efc.ncol[w]"
 
 
 def is_dual(m) -> bool:
@@ -26,27 +30,33 @@ def is_dual(m) -> bool:
 def sizes(m) -> dict[str, int]:
     """Room that only these solvers need."""
     dual = int(is_dual(m))
-    return {"nv_dual": dual * m.nv, "ntree_dual": dual * m.ntree, "block_dual": 6 * dual, "one_dual": dual}
+    return {
+        "nv_dual": 0 if has_flexes(m) else dual * m.nv, "ntree_dual": dual * m.ntree, "block_dual": 6 * dual,
+        "one_dual": dual,
+    }  # fmt: skip
 
 
-def _factor(system: System) -> tuple[dict[str, str], str]:
-    """What native code calls a system and its factor, and what it reads of them."""
+def _parts(discrete: bool, sparse: bool) -> tuple[dict[str, int | str], str, str]:
+    """Definitions of native code, what it reads of the system, its factor and rows, and its scratch."""
+    system = DISCRETE if discrete else CONTINUOUS
     factor, inverse = system.factor
+    matrix = {name: array for name, array in system.definitions.items() if name != "SMOOTH"}
+    names: dict[str, int | str] = {"FACTOR": factor, "FACTOR_INVERSE": inverse, "SPARSE": int(sparse), **matrix}
     lists = " ".join(f"{system.rows}{part}" for part in ("rowadr", "rownnz", "colind"))
-    reads = f"{factor}[w] {inverse}[w] {system.matrix}[w] {lists}"
-    names = {name: array for name, array in system.definitions.items() if name != "SMOOTH"}
-    return {"FACTOR": factor, "FACTOR_INVERSE": inverse, **names}, reads
+    reads = f"{READS} {factor}[w] {inverse}[w] {system.matrix}[w] {lists} {LISTED if sparse else ''}"
+    return names, reads, f"{SCRATCH} {COLUMNS if sparse else TREES}"
 
 
 @cache
-def projected_gauss_seidel(*, discrete: bool = False) -> wp.Function:
-    """Forces of all rows by projected Gauss-Seidel."""
-    names, factor = _factor(DISCRETE if discrete else CONTINUOUS)
+def projected_gauss_seidel(*, discrete: bool = False, sparse: bool = False) -> wp.Function:
+    """Forces of all rows by projected Gauss-Seidel; `sparse`: rows list their columns."""
+    names, reads, scratch = _parts(discrete, sparse)
+    scratch += f" {MOMENTUM} {'' if sparse else 'd.solver.Jv[w]'}"
 
     @wp.func_native(source("dual.cpp", PGS=1, **names))
     @touches(
-        reads=f"{READS} {factor} {SCRATCH} {MOMENTUM} d.efc.D[w] d.state.qacc_warmstart[w] m.opt.tolerance[w]",
-        writes=f"{RESULT} {SCRATCH} {MOMENTUM}",
+        reads=f"{reads} {scratch} d.efc.D[w] d.state.qacc_warmstart[w] m.opt.tolerance[w]",
+        writes=f"{RESULT} {scratch}",
     )
     def projected_gauss_seidel(m: Model, d: Data, w: int, lane: int): ...
 
@@ -54,14 +64,14 @@ def projected_gauss_seidel(*, discrete: bool = False) -> wp.Function:
 
 
 @cache
-def noslip(*, discrete: bool = False) -> wp.Function:
-    """Friction forces once more, without regularization."""
-    names, factor = _factor(DISCRETE if discrete else CONTINUOUS)
+def noslip(*, discrete: bool = False, sparse: bool = False) -> wp.Function:
+    """Friction forces once more, without regularization; `sparse`: rows list their columns."""
+    names, reads, scratch = _parts(discrete, sparse)
 
     @wp.func_native(source("dual.cpp", PGS=0, **names))
     @touches(
-        reads=f"{READS} {factor} {SCRATCH} d.solver.niter[w] m.opt.noslip_tolerance[w]",
-        writes=f"{RESULT} {SCRATCH}",
+        reads=f"{reads} {scratch} d.solver.niter[w] m.opt.noslip_tolerance[w]",
+        writes=f"{RESULT} {scratch}",
     )
     def noslip(m: Model, d: Data, w: int, lane: int): ...
 
