@@ -5,7 +5,8 @@
 A shape is a geom type, a size, a pose and, for meshes, the id of its convex hull. Spheres and capsules may be used as
 their core (a point, a segment) with the radius added afterwards. Hulls are searched by climbing their vertex graph,
 starting from the best vertex along one of 27 directions; small ones and those without a graph vertex by vertex.
-The prism of a height field keeps its three top corners in the rows of ``mat`` and its bottom height in ``size[0]``.
+The prism of a height field keeps its three top corners in the rows of ``mat``, its bottom height in ``size[0]``, and in
+``pos`` by how much a search is to begin beside its centre.
 """
 
 import warp as wp
@@ -173,7 +174,7 @@ def center(s: Shape) -> vec3r:
     """A point inside the shape."""
     if s.type == Geom.HFIELD:
         c = (s.mat[0] + s.mat[1] + s.mat[2]) / real(3.0)
-        return vec3r(c[0], c[1], HALF * (c[2] + s.size[0]))
+        return vec3r(c[0], c[1], HALF * (c[2] + s.size[0])) + s.pos
     if s.type == SIMPLEX:
         low = s.mat[0]
         high = s.mat[0]

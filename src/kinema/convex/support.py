@@ -75,8 +75,6 @@ def check_flexes(source: Any) -> None:
         for why, is_so in FLEX_REFUSED.items():
             if is_so(source, f):
                 raise BuildError(f"flex {_flex_name(source, f)!r}: {why}")
-    if int(source.opt.integrator) == Integrator.DISCRETE and (source.opt.density or source.opt.viscosity):
-        raise BuildError('flexes in a fluid are not simulated with option integrator="discrete": use "Euler"')
     dual = int(source.opt.solver) == Solver.PGS or int(source.opt.noslip_iterations) > 0
     if dual and int(source.opt.integrator) == Integrator.DISCRETE:
         raise BuildError('flexes with option integrator="discrete": use solver="Newton" or "CG", noslip_iterations="0"')
@@ -107,8 +105,7 @@ FLEX_REFUSED: dict[str, Callable[[Any, int], bool]] = {
         lambda m, f: bool(m.flex_plasticmode[f] and m.flex_interp[f]),
     "passive contact is not simulated: leave passive at 0": lambda m, f: bool(m.flex_passive[f]),
     "contact of a rod with a box section is not simulated: set contype and conaffinity to 0": _touches_as_box,
-    "contact with height fields is not simulated": lambda m, f: _meets(m, f, Geom.HFIELD),
-    "contact with signed distance fields is not simulated": lambda m, f: _meets(m, f, Geom.SDF),
+    "contact of a sheet with signed distance fields is not simulated": lambda m, f: _meets(m, f, Geom.SDF),
 }  # fmt: skip
 """What a flex may not ask for."""
 

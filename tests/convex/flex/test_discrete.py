@@ -43,6 +43,15 @@ def test_cells(dof):
     assert d.ncon > 0
 
 
+@pytest.mark.parametrize("inside", [PLATE, EDGES])
+def test_a_fluid(inside):
+    """Drag on the bodies that vertices are, and on a ball among them: its slopes are in the metric too."""
+    option = OPTION.format("Newton") + ' density="30" viscosity=".5" wind="1 2 0" tolerance="1e-10"'
+    ball = '<body pos=".02 .03 .3"><freejoint/><geom type="ellipsoid" size=".05 .1 .07" fluidshape="ellipsoid"/></body>'
+    d = agree(scene(2, ball + PLANE, inside=inside, option=option))
+    assert np.abs(d.qfrc_fluid[6:]).max() > 1e-3 < np.abs(d.qfrc_fluid[:6]).max()
+
+
 def test_a_flex_held_by_a_joint():
     """Nodes and vertices that a moving body holds couple its dofs with theirs."""
     held = CELLS.format("trilinear", '<pin id="0 2 4 6"/>')

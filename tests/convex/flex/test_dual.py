@@ -7,7 +7,8 @@ import pytest
 from .scenes import GEOMS, disturbed, engine_at, model, off, scene
 
 ARM = """<body pos=".3 .1 .3"><joint axis="0 1 0" frictionloss=".2"/>
-  <geom type="capsule" size=".03" fromto="0 0 0 -.3 0 -.28"/><body pos="-.3 0 -.28"><joint axis="0 1 0" range="-10 10"/><geom size=".04" pos="0 0 -.03"/></body></body>"""
+  <geom type="capsule" size=".03" fromto="0 0 0 -.3 0 -.28"/>
+  <body pos="-.3 0 -.28"><joint axis="0 1 0" range="-10 10"/><geom size=".04" pos="0 0 -.03"/></body></body>"""
 
 
 @pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
@@ -27,8 +28,8 @@ def test_forces_are_mujocos(option, cone):
 
 def test_nothing_slips():
     """A sheet on a slope: with the pass it stays where it lies."""
-    text = scene(2, '<geom type="plane" size="3 3 .1" euler="15 0 0"/>', option='noslip_iterations="20" iterations="50"')
-    m = model(text)
+    slope = '<geom type="plane" size="3 3 .1" euler="15 0 0"/>'
+    m = model(scene(2, slope, option='noslip_iterations="20" iterations="50"'))
     d = mujoco.MjData(m)
     engine = engine_at(m, d)
     engine.reset()

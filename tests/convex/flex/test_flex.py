@@ -178,8 +178,7 @@ def test_momentum_is_kept_without_gravity():
 
 def test_what_is_not_simulated_is_refused_by_name():
     refused = {
-        "fluid": scene(2, option='integrator="discrete" density="1"'),
-        "PGS|Newton": scene(2, option='solver="PGS"'),
+        "discrete": scene(2, option='solver="PGS" integrator="discrete"'),
     }
     for word, text in refused.items():
         m = model(text)

@@ -20,6 +20,7 @@ from kinema.collide.element import (
     sphere_triangle,
 )
 from kinema.collide.element_convex import convex_element, element_shape
+from kinema.collide.element_hfield import beside, element_over, hfield_element
 from kinema.collide.emit import emit
 from kinema.collide.sphere import sphere_capsule
 from kinema.collide.support import Shape, geom_shape
@@ -255,7 +256,9 @@ def pair_function(found: frozenset[tuple[int, int]], capacity: int):
     """
     among = frozenset(dim for kind, dim in found if kind < 0)
     analytic = any(kind in PRIMITIVE[dim] for kind, dim in found if kind >= 0)
-    hulls = any(kind >= 0 and kind != Geom.PLANE and kind not in PRIMITIVE[dim] for kind, dim in found)
+    fields = any(kind == Geom.HFIELD for kind, _ in found)
+    hulls = any(kind not in (-1, Geom.PLANE, Geom.HFIELD, *PRIMITIVE[dim]) for kind, dim in found)
+    collide_field = hfield_element(capacity) if fields else None
     collide_geom_element = primitive_element(found) if analytic else None
     collide_shapes = convex_element(capacity) if hulls or among - {1} else None
 
@@ -284,6 +287,15 @@ def pair_function(found: frozenset[tuple[int, int]], capacity: int):
                 if first[2] < 0 and second[2] < 0:
                     return capsule_elements(m, d, w, one, two, reach, touch, base)
         n = 0
+        if wp.static(fields):
+            if g >= 0 and m.geom.type[wp.max(g, 0)] == Geom.HFIELD:
+                s = shape_of_element(m, d, w, two, 0.0)
+                over = element_over(m.geom.dataid[g], d.pose.geom_xpos[w, g], d.pose.geom_xmat[w, g], s, reach)
+                collision = m.collision
+                return collide_field(
+                    w, over, beside(over, s), collision.meshes.hull, collision.hfields, collision.settings.options,
+                    touch, base, Workspace(),
+                )  # fmt: skip
         if wp.static(collide_shapes is not None):
             s1 = first_shape(m, d, w, g, one, reach)
             s2 = shape_of_element(m, d, w, two, reach)

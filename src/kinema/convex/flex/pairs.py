@@ -41,7 +41,7 @@ def flex_pairs(m: Any) -> np.ndarray:
             for g in range(m.ngeom):
                 if not moves and not _has_dofs(m, int(m.geom_bodyid[g])):
                     continue
-                if _meets(int(m.geom_contype[g]), int(m.geom_conaffinity[g]), *bits) and _can_press(m, g):
+                if _meets(int(m.geom_contype[g]), int(m.geom_conaffinity[g]), *bits) and _can_press(m, g, f):
                     found.append((int(m.geom_bodyid[g]), g, -1, f))
             for other in range(f + 1, m.nflex):
                 if not moves and not _may_move(m, other):
@@ -68,9 +68,12 @@ def _may_move(m: Any, f: int) -> bool:
     return _has_dofs(m, int(bearers[int((m.flex_nodeadr if lattice else m.flex_vertadr)[f])]))
 
 
-def _can_press(m: Any, g: int) -> bool:
-    """MuJoCo lets planes of bodies that move alone: only those that are fixed meet flexes."""
-    return int(m.geom_type[g]) != Geom.PLANE or not _has_dofs(m, int(m.geom_bodyid[g]))
+def _can_press(m: Any, g: int, f: int) -> bool:
+    """What MuJoCo lets alone: planes of bodies that move; of signed distance fields all but sheets."""
+    kind = int(m.geom_type[g])
+    if kind == Geom.SDF:
+        return int(m.flex_dim[f]) == 2
+    return kind != Geom.PLANE or not _has_dofs(m, int(m.geom_bodyid[g]))
 
 
 def _everything(m: Any) -> SimpleNamespace:
