@@ -1,9 +1,9 @@
 """Flexes among trees that may sleep: which trees a flex has, what couples them, and what wakes them.
 
-A vertex or node is a tree of its own, so a flex has very many. What couples them counts as rows do: an edge that is
-kept, a cell whose strain is, and stiffness, which couples all trees of a flex. So a flex sleeps as a whole, or in parts
-where pins divide it; an equality wakes all parts once one is awake. Of a contact one vertex or node is woken that may
-move: the ring does the rest.
+A vertex or node is a tree of its own, and so is a segment of a rod that turns: a flex has very many. What couples them
+counts as rows do: an edge that is kept, a cell whose strain is, and stiffness, which couples all trees of a flex. So a
+flex sleeps as a whole, or in parts where pins divide it; an equality wakes all parts once one is awake. Of a contact
+one vertex or node is woken that may move: the ring does the rest.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import warp as wp
 from kinema.convex.constraint.sparse import bearers, bearing, side_coordinates, side_vertices, side_weights
 from kinema.convex.data import Data
 from kinema.convex.flex.meeting import vertex_body
+from kinema.convex.flex.rods import chain_of
 from kinema.convex.flex.tables import has_flexes
 from kinema.convex.model import Model
 from kinema.convex.sleep.rings import STATIC_BODY, wake_ring
@@ -47,7 +48,9 @@ def tree_list(m: Any) -> np.ndarray:
             else (m.flex_vertadr, m.flex_vertnum, m.flex_vertbodyid)
         )  # fmt: skip
         own = np.asarray(bodies)[int(first[f]) : int(first[f]) + int(number[f])]
-        of = dict.fromkeys(t for t in np.asarray(m.body_treeid)[own].tolist() if t >= 0)
+        chain = chain_of(m, f)
+        turning = [int(m.jnt_bodyid[j]) for j in chain.joints if j >= 0] if chain else []
+        of = dict.fromkeys(t for t in np.asarray(m.body_treeid)[[*own, *turning]].tolist() if t >= 0)
         heads.append([3 * m.nflex + len(trees), len(of), int(is_coupled(m, f))])
         trees += of
     return np.array([*np.ravel(heads), *trees], dtype=int)
