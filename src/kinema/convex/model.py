@@ -52,6 +52,7 @@ class Sizes:
     nflexcrease: int
     nflexcell: int
     nflexcellnode: int
+    nflextreeadr: int  # in bodypoint, of the trees of flexes where trees may sleep: sleep/flexes.py
     nflexpoint: int
     nflexpair: int
     nflexrod: int  # chains of rods that turn, their segments, and bends: flex/rods.py
@@ -367,8 +368,7 @@ class Flexes:
     cell: index("nflexcells", dtype=vec5i)  # cells, then their nodes: flex/cells.py, cell_rows
     elastic: param("nflexelastic")  # stiffness of elements, numbers of hinges, of nodes of cells, of rods
     rod: index("nflexrods", dtype=vec9i)  # chains, segments, bends: flex/rods.py, rod_list
-    trees: index("nflextree")  # where trees may sleep: sleep/flexes.py
-    bodypoint: index("nflexbodypoint")  # where the points of each body begin, the end, the points; corners of points
+    bodypoint: index("nflexbodypoint")  # where the points of each body begin, the end, the points; corners; trees
 
 
 @bundle("sensor_")

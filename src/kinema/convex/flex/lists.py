@@ -32,8 +32,7 @@ LISTS: dict[str, tuple[Callable[[Any], np.ndarray], str, int]] = {
     "flex_cell": (cells.cell_rows, "nflexcells", 5),
     "flex_elastic": (elastic.numbers, "nflexelastic", 1),
     "flex_rod": (rods.rod_list, "nflexrods", rods.LIST),
-    "flex_trees": (flexes.tree_list, "nflextree", 1),
-    "flex_bodypoint": (elastic.body_points, "nflexbodypoint", 1),
+    "flex_bodypoint": (lambda m: np.concatenate([elastic.body_points(m), flexes.tree_list(m)]), "nflexbodypoint", 1),
     "eq_rows": (tables.equality_list, "neq_flex", 2),
 }
 """Lists that MuJoCo does not have: how they are made, the name of their length if it is no size of the model's, and how
@@ -63,7 +62,8 @@ def sizes(m: Any) -> dict[str, int]:
     bent = rods.sizes(m)
     sweeps = tables.has_flexes(m) and any(pairs.touches_itself(m, f) for f in range(m.nflex))
     return {
-        **own, "nflexcell": lattice[0], "nflexcellnode": lattice[1], "nflexhinge": hinges,
+        **own, "nflextreeadr": own["nflexbodypoint"] - len(flexes.tree_list(m)),
+        "nflexcell": lattice[0], "nflexcellnode": lattice[1], "nflexhinge": hinges,
         "nflexcrease": soft * len(creases), "nflexelem_self": sweeps * m.nflexelem,
         **bent, "nflexbendpart": before, "nflexplastic": elastic.plastic_start(m),
         "nflexpart": soft * (before + 4 * bent["nflexbend"]), "nflexpoint_force": soft * own["nflexpoint"],

@@ -12,7 +12,7 @@ import warp as wp
 from kinema.convex.constraint.limit import tendon_distance
 from kinema.convex.data import Data
 from kinema.convex.model import Model
-from kinema.convex.sleep.flexes import HEAD, edge_trees, first_tree, flex_tree, keeps_flex, next_bearer, node_tree
+from kinema.convex.sleep.flexes import edge_trees, first_tree, flex_head, flex_tree, keeps_flex, next_bearer, node_tree
 from kinema.convex.sleep.rings import AWAKE, READY, count_awake, list_awake
 from kinema.convex.sleep.touch import any_bit, is_pushed, may_sleep
 from kinema.convex.stage import Stage
@@ -124,8 +124,8 @@ def unite_flex_rows(m: Model, d: Data, w: int, e: int):
 def unite_stiff(m: Model, d: Data, w: int):
     """Put the trees of each flex that stiffness couples into one island."""
     for f in range(m.flex.span.shape[0]):
-        if m.flex.trees[HEAD * f + 2] != 0:
-            for k in range(1, m.flex.trees[HEAD * f + 1]):
+        if flex_head(m, f, 2) != 0:
+            for k in range(1, flex_head(m, f, 1)):
                 unite(d, w, flex_tree(m, f, 0), flex_tree(m, f, k))
 
 

@@ -60,15 +60,21 @@ def tree_list(m: Any) -> np.ndarray:
 
 
 @wp.func
+def flex_head(m: Model, f: int, part: int) -> int:
+    """Where the trees of a flex begin, their number, whether stiffness couples them."""
+    return m.flex.bodypoint[m.size.nflextreeadr + HEAD * f + part]
+
+
+@wp.func
 def flex_tree(m: Model, f: int, k: int) -> int:
     """One of the trees of a flex."""
-    return m.flex.trees[m.flex.trees[HEAD * f] + k]
+    return m.flex.bodypoint[m.size.nflextreeadr + flex_head(m, f, 0) + k]
 
 
 @wp.func
 def flex_state(m: Model, d: Data, w: int, f: int) -> int:
     """Whether any tree of a flex is awake: 1, all are asleep: 0, or it has none: -1."""
-    count = m.flex.trees[HEAD * f + 1]
+    count = flex_head(m, f, 1)
     if count == 0:
         return STATIC_BODY
     state = int(0)
@@ -99,7 +105,7 @@ def side_body(m: Model, d: Data, w: int, c: int, side: int) -> int:
     if g >= 0:
         return m.geom.bodyid[g]
     f = d.fcon.flex[w, c][side]
-    if m.flex.span[f][4] != 0 and m.flex.trees[HEAD * f + 1] > 0:
+    if m.flex.span[f][4] != 0 and flex_head(m, f, 1) > 0:
         return m.tree.bodyadr[flex_tree(m, f, 0)]
     corners = side_vertices(m, d, w, c, side)
     body = vertex_body(m, corners[0])
@@ -142,7 +148,7 @@ def wake_flex(m: Model, d: Data, w: int, f: int) -> int:
     """Wake the sleeping parts of a flex of which another is awake, as wide awake as that; 1 if so."""
     widest = int(0)
     asleep = int(0)
-    for k in range(m.flex.trees[HEAD * f + 1]):
+    for k in range(flex_head(m, f, 1)):
         t = flex_tree(m, f, k)
         if d.sleep.tree_awake[w, t] != 0:
             widest = wp.min(widest, d.state.tree_asleep[w, t])
@@ -150,7 +156,7 @@ def wake_flex(m: Model, d: Data, w: int, f: int) -> int:
             asleep = 1
     if widest == 0 or asleep == 0:
         return 0
-    for k in range(m.flex.trees[HEAD * f + 1]):
+    for k in range(flex_head(m, f, 1)):
         t = flex_tree(m, f, k)
         if d.state.tree_asleep[w, t] >= 0:
             wake_ring(d.state.tree_asleep, m.size.ntree, w, t, widest)
