@@ -19,7 +19,6 @@ from kinema.adapter.conventions import Places, to_xyzw
 from kinema.adapter.model_contacts import Buffers
 from kinema.convex.contact_force import local_force
 from kinema.convex.data import Data
-from kinema.convex.model import Model as EngineModel
 from kinema.errors import BuildError
 from kinema.model import Contacts, Model
 
@@ -113,7 +112,7 @@ def write_contacts(
 
 @wp.kernel(enable_backward=False)
 def write_forces(
-    m: EngineModel,
+    cone: int,
     d: Data,
     places: Places,
     count: wp.array(dtype=int),
@@ -126,7 +125,7 @@ def write_forces(
     c = end[world] - count[world] + k
     if k < d.con.ncon[w] and c < force.shape[0]:
         turn = wp.transform_get_rotation(places.xform[w])
-        local = local_force(m, d, w, k)
+        local = local_force(cone, d, w, k)
         back = wp.transpose(d.con.frame[w, k])
         f = back @ wp.vec3(local[0], local[1], local[2])
         tau = back @ wp.vec3(local[3], local[4], local[5])
@@ -172,7 +171,7 @@ class SolverContacts:
             if all(dim):
                 wp.launch(write_contacts, dim, inputs, device=device)
             if all(dim) and force is not None and force.size:
-                inputs = [engine.m, engine.d, places, self.count, self.end, force]
+                inputs = [engine.m.opt.cone, engine.d, places, self.count, self.end, force]
                 wp.launch(write_forces, dim, inputs, device=device)
         if force is not None and force.size:  # what is left of earlier contacts counts for nothing
             wp.launch(clear_beyond, force.shape[0], [contacts.rigid_contact_count, force], device=device)

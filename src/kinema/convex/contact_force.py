@@ -20,19 +20,19 @@ from kinema.errors import UnknownKey
 
 
 @wp.func
-def local_force(m: Model, d: Data, w: int, c: int) -> wp.spatial_vector:
+def local_force(cone: int, d: Data, w: int, c: int) -> wp.spatial_vector:
     """Force and torque of one contact in its frame."""
     return force_of_rows(
-        d.efc.force, w, d.crow.address[w, c], d.con.dim[w, c], m.opt.cone, d.con.friction[w, c], d.con.adhesion[w, c]
+        d.efc.force, w, d.crow.address[w, c], d.con.dim[w, c], cone, d.con.friction[w, c], d.con.adhesion[w, c]
     )
 
 
 @wp.kernel(enable_backward=False)
-def _contact_kernel(m: Model, d: Data, out: wp.array2d(dtype=wp.spatial_vector)):
+def _contact_kernel(cone: int, d: Data, out: wp.array2d(dtype=wp.spatial_vector)):
     w, c = wp.tid()
     force = wp.spatial_vector()
     if c < d.con.ncon[w]:
-        force = local_force(m, d, w, c)
+        force = local_force(cone, d, w, c)
     out[w, c] = force
 
 
@@ -43,7 +43,7 @@ def _body_kernel(m: Model, d: Data, out: wp.array2d(dtype=wp.spatial_vector)):
         out[w, b] = wp.spatial_vector()
     for c in range(d.con.ncon[w]):
         if d.crow.address[w, c] >= 0:
-            local = local_force(m, d, w, c)
+            local = local_force(m.opt.cone, d, w, c)
             turn = wp.transpose(d.con.frame[w, c])
             force = turn * wp.vec3(local[0], local[1], local[2])
             torque = turn * wp.vec3(local[3], local[4], local[5])
@@ -65,7 +65,7 @@ def contact_forces(sim) -> wp.array:
     engine = getattr(sim, "engine", sim)
     shape = (engine.nworld, engine.capacity.contacts)
     out = wp.zeros(shape, dtype=wp.spatial_vectorf, device=engine.device)
-    wp.launch(_contact_kernel, dim=shape, inputs=[engine.m, engine.d, out], device=engine.device)
+    wp.launch(_contact_kernel, dim=shape, inputs=[engine.m.opt.cone, engine.d, out], device=engine.device)
     return out
 
 
