@@ -40,7 +40,8 @@ def tree_list(m: Any) -> np.ndarray:
     """Of each flex where its trees begin, their number, whether stiffness couples them; then the trees of all."""
     if not has_flexes(m) or not sleeps(m):
         return np.zeros(0, int)
-    heads, trees = [], []
+    heads: list[list[int]] = []
+    trees: list[int] = []
     for f in range(m.nflex):
         lattice = int(m.flex_nodenum[f]) > 0
         first, number, bodies = (
