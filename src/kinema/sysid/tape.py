@@ -27,15 +27,14 @@ class Tape:
 
     def play(self, frames: int, steps: Callable[[int], None] | None = None) -> dict[str, np.ndarray]:
         """What was kept of the first frames, by name; `steps` takes the steps of a frame, given its number."""
-        arrays = self.engine.layout.arrays
         for t in range(frames):
             if self.ctrl.size:
-                wp.copy(arrays["ctrl"], self.ctrl[t])
+                wp.copy(self.engine.array("ctrl"), self.ctrl[t])
             if steps:
                 steps(t)
             else:
                 self.engine.step(self.every)
             for name, rows in self.kept.items():
                 if rows.size:
-                    wp.copy(rows[t], arrays[name])
+                    wp.copy(rows[t], self.engine.array(name))
         return {name: rows.numpy()[:frames] for name, rows in self.kept.items()}

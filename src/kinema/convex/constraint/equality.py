@@ -121,8 +121,9 @@ def coupled(m: Model, d: Data, w: int, e: int):
 def coupling_rows(m: Model, d: Data, w: int, lane: int):
     """The rows that tie two joints, or two tendons."""
     for e in range(m.size.neq):
+        size = row_count(m.eq.type[e])
         r = d.efc.start[w, e]
-        if r >= 0 and row_count(m.eq.type[e]) == 1:
+        if r >= 0 and size == 1:
             what, slope = coupled(m, d, w, e)
             one = m.eq.obj1id[e]
             two = m.eq.obj2id[e]
