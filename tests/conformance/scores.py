@@ -127,6 +127,15 @@ def save(path: Path, scores: Scores) -> None:
     os.replace(part, path)
 
 
+def without_old_refusals(scores: Scores, models: Iterable[ModelFile]) -> Scores:
+    """Scores without those of models that were refused and would not be today: they were not compared."""
+    accepted = {model.name for model in models if unsupported(model.load()) is None}
+    return {
+        label: {name: score for name, score in known.items() if "refused" not in score.wrong or name not in accepted}
+        for label, known in scores.items()
+    }
+
+
 def merge(several: Iterable[Scores]) -> Scores:
     """Scores of several files; later ones win."""
     found: Scores = {}

@@ -8,9 +8,10 @@
     python -m tests.conformance.survey --scores scores.pickle --merge gpu.pickle --write-page
 
 Scores are kept in the file as they come, so that a run can be stopped and taken up again; models that are known keep
-theirs unless named with --again. On CUDA it is the real engine that runs, and its kernels take about half a minute a
-kind of model: models that need the same are done together, small ones first, until --limit-seconds. A corpus from
-pack.py brings the states along; otherwise they are looked for, and kept in a folder given as --states.
+theirs unless named with --again. A model that was refused and is accepted by now counts as not compared. On CUDA it is
+the real engine that runs, and its kernels take about half a minute a kind of model: models that need the same are done
+together, small ones first, until --limit-seconds. A corpus from pack.py brings the states along; otherwise they are
+looked for, and kept in a folder given as --states.
 """
 
 from __future__ import annotations
@@ -112,7 +113,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.write_page:
         scores = scoring.merge(map(scoring.load, (*args.merge, args.scores)))
-        write_page(scores, [model.name for model in corpus() if in_scope(model)])
+        models = [model for model in corpus() if in_scope(model)]
+        write_page(scoring.without_old_refusals(scores, models), [model.name for model in models])
         extend_baselines(scores.get(scoring.STAGED, {}))
         return
     with tempfile.TemporaryDirectory() as folder:
