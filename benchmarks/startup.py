@@ -54,12 +54,15 @@ IMPORTS = {
 }  # fmt: skip
 
 
-def changed(path: str, old: str, new: str) -> str:
-    """A model with something added before a tag, beside the original so that it finds its files."""
+def changed(path: str, old: str, new: str, folder: str) -> str:
+    """A model with something added before a tag, in a folder of its own with links to the files that lie beside it."""
     text = Path(path).read_text(encoding="utf-8")
     if old not in text:
         raise SystemExit(f"{path} has no {old}")
-    target = Path(path).with_name(f"_startup_{abs(hash(new)) % 10**8}.xml")
+    beside = Path(tempfile.mkdtemp(dir=folder))
+    for file in Path(path).resolve().parent.iterdir():
+        (beside / file.name).symlink_to(file)
+    target = beside / "changed.xml"
     target.write_text(text.replace(old, new + old, 1), encoding="utf-8")
     return str(target)
 
@@ -90,19 +93,16 @@ def main(argv: list[str] | None = None) -> None:
         box = '<body pos="0 0 3"><freejoint/><geom type="box" size=".1 .1 .1"/></body>'
         other = Path(folder) / "heap.xml"
         other.write_text(heap(4), encoding="utf-8")
-        made = [changed(args.model, "</worldbody>", box), changed(args.model, "</mujoco>", "<sensor><clock/></sensor>")]
+        sensor = "<sensor><clock/></sensor>"
+        made = [changed(args.model, "</worldbody>", box, folder), changed(args.model, "</mujoco>", sensor, folder)]
         models = {"new, cold": args.model, "known": args.model, "a geom more": made[0], "a sensor more": made[1],
                   "new, warm": str(other)}  # fmt: skip
         for side in sides:  # bytecode
             seconds(["-c", IMPORTS[side]], f"{folder}/{side}")
         print(f"{'seconds (cores)':16}" + "".join(f"{side:>18}" for side in sides))
-        try:
-            for what, path in models.items():
-                row = [seconds(["-c", code, path, args.device], f"{folder}/{side}") for side, code in sides.items()]
-                print(f"{what:16}" + "".join(map(cell, row)), flush=True)
-        finally:
-            for path in made:
-                os.unlink(path)
+        for what, path in models.items():
+            row = [seconds(["-c", code, path, args.device], f"{folder}/{side}") for side, code in sides.items()]
+            print(f"{what:16}" + "".join(map(cell, row)), flush=True)
         command = ["-m", "kinema", "run", args.model, "--steps", "1", "--device", args.device]
         seconds(command, f"{folder}/kinema")
         print(f"{'kinema run':16}{cell(seconds(command, f'{folder}/kinema'))}")
