@@ -44,7 +44,7 @@ class Mesh:
         """The id of a Warp mesh of it on a device, made once."""
         import warp as wp
 
-        place = wp.get_device(device)
+        place = device_named(device)
         if str(place) not in self._on_device:
             points: wp.array = wp.array(self.vertices, dtype=wp.vec3, device=place, requires_grad=requires_grad)
             faces: wp.array = wp.array(self.indices, dtype=wp.int32, device=place)
