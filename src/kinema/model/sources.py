@@ -44,6 +44,8 @@ class Mesh:
         """The id of a Warp mesh of it on a device, made once."""
         import warp as wp
 
+        from ..devices import device_named
+
         place = device_named(device)
         if str(place) not in self._on_device:
             points: wp.array = wp.array(self.vertices, dtype=wp.vec3, device=place, requires_grad=requires_grad)
