@@ -13,7 +13,7 @@ from ..conformance.staged import StagedEngine
 from .models import LINKAGE, WALKER, settled
 
 
-@pytest.mark.parametrize("integrator", ["Euler", "implicitfast"])
+@pytest.mark.parametrize("integrator", ["Euler", "implicitfast", "discrete"])
 @pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
 @pytest.mark.parametrize("xml", [WALKER, LINKAGE])
 def test_a_closed_form_agrees_with_differences_in_double_precision(xml, integrator, cone):
@@ -42,6 +42,46 @@ def test_a_closed_form_agrees_with_differences_in_double_precision(xml, integrat
     run.along.assign(along)
     product = np.einsum("wi,wij->wj", along, found)
     np.testing.assert_allclose(run.pull().numpy()[:, 0], product, atol=2e-5 * np.abs(product).max())
+
+
+HELD = """
+<mujoco>
+  <worldbody>
+    <site name="post" pos="0 .3 .5"/>
+    <body pos="0 0 1"><joint name="a" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/>
+      <site name="one" pos=".1 0 0"/><site name="two" pos=".2 0 0"/>
+      <body pos=".3 0 0"><joint name="b" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/></body>
+    </body>
+  </worldbody>
+  <tendon>
+    <fixed name="held" actuatorfrclimited="true" actuatorfrcrange="-.2 .2">
+      <joint joint="a" coef="1"/><joint joint="b" coef="-.5"/></fixed>
+    <fixed name="loose"><joint joint="a" coef=".3"/><joint joint="b" coef=".7"/></fixed>
+    <spatial name="idle"><site site="one"/><site site="two"/></spatial>
+  </tendon>
+  <actuator>
+    <motor tendon="loose" gear="2"/><motor joint="a" gear="3"/><motor tendon="held"/><motor tendon="held" gear="2"/>
+    <motor joint="b"/><muscle tendon="idle" lengthrange=".05 .2"/>
+  </actuator>
+</mujoco>
+"""
+"""Forces that are limited together beside some that are not, and a muscle that moves nothing but its activation."""
+
+
+@pytest.mark.parametrize("push", [0.02, 2.0])
+def test_controls_that_a_limit_couples_are_told_apart(push):
+    m = mujoco.MjModel.from_xml_string(HELD)
+    d = mujoco.MjData(m)
+    d.qpos[:], d.ctrl[:], d.act[:] = [0.3, 0.5], push, 0.25
+    for name in ("qpos", "ctrl"):
+        getattr(d, name)[:] = np.float32(getattr(d, name))
+    engine = StagedEngine(m, nworld=1)
+    put_states(engine, [d])
+    engine.forward()
+    found = staged_closed(engine).run().numpy()[0].astype(float)
+    A, B, *_ = judge(m, d, 1e-6)
+    np.testing.assert_allclose(found, np.hstack([A, B]), atol=1e-5 * np.abs(B).max())
+    assert np.count_nonzero(np.abs(B).max(0) > 1e-6) == (6 if push < 1 else 4)
 
 
 def test_what_has_no_closed_form_is_said():

@@ -15,7 +15,7 @@ from ..convex.cuda.emulate import COMPILER, Emulated
 from ..convex.test_arguments import MOST, size
 from .models import LINKAGE, WALKER, settled
 
-NAMES = ("room", "slopes", "drifts", "colored", "forces", "late_forces", "states", "alone", "places")
+NAMES = ("room", "slopes", "drifts", "colored", "forces", "late_forces", "states", "weights", "alone", "places")
 NUMBERS = ("damped", "settled", "weightless")
 KINDS = {wp.int32: "int", wp.int64: "long long"}
 
@@ -35,7 +35,7 @@ def linearized(xml: str, integrator: str) -> Linearizer:
 
 @pytest.fixture(scope="module")
 def walker() -> Linearizer:
-    return linearized(WALKER, "Euler")
+    return linearized(WALKER, "discrete")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,8 @@
 
     tree_slopes.cpp      how the forces that a motion needs change with position and velocity
     local_slopes.cpp     springs, dampers, tendons, actuators, equalities, fluids (elements.py, coloring.py)
-    contact_slopes.cpp   contacts and other rows (geometry.py, row_slopes.py, anchor_slopes.py)
+    contact_slopes.cpp   contacts and other rows (geometry.py, row_slopes.py, anchor_slopes.py), whose regularization
+                         may follow what they push (regularization_slopes.cpp)
     transition.cpp       all columns through the matrix of the constraint solve, then to the next state
 
 It costs a few steps, of which the forward dynamics are one. `against` says of which models it knows too little: those
@@ -23,6 +24,7 @@ import warp as wp
 from kinema.collide.build import Build
 from kinema.convex.call import Call
 from kinema.convex.data import Data
+from kinema.convex.metric_pattern import is_discrete
 from kinema.convex.model import Model
 from kinema.convex.parts import parts
 from kinema.convex.solve.native import ROWS, WARP, lay_in
@@ -36,7 +38,7 @@ from kinema.mujoco_enums import Equality, Integrator, Joint, native
 
 FILES = (
     "scratch_layout.cpp", "dense_solve.cpp", "metric_slopes.cpp", "tree_slopes.cpp", "lone_slopes.cpp",
-    "local_slopes.cpp", "contact_slopes.cpp", "transition.cpp",
+    "local_slopes.cpp", "regularization_slopes.cpp", "contact_slopes.cpp", "transition.cpp",
 )  # fmt: skip
 BLOCK = 64
 """Threads of a block on CUDA: two worlds."""
@@ -45,15 +47,15 @@ WIDTH = 16
 """Directions of forces that are carried at once."""
 
 SHARED = (
-    "room", "slopes", "drifts", "colored", "forces", "late_forces", "states", "alone", "damped", "settled",
-    "weightless",
+    "room", "slopes", "drifts", "colored", "forces", "late_forces", "states", "weights", "alone", "damped",
+    "settled", "weightless",
 )  # fmt: skip
 """Of the tables those that threads share."""
 
 
 def against(m: Any) -> str:
     """Why a model has no closed form here; empty: it has."""
-    if m.opt.integrator not in (Integrator.EULER, Integrator.IMPLICITFAST):
+    if m.opt.integrator not in (Integrator.EULER, Integrator.IMPLICITFAST, Integrator.DISCRETE):
         return f"the integrator {Integrator(int(m.opt.integrator)).name}"
     if getattr(m, "nflex", 0):
         return "it has flexes"
@@ -64,17 +66,19 @@ def against(m: Any) -> str:
     return elements.against(m)
 
 
-def scratch_floats(nv: int, nbody: int, columns: int, alone: int) -> int:
+def scratch_floats(nv: int, nbody: int, columns: int, alone: int, *, discrete: bool) -> int:
     """Scratch of a world: what scratch_layout.cpp takes."""
     nc8, n8 = (columns + 7) & ~7, (nv + 7) & ~7
     taken = [nv * nc8] * 2 + [nv * n8] * 3 + [6 * nv] * 9 + [3 * nv] + [6 * nbody] * 6 + [12 * nbody] + [nv] * 2
-    return sum((count + 7) & ~7 for count in [*taken, 52 * n8, n8, 2 * nv * n8, nv, nv, 72 * alone])
+    taken += [52 * n8, n8, 2 * nv * n8, nv, nv, 73 * alone]
+    taken += [nv, nv, nv * n8, nc8, 4 * n8, 13 * n8, n8] if discrete else []
+    return sum((count + 7) & ~7 for count in taken)
 
 
 def _text() -> str:
     own = files("kinema.gradients")
     parts = "\n".join(own.joinpath(name).read_text(encoding="utf-8") for name in FILES)
-    return lay_in('#include "lanes.cpp"\n#include "rows.cpp"\n' + native(Joint, Equality) + parts)
+    return lay_in('#include "lanes.cpp"\n#include "rows.cpp"\n' + native(Joint, Equality, Integrator) + parts)
 
 
 @wp.func_native(_text())
@@ -88,16 +92,17 @@ def _text() -> str:
     m.tree.leveladr m.tree.levelbody m.dof.bodyid m.dof.bodyend m.dof.jntid m.dof.parentid m.dof.M_rowadr m.dof.M_rownnz
     m.dof.M_colind m.dof.mapD2M m.dof.D_rowadr m.dof.D_diag m.dof.D_rownnz m.dof.D_colind m.jnt.type m.jnt.dofadr
     d.act.moment[w] m.body.alone m.body.gravcomp m.body.mass d.scratch.qacc_step[w] room slopes colored forces
-    late_forces states alone places along drifts m.eq.type
+    late_forces states weights alone places along drifts m.eq.type d.metric.value[w] m.dof.metric_rowadr
+    m.dof.metric_rownnz m.dof.metric_colind
     """,
     writes="room out",
 )
 def close(
     m: Model, d: Data, w: int, lane: int, slot: int, room: wp.array2d(dtype=float), slopes: wp.array2d(dtype=wp.vec3),
     drifts: wp.array3d(dtype=float), colored: wp.array3d(dtype=float), forces: wp.array2d(dtype=int),
-    late_forces: wp.array2d(dtype=int), states: wp.array2d(dtype=int), alone: wp.array(dtype=int),
-    places: wp.array(dtype=wp.int64), damped: int, settled: int, weightless: int, along: wp.array2d(dtype=float),
-    out: wp.array3d(dtype=float),
+    late_forces: wp.array2d(dtype=int), states: wp.array2d(dtype=int), weights: wp.array2d(dtype=int),
+    alone: wp.array(dtype=int), places: wp.array(dtype=wp.int64), damped: int, settled: int, weightless: int,
+    along: wp.array2d(dtype=float), out: wp.array3d(dtype=float),
 ): ...  # fmt: skip
 
 
@@ -132,6 +137,7 @@ class Tables:
     forces: wp.array2d(dtype=int)
     late_forces: wp.array2d(dtype=int)
     states: wp.array2d(dtype=int)
+    weights: wp.array2d(dtype=int)
     alone: wp.array(dtype=int)
     places: wp.array(dtype=wp.int64)
     damped: int
@@ -155,8 +161,8 @@ def world_kernel() -> wp.Kernel:
             if t.drifts.shape[1] > 0:
                 anchor_slopes(m, d, w, 0, slot, t.drifts)
             close(
-                m, d, w, 0, slot, t.room, t.slopes, t.drifts, t.colored, t.forces, t.late_forces, t.states, t.alone,
-                t.places, t.damped, t.settled, t.weightless, along, out,
+                m, d, w, 0, slot, t.room, t.slopes, t.drifts, t.colored, t.forces, t.late_forces, t.states, t.weights,
+                t.alone, t.places, t.damped, t.settled, t.weightless, along, out,
             )  # fmt: skip
 
     return close_worlds
@@ -176,8 +182,8 @@ def warp_kernel() -> wp.Kernel:
         if t.drifts.shape[1] > 0:
             anchor_slopes(m, d, w, lane, w, t.drifts)
         close(
-            m, d, w, lane, w, t.room, t.slopes, t.drifts, t.colored, t.forces, t.late_forces, t.states, t.alone,
-            t.places, t.damped, t.settled, t.weightless, along, out,
+            m, d, w, lane, w, t.room, t.slopes, t.drifts, t.colored, t.forces, t.late_forces, t.states, t.weights,
+            t.alone, t.places, t.damped, t.settled, t.weightless, along, out,
         )  # fmt: skip
 
     return close_world
@@ -203,7 +209,7 @@ class Closed:
         self.coloring = coloring.coloring(m, known)
         self.forces = Tangents(
             engine, self.coloring.directions, self.coloring.results, width=WIDTH, colors=self.coloring.colors,
-            cut=cut, stages=others.stages(engine, known), given=("qacc", "qacc_step", "ncon"),
+            cut=cut, stages=others.stages(engine, known), given=others.GIVEN,
         )  # fmt: skip
         self.contacts: Tangents | None = None
         if engine.collider.stages and engine.layout.arrays["contact_dist"].size:
@@ -218,8 +224,8 @@ class Closed:
         threads = 1 if cuda else max(1, min(engine.nworld, engine.threads))
         slots = engine.nworld if cuda else threads
         shared = Tables()
-        alone = elements.lone_dofs(m) if m.opt.integrator == Integrator.IMPLICITFAST else []
-        floats = scratch_floats(int(m.nv), int(m.nbody), columns, len(alone))
+        alone = elements.lone_dofs(m) if m.opt.integrator != Integrator.EULER else []
+        floats = scratch_floats(int(m.nv), int(m.nbody), columns, len(alone), discrete=is_discrete(m))
         shared.room = wp.zeros((slots, floats), dtype=float, device=device)
         shared.slopes = wp.zeros((slots, max(1, engine.rows)), dtype=wp.vec3, device=device)
         anchors = np.isin(np.asarray(m.eq_type), (Equality.CONNECT, Equality.WELD))
@@ -229,9 +235,10 @@ class Closed:
         shared.forces = _rows(self.coloring.forces, 5, device)
         shared.late_forces = _rows(self.coloring.late, 4, device)
         shared.states = _rows(self.coloring.states, 4, device)
+        shared.weights = _rows(self.coloring.weights, 4, device)
         shared.alone = wp.array(np.array(alone, np.int32), dtype=int, device=device)
         shared.damped = elements.lateness(m, known)
-        shared.settled = int(bool(self.coloring.late))
+        shared.settled = int(bool(self.coloring.late) and not is_discrete(m))
         shared.weightless = int(elements.bears_gravity(m))
         self._settles = self._settling(m) if shared.settled else []
         self.tables = [self._tables(shared, slot) for slot in range(threads)]

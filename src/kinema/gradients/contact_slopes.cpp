@@ -7,7 +7,9 @@
 //   force on the bodies:   F = sum of e_i phi_i at the place of contact, M = sum of e_i phi_i+3
 //
 // y, place and frame change with the poses of the two geoms as geometry.py says: by 6 + 6 rates of turning and moving
-// about the first place of the pair. Only dofs that move one of the two bodies matter: `chain`, one column each.
+// about the first place of the pair. Only dofs that move one of the two bodies matter: `chain`, one column each. Where
+// the metric is more than inertia, forces go with its D as well (regularization_slopes.cpp): there dJ c, for the fixed c
+// of the contact, changes as J a does.
 
 auto at_point = [](const float* s, const float* r, float* y) {  // a motion vector moved by r
     for (int c = 0; c < 3; ++c) y[c] = s[c];
@@ -115,6 +117,37 @@ for (int c = 0; c < ncon; ++c) {
         for (int i = 0; i < 20; ++i) P[i * n8 + k] = 0.0f;
     KN_SYNC();
 
+    const bool swelling = discrete && ease(J + (size_t)row * nv, chain, n);
+    float c1[6] = {}, c2[6] = {}, ca[6] = {};  // c in place of accelerations
+    if (swelling) {
+        if (lane == 0)
+            for (int q = 0; q < ((n + KN_V - 1) & ~(KN_V - 1)); ++q) {
+                if (q >= n) {
+                    for (int i = 0; i < 6; ++i) eased[i * n8 + q] = 0.0f;
+                    continue;
+                }
+                const int k = chain[q], joint = m.dof.jntid.data[k], kind = m.jnt.type.data[joint], p = m.dof.parentid.data[k];
+                const int group = m.jnt.dofadr.data[joint] + (kind == Joint::FREE ? 3 : 0);
+                const bool later = (kind == Joint::BALL || kind == Joint::FREE) && k > group;
+                at_dof[k] = q;
+                for (int i = 0; i < 6; ++i) {
+                    const float inherited = p >= 0 ? eased[(6 + i) * n8 + at_dof[p]] : 0.0f;
+                    eased[i * n8 + q] = later ? eased[i * n8 + q - 1] : inherited;
+                    eased[(6 + i) * n8 + q] = inherited + P[i * n8 + q] * easing[q];
+                }
+            }
+        for (int q = 0; q < n; ++q)
+            for (int i = 0; i < 6; ++i) {
+                const float s = P[i * n8 + q] * easing[q];
+                c1[i] += on1[q] * s;
+                c2[i] += on2[q] * s;
+            }
+        float between[6];
+        for (int i = 0; i < 6; ++i) between[i] = c2[i] - c1[i];
+        at_point(between, r, ca);
+        KN_SYNC();
+    }
+
     const float* distance = (const float*)(geometry_dist + w * dist_world + c * dist_item);
     const float* place = (const float*)(geometry_pos + w * pos_world + c * pos_item);
     const float* frame = (const float*)(geometry_frame + w * frame_world + c * frame_item);
@@ -145,15 +178,32 @@ for (int c = 0; c < ncon; ++c) {
                 y[3 + i] = l[i] + y[a] * r[b] - y[b] * r[a] + between[a] * dx[b] - between[b] * dx[a];
             }
         };
+        auto inherits = [&](const V* s, V* y) {
+            for (int i = 0; i < 3; ++i) {
+                const int a = (i + 1) % 3, b = (i + 2) % 3;
+                y[i] = sign * (p[b] * s[a] - p[a] * s[b]);
+                y[3 + i] = sign * (p[b] * s[3 + a] - p[a] * s[3 + b] + p[3 + b] * s[a] - p[3 + a] * s[b]);
+            }
+        };
         V own[6], dv[6], da[6];
         for (int i = 0; i < 6; ++i) own[i] = sign * q[i];
         carried_by(v1, v2, own, va, dv);
-        for (int i = 0; i < 3; ++i) {
-            const int a = (i + 1) % 3, b = (i + 2) % 3;
-            own[i] = sign * (p[b] * h[a] - p[a] * h[b]);
-            own[3 + i] = sign * (p[b] * h[3 + a] - p[a] * h[3 + b] + p[3 + b] * h[a] - p[3 + a] * h[b]);
-        }
+        inherits(h, own);
         carried_by(a1, a2, own, aa, da);
+        if (swelling) {
+            V s[6], dc[6];
+            for (int i = 0; i < 6; ++i) s[i] = load(eased + i * n8 + k);
+            inherits(s, own);
+            carried_by(c1, c2, own, ca, dc);
+            auto part = [&](int i) -> V {
+                const float* u = e + 3 * i;
+                const V* du = de + 3 * i;
+                return u[0] * dc[3] + u[1] * dc[4] + u[2] * dc[5] + du[0] * ca[3] + du[1] * ca[4] + du[2] * ca[5];
+            };
+            V eases = part(0);
+            if (dim > 1 && is_pyramid(row)) eases += friction_of(c)[0] * part(1);
+            store(eased + 12 * n8 + k, eases);
+        }
 
         V lever[3];
         for (int i = 0; i < 3; ++i) lever[i] = p[3 + i] + p[(i + 1) % 3] * r[(i + 2) % 3] - p[(i + 2) % 3] * r[(i + 1) % 3];
@@ -215,6 +265,17 @@ for (int c = 0; c < ncon; ++c) {
         }
     }
     KN_SYNC();
+    if (swelling) {
+        stiffen(chain, n);
+        KN_EACH(k, n) stiffer[chain[k]] -= eased[12 * n8 + k];
+        KN_SYNC();
+        for (int j = 0; j < n; ++j) {
+            float s = 0.0f;
+            for (int i = 0; i < dim; ++i) s += axis[i * n8 + j] * phi[i];
+            push_with(chain[j], s);
+        }
+        KN_SYNC();
+    }
 }
 
 // other rows: of one dof, friction losses and limits; and those that couple dofs, which duals know the change of by
@@ -222,6 +283,20 @@ for (int c = 0; c < ncon; ++c) {
 for (int k = 0; constrained && k < nefc && type[k] < Constraint::CONTACT_FRICTIONLESS; ++k) {
     if (state[k] != ConstraintState::QUADRATIC) continue;
     const bool limit = type[k] == Constraint::LIMIT_JOINT;
+    const float* row = J + (size_t)k * nv;
+    if (discrete) {
+        int from[2], to[2], n = 0;
+        const int count = ranges(k, from, to);
+        for (int a = 0; a < count; ++a)
+            for (int i = from[a]; i < to[a]; ++i)
+                if (row[i] != 0.0f) chain[n++] = i;
+        KN_SYNC();
+        if (ease(row, chain, n)) {
+            stiffen(chain, n);
+            for (int q = 0; q < n; ++q) push_with(chain[q], row[chain[q]] * force[k]);
+        }
+        KN_SYNC();
+    }
     if (type[k] == Constraint::FRICTION_DOF || (limit && m.jnt.type.data[id[k]] != Joint::BALL)) {
         const int i = limit ? m.jnt.dofadr.data[id[k]] : id[k];
         if (lane != i % KN_LANES) continue;
@@ -229,7 +304,7 @@ for (int k = 0; constrained && k < nefc && type[k] < Constraint::CONTACT_FRICTIO
         rhs[i * nc8 + nv + i] += D[k] * row_slope[3 * k + 1];
         H[i * n8 + i] += D[k];
     } else {
-        const float *row = J + (size_t)k * nv, damper = row_slope[3 * k + 1];
+        const float damper = row_slope[3 * k + 1], slowed = row_slope[3 * k + 2];
         const bool anchored = type[k] == Constraint::EQUALITY && drifts.shape[1]
             && (m.eq.type.data[id[k]] == Equality::CONNECT || m.eq.type.data[id[k]] == Equality::WELD);
         const float* drift = (const float*)((const char*)drifts.data + slot * (size_t)drifts.strides[0] + (anchored ? k : 0) * (size_t)drifts.strides[1]);
@@ -241,7 +316,7 @@ for (int k = 0; constrained && k < nefc && type[k] < Constraint::CONTACT_FRICTIO
                 if (s == 0.0f || lane != i % KN_LANES) continue;
                 for (int b = 0; b < n; ++b)
                     for (int j = from[b]; j < to[b]; ++j) {
-                        rhs[i * nc8 + nv + j] += s * (damper * row[j] - (anchored ? drift[j] : 0.0f));
+                        rhs[i * nc8 + nv + j] += s * (damper * row[j] - (anchored ? slowed * drift[j] : 0.0f));
                         if (j <= i) H[i * n8 + j] += s * row[j];
                     }
             }

@@ -27,11 +27,13 @@ import numpy as np
 from kinema.convex.actuation import is_active
 from kinema.convex.integrate.euler import has_damping
 from kinema.convex.layout import lone_bodies
+from kinema.convex.metric_pattern import is_discrete, ties
 from kinema.convex.tendon import has_armature
 from kinema.convex.transmission import ancestor_dofs, moving_dofs
 from kinema.mujoco_enums import Bias, Disable, Equality, Gain, Integrator, Joint, Obj, Tendon, Transmission, Wrap
 
-PASSIVE, ACTUATOR, ROWS, LATE = "qfrc_passive", "qfrc_actuator", "qfrc_constraint", "qacc_warmstart"
+PASSIVE, ACTUATOR, ROWS = "qfrc_passive", "qfrc_actuator", "qfrc_constraint"
+LATE, SPIN = "qacc_warmstart", "qacc_smooth"
 """What elements push by, as the array that holds it in a run of duals (others.py)."""
 
 NOT_LATE, LATE_DIAGONAL, LATE_COUPLED = 0, 1, 2
@@ -62,11 +64,16 @@ class Element:
 
 def elements(m: Any) -> tuple[Element, ...]:
     """Those of a model."""
-    found = [*_joints(m), *_tendons(m), *_actuators(m), *_equalities(m), *_bodies(m)]
-    if varies(m):
-        found += [Element(LATE, e.dofs, e.placed, e.acts, e.ctrls) for e in found if e.force in (PASSIVE, ACTUATOR)]
-    if m.opt.integrator == Integrator.IMPLICITFAST:
-        found += [Element(LATE, tuple(range(first, first + 6))) for first in lone_dofs(m)]
+    actuators = _actuators(m)
+    found = [*_joints(m), *_tendons(m), *actuators, *_equalities(m), *_bodies(m)]
+    if is_discrete(m) or varies(m):
+        found += [Element(LATE, e.dofs, e.placed) for e in found if e.force == PASSIVE]
+        for k, e in enumerate(actuators):
+            given = (e.acts, e.ctrls) if _slope_is_given(m, k) else ((), ())
+            found.append(Element(LATE, e.dofs, e.placed, *given))
+    if m.opt.integrator != Integrator.EULER:
+        force = SPIN if is_discrete(m) else LATE
+        found += [Element(force, tuple(range(first, first + 6))) for first in lone_dofs(m)]
     return tuple(sorted(set(_largest(found))))
 
 
@@ -204,7 +211,7 @@ def _bodies(m: Any) -> list[Element]:
 def _largest(found: list[Element]) -> list[Element]:
     """Without those that another one covers."""
     plain = [e for e in set(found) if not e.acts and not e.ctrls]
-    kept = [e for e in found if e.dofs and (e.acts or e.ctrls)]
+    kept = [e for e in found if e.acts or (e.dofs and e.ctrls)]  # activations change, whether or not they push
     for one in plain:
         covered = any(
             one is not other and one.force == other.force and one.placed <= other.placed
@@ -216,7 +223,9 @@ def _largest(found: list[Element]) -> list[Element]:
 
 
 def lateness(m: Any, found: Sequence[Element]) -> int:
-    """Which slopes by velocity the integrator takes at the end of the step."""
+    """Which slopes by velocity the integrator takes at the end of the step, beside the constraint solve."""
+    if is_discrete(m):
+        return NOT_LATE
     if m.opt.integrator == Integrator.EULER:
         return LATE_DIAGONAL if has_damping(m) else NOT_LATE
     forces = [e for e in found if e.force in (PASSIVE, ACTUATOR)]
@@ -232,21 +241,30 @@ def varies(m: Any) -> bool:
         return bool(dampers) and has_damping(m)
     if dampers or np.any(m.tendon_dampingpoly) or m.opt.density or m.opt.viscosity:
         return True
-    spatial = np.asarray(m.tendon_type) == Tendon.SPATIAL
-    if any(spatial[t] and _damped(m, t) for t in range(int(m.ntendon))):
+    springs = is_discrete(m)  # whose slopes it takes as well
+    if springs and (np.any(m.jnt_stiffnesspoly) or np.any(m.tendon_stiffnesspoly)):
         return True
-    return is_active(m) and any(_slope_varies(m, k, spatial) for k in range(int(m.nactuator)))
+    spatial = np.asarray(m.tendon_type) == Tendon.SPATIAL
+    if any(spatial[t] and (_damped(m, t) or (springs and _sprung(m, t))) for t in range(int(m.ntendon))):
+        return True
+    return is_active(m) and any(_slope_varies(m, k, spatial, springs) for k in range(int(m.nactuator)))
 
 
-def _slope_varies(m: Any, k: int, spatial: np.ndarray) -> bool:
-    """Does the slope of an actuator's force by velocity change with the state?"""
-    if m.actuator_gaintype[k] == Gain.AFFINE and m.actuator_gainprm[k][2] == 0:
+def _slope_is_given(m: Any, k: int) -> bool:
+    """May activations and controls change the slopes of an actuator's force?"""
+    return m.actuator_gaintype[k] != Gain.FIXED or m.actuator_biastype[k] not in (Bias.NONE, Bias.AFFINE)
+
+
+def _slope_varies(m: Any, k: int, spatial: np.ndarray, springs: bool) -> bool:
+    """Does the slope of an actuator's force by velocity, or by length too, change with the state?"""
+    taken = slice(1, 3) if springs else slice(2, 3)
+    if m.actuator_gaintype[k] == Gain.AFFINE and not np.any(m.actuator_gainprm[k][taken]):
         gain = True
     else:
         gain = m.actuator_gaintype[k] == Gain.FIXED
     if not gain or m.actuator_biastype[k] not in (Bias.NONE, Bias.AFFINE):
         return True
-    if m.actuator_biastype[k] == Bias.NONE or m.actuator_biasprm[k][2] == 0:
+    if m.actuator_biastype[k] == Bias.NONE or not np.any(m.actuator_biasprm[k][taken]):
         return False
     kind, target = m.actuator_trntype[k], int(m.actuator_trnid[k][0])
     if kind in (Transmission.JOINT, Transmission.JOINTINPARENT):
@@ -272,6 +290,8 @@ def against(m: Any) -> str:
         return "it has plugins"
     if getattr(m, "nplastic", 0):
         return "springs yield"
+    if is_discrete(m) and any(set(range(i, i + 6)) & set(tie.tolist()) for i in lone_dofs(m) for tie in ties(m)):
+        return "a free body on its own is tied by a tendon or an actuator"
     anchors = Equality.CONNECT, Equality.WELD, Equality.JOINT, Equality.TENDON
     if not np.all(np.isin(np.asarray(m.eq_type), anchors)):
         return "an equality is of a flex"

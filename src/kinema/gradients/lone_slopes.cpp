@@ -1,6 +1,16 @@
-// Free bodies on their own, which are integrated in full: G = M + N, N = h (d(bias)/dv - qDeriv), and G^-1.
+// Free bodies on their own, which are integrated in full: G = M + N, N = h (d(bias)/dv - qDeriv), and G^-1; by the
+// discrete integrator G = Mh + h d(bias)/dv, and those alone that no row acts on.
 KN_EACH(b, nalone) {
     const int first = alone.data[b];
+    float& free = lone[72 * nalone + b];
+    free = 1.0f;
+    for (int k = 0; discrete && constrained && k < nefc; ++k) {
+        int from[2], to[2];
+        const int n = ranges(k, from, to);
+        for (int a = 0; a < n; ++a)
+            for (int i = wp::max(from[a], first); i < wp::min(to[a], first + 6); ++i)
+                if (J[(size_t)k * nv + i] != 0.0f) free = 0.0f;
+    }
     float *N = lone + 72 * b, *inverse = N + 36, G[36];
     for (int r = 0; r < 6; ++r)
         for (int c = 0; c < 6; ++c) {
@@ -30,3 +40,4 @@ KN_EACH(b, nalone) {
     }
 }
 KN_SYNC();
+auto is_free = [&](int b) -> bool { return lone[72 * nalone + b] != 0.0f; };

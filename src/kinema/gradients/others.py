@@ -7,7 +7,13 @@ dof, whose derivatives are known in closed form.
     qacc_warmstart                 N a', N = h (-qDeriv), and of free bodies on their own h d(bias)/dv beside it
 
 In a run of duals these arrays are scratch. The last is there where N changes with the state: a' is the acceleration
-that the integrator chooses, which `settling` gives.
+that the integrator chooses, which `settling` gives. The discrete integrator takes springs and dampers into the solve, so
+that they push by what the metric W makes of the one acceleration there is:
+
+    qacc_warmstart                 -(W - M) a - h K v
+    qacc_smooth                    h d(bias)/dv a of free bodies on their own
+    metric_value                   W - M: what inertia has in it does not move here
+    qfrc_constraint                at regularizations that know nothing of a W that moves (regularization_slopes.cpp)
 """
 
 from __future__ import annotations
@@ -18,18 +24,21 @@ from typing import Any
 
 import warp as wp
 
-from kinema.convex import check, passive, smooth, step
+from kinema.convex import check, mass, metric, passive, smooth, step
 from kinema.convex.constraint import contact
 from kinema.convex.constraint.columns import column, column_count
 from kinema.convex.data import Data
+from kinema.convex.integrate import discrete
 from kinema.convex.integrate.derivatives import damper_derivative
 from kinema.convex.integrate.implicit import free_bias_matrix
+from kinema.convex.metric import mul_metric
+from kinema.convex.metric_pattern import is_discrete
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage, over_world
 from kinema.gradients import stages as of_step
-from kinema.gradients.coloring import OUTPUT
+from kinema.gradients.coloring import METRIC, OUTPUT
 from kinema.gradients.contacts import touching
-from kinema.gradients.elements import LATE, NOT_LATE, ROWS, Element, bears_gravity, lateness, lone_dofs
+from kinema.gradients.elements import LATE, NOT_LATE, ROWS, SPIN, Element, bears_gravity, lateness, lone_dofs, varies
 from kinema.mujoco_enums import Constraint, ConstraintState, Integrator, Joint
 
 IN_CLOSED_FORM = (
@@ -37,6 +46,12 @@ IN_CLOSED_FORM = (
     smooth.keep_acceleration,
 )  # fmt: skip
 """Stages of a step that have no part in it."""
+
+OF_INERTIA = (mass.mass_row, metric.tied_acceleration, metric.backbone_acceleration, discrete.free_body_step)
+"""And of the discrete integrator."""
+
+GIVEN = ("qacc", "qacc_step", "ncon", "metric_value")
+"""What stages start from, beside the state."""
 
 
 @wp.func
@@ -103,27 +118,57 @@ def late_force_alone(m: Model, d: Data, w: int, j: int):
                 d.state.qacc_warmstart[w, first + r] = sum
 
 
+@wp.func
+def metric_force(m: Model, d: Data, w: int):
+    """What springs and dampers that the metric takes in push by."""
+    mul_metric(m, d.state.qacc_warmstart, d.metric.value, d.frc.qacc, w)
+    for i in range(m.size.nv):
+        d.state.qacc_warmstart[w, i] = d.metric.shift[w, i] - d.state.qacc_warmstart[w, i]
+
+
+@wp.func
+def spin_force(m: Model, d: Data, w: int, j: int):
+    """h d(bias)/dv a of free bodies on their own."""
+    if m.jnt.type[j] == Joint.FREE:
+        if m.body.alone[m.jnt.bodyid[j]] != 0:
+            first = m.jnt.dofadr[j]
+            slope = free_bias_matrix(m, d, w, j)
+            for r in range(6):
+                sum = float(0.0)
+                for c in range(6):
+                    sum += slope[r, c] * d.frc.qacc[w, first + c]
+                d.frc.qacc_smooth[w, first + r] = sum
+
+
 def stages(engine: Any, elements: Sequence[Element]) -> list[Stage]:
     """The stages that forces of elements depend on."""
     m = engine.present.to("closed")
     left_out = {*IN_CLOSED_FORM, touching(engine.collider.detector.build)}
     left_out |= {of_step.implicit_solve(discrete=kind, factor=part) for kind in (False, True) for part in (False, True)}
+    if is_discrete(m):
+        left_out |= set(OF_INERTIA)
     if bears_gravity(m):
         left_out.add(passive.gravity_compensation)
     forces, late = {e.force for e in elements}, lateness(m, elements)
     wanted = {"act"} | forces | ({"qDeriv"} if late != NOT_LATE else set())
     wanted |= {OUTPUT} if any(e.outs for e in elements) else set()
+    wanted |= {METRIC} if is_discrete(m) and LATE in forces and varies(m) else set()
     recipe = [
         stage for stage in of_step.differentiable(engine)
         if stage.func not in left_out and "qacc_step" not in stage.access.writes
     ]  # fmt: skip
-    moves = next((k for k, stage in enumerate(recipe) if stage.advances and stage.once), len(recipe))
     more = [Stage(push_rows)] if ROWS in forces else []
     if m.opt.integrator == Integrator.EULER and late != NOT_LATE:
         more.append(Stage(damper_derivative, over="nv"))
-    if LATE in forces:
+    if is_discrete(m):  # rows first: what they are regularized by stays
+        more += [stage for stage in recipe if METRIC in stage.access.writes]
+        recipe = [stage for stage in recipe if METRIC not in stage.access.writes]
+        more += [Stage(metric_force)] if LATE in forces else []
+        more += [Stage(spin_force, over="njnt")] if SPIN in forces else []
+    elif LATE in forces:
         more.append(Stage(late_force))
         more += [Stage(late_force_alone, over="njnt")] if lone_dofs(m) else []
+    moves = next((k for k, stage in enumerate(recipe) if stage.advances and stage.once), len(recipe))
     return of_step.needed([*recipe[:moves], *more, *recipe[moves:]], wanted)
 
 

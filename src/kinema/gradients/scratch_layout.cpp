@@ -27,7 +27,12 @@ float* column = take(52 * n8);
 int* chain = (int*)take(n8);
 int *list = (int*)take(2 * nv * n8), *above = (int*)take(nv), *below = (int*)take(nv);
 const int nalone = alone.shape[0];
-float* lone = take(72 * nalone);
+float* lone = take(73 * nalone);
+const bool discrete = m.opt.integrator == Integrator::DISCRETE;
+const int nd = discrete ? nv : 0, nd8 = discrete ? n8 : 0;  // regularization_slopes.cpp
+float *mass = take(nd), *heft = take(nd), *swell = take(nd * nd8), *stiffer = take(discrete ? nc8 : 0);
+float *easing = take(4 * nd8), *eased = take(13 * nd8);
+int* at_dof = (int*)take(nd8);
 
 struct Number5 { enum { value = 5 }; };
 struct Number2 { enum { value = 2 }; };

@@ -5,6 +5,9 @@
 //     =>   a' = a + e,   Mh e = -N a,   da' = da - Mh^-1 (N da + d(M e) + dN a')
 //   v' = v + h a',       q' = q (+) h v'       quaternions: dq' = exp(-h w') dq + Jr(h w') h dw'
 //
+// By the discrete integrator a' = a. Free bodies on their own go by a matrix that is not symmetric (lone_slopes.cpp), and
+// have rows of the identity in H.
+//
 // One product with the transposed derivatives, l -> A'l, B'l, goes the other way: with y = h (dv'-part of l),
 //
 //   z = Mh^-1 y,   x = H^-1 (y - N z),    result = x' (right side) - z' (d(M e) + dN a') + what passes through directly
@@ -34,6 +37,16 @@ auto rotation = [&](int j, float* back, float* right) {  // exp(-t) and Jr(t) of
 auto turns_freely = [&](int j) -> bool { return m.jnt.type.data[j] == Joint::FREE || m.jnt.type.data[j] == Joint::BALL; };
 float back[9], right[9];
 
+auto each_free = [&](auto take) {  // first dof and inverse, of those that have no part in H
+    for (int b = 0; discrete && b < nalone; ++b)
+        if (is_free(b)) take(alone.data[b], lone + 72 * b + 36);
+};
+if (lane == 0)
+    each_free([&](int first, const float*) {
+        for (int r = first; r < first + 6; ++r)
+            for (int c = first; c <= r; ++c) H[r * n8 + c] = r == c ? 1.0f : 0.0f;
+    });
+KN_SYNC();
 factor(H);
 if (along.shape[0] > 0) {
     const float* l = (const float*)((const char*)along.data + w * (size_t)along.strides[0]);
@@ -67,7 +80,14 @@ if (along.shape[0] > 0) {
             for (int k = 0; k < 36; ++k) y[alone.data[b] + k % 6] -= lone[72 * b + k] * z[alone.data[b] + k / 6];
     }
     KN_SYNC();
-    if (lane == 0) solve_one(H, y);
+    if (lane == 0) {
+        solve_one(H, y);
+        each_free([&](int first, const float* inverse) {
+            float s[6] = {};
+            for (int k = 0; k < 36; ++k) s[k % 6] += inverse[k] * y[first + k / 6];
+            for (int k = 0; k < 6; ++k) y[first + k] = s[k];
+        });
+    }
     KN_SYNC();
     KN_COLUMNS(c, nc) {
         V s = 0.0f * load(rhs + c);
@@ -100,7 +120,17 @@ if (along.shape[0] > 0) {
     KN_SYNC();
     return;
 }
+auto times_inverse = [&](const float* inverse, float* x) {  // a column, or eight, of a free body on its own
+    V y[6];
+    for (int r = 0; r < 6; ++r) {
+        y[r] = 0.0f * load(x);
+        for (int k = 0; k < 6; ++k) y[r] += inverse[6 * r + k] * load(x + k * nc8);
+    }
+    for (int r = 0; r < 6; ++r) store(x + r * nc8, y[r]);
+};
 solve(H, rhs, nc8, nc);
+KN_SYNC();
+KN_COLUMNS(c, nc) each_free([&](int first, const float* inverse) { times_inverse(inverse, rhs + first * nc8 + c); });
 KN_SYNC();
 if (damped) {
     // in place of d(M e): what is added to da
@@ -134,16 +164,7 @@ if (damped) {
     solve(Mh, late, nc8, nc);
     KN_SYNC();
     KN_COLUMNS(c, nc)
-        for (int b = 0; b < nalone; ++b) {
-            float* x = late + alone.data[b] * nc8 + c;
-            const float* inverse = lone + 72 * b + 36;
-            V y[6];
-            for (int r = 0; r < 6; ++r) {
-                y[r] = 0.0f * load(x);
-                for (int k = 0; k < 6; ++k) y[r] += inverse[6 * r + k] * load(x + k * nc8);
-            }
-            for (int r = 0; r < 6; ++r) store(x + r * nc8, y[r]);
-        }
+        for (int b = 0; b < nalone; ++b) times_inverse(lone + 72 * b + 36, late + alone.data[b] * nc8 + c);
     KN_COLUMNS(c, nc)
         for (int i = 0; i < nv; ++i) store(rhs + i * nc8 + c, load(rhs + i * nc8 + c) - load(late + i * nc8 + c));
     KN_SYNC();
