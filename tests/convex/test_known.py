@@ -1,8 +1,10 @@
 """Parts of a recipe are named by what decides their text, and a known one is loaded without Warp's code generator."""
 
+import pytest
 import warp as wp
 
 from kinema.convex import known, parts
+from kinema.convex.solve import dual, primal
 from kinema.convex.stage import Stage
 
 FIVE = 5
@@ -33,6 +35,12 @@ def calls_five(m: int, d: int, w: int):
 def test_equal_functions_have_equal_names():
     assert named(scaled(2)) == named(scaled(2)) != named(scaled(3))
     assert named(scaled(2), once=True) != named(scaled(2))
+
+
+@pytest.mark.parametrize("solver", [primal.newton, primal.conjugate_gradient, dual.noslip, dual.projected_gauss_seidel])
+def test_native_functions_of_one_name_are_told_apart_by_their_text(solver):
+    """Else a model that steps with the discrete integrator would be given the solver of continuous time."""
+    assert named(solver(discrete=False), lanes=True) != named(solver(discrete=True), lanes=True)
 
 
 def test_numbers_of_other_modules_are_part_of_the_name(monkeypatch):

@@ -81,7 +81,7 @@ def test_controls_that_a_limit_couples_are_told_apart(push):
     found = staged_closed(engine).run().numpy()[0].astype(float)
     A, B, *_ = judge(m, d, 1e-6)
     np.testing.assert_allclose(found, np.hstack([A, B]), atol=1e-5 * np.abs(B).max())
-    assert np.count_nonzero(np.abs(B).max(0) > 1e-6) == (6 if push < 1 else 4)
+    assert np.count_nonzero(np.abs(B).max(0) > 1e-6) == (6 if push < 1 else 5)  # past 1 a muscle does not listen
 
 
 def test_what_has_no_closed_form_is_said():

@@ -4,7 +4,8 @@ To find the object file of a part by its text, the text of everything it calls i
 recipe. Here a part is named by what decides its text, which is at hand without generating anything:
 
     the version of Warp and its options, the files of this package as they are on disk,
-    and of each stage its functions: where they come from, what they close over, what they call.
+    and of each stage its functions: where they come from, what they close over, what they call, and of native ones
+    their text.
 
 Functions from elsewhere, such as plugins, are named by their source and the numbers it mentions. What cannot be named
 so has its text generated every time. Under that name a small file in Warp's cache tells the object and its function.
@@ -97,8 +98,10 @@ def _function(function: Any, seen: dict[int, str]) -> Any:
     python = function.func
     inside = _is_ours(python)
     said: list[Any] = [seen[id(function)], python.__module__, python.__qualname__]
+    if function.native_snippet:  # a factory may have made several of one name, by what it wrote into their text
+        said.append(function.native_snippet)
     if not inside:
-        said += [function.adj.source, function.native_snippet]
+        said.append(function.adj.source)
     said += _closed_over(python, seen)
     for name in _names(python.__code__):
         value = python.__globals__.get(name)

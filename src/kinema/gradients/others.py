@@ -7,8 +7,8 @@ dof, whose derivatives are known in closed form.
     qacc_warmstart                 N a', N = h (-qDeriv), and of free bodies on their own h d(bias)/dv beside it
 
 In a run of duals these arrays are scratch. The last is there where N changes with the state: a' is the acceleration
-that the integrator chooses, which `settling` gives. The discrete integrator takes springs and dampers into the solve, so
-that they push by what the metric W makes of the one acceleration there is:
+that the integrator chooses, which `settling` gives. The discrete integrator takes springs and dampers into the solve,
+so that they push by what the metric W makes of the one acceleration there is:
 
     qacc_warmstart                 -(W - M) a - h K v
     qacc_smooth                    h d(bias)/dv a of free bodies on their own
