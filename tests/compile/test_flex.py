@@ -23,6 +23,8 @@ def flexcomp(kind: str = "grid", dim: int = 2, inside: str = "", count: str = ""
 
 
 BOX = '<elasticity young="1" section="box" sectionsize=".01 .02"/>'
+BOTH = 'thickness="1e-3" elastic2d="both"'
+SLIDERS = "".join(f'<joint type="slide" axis="{axis}"/>' for axis in ("1 0 0", "0 1 0", "0 0 1"))
 SHAPES = [(kind, dim) for kind in ("grid", "box", "cylinder", "ellipsoid") for dim in (1, 2, 3)]
 SHAPES += [("square", 2), ("disc", 2), ("circle", 1)]
 
@@ -287,3 +289,69 @@ def test_keyframes_hold_plastic_state():
     key = '<keyframe><key name="k" time="1"/></keyframe>'
     for soft in (flexcomp("grid", 2, yields), flexcomp("grid", 1, '<elasticity young="1"/>')):
         agree(world(soft).replace("</mujoco>", f"{key}</mujoco>"))
+
+
+def test_quaternions_are_taken_as_written():
+    """MuJoCo turns points by a quaternion that nobody has normalized: one of three digits stretches them."""
+    agree(world(flexcomp(inside='<edge equality="true"/>', quat=".707 0 0 .707")))
+    agree(world(f'<frame quat="1 2 0 0">{flexcomp("box", 3, quat="1 1 0 0")}</frame>'))
+
+
+@pytest.mark.parametrize("joints", ["<freejoint/>", "<joint/>", SLIDERS, SLIDERS.replace("slide", "hinge")])
+@pytest.mark.parametrize("dof", ["full", "trilinear"])
+def test_pinned_to_what_moves(joints, dof):
+    """Any joints will do once a vertex or node is pinned; three sliders make no vertex of their own body."""
+    inside = '<elasticity young="1e3" thickness="1e-3" elastic2d="stretch"/><pin id="0 2"/>'
+    soft = flexcomp("grid", 3 if dof == "trilinear" else 2, inside, dof=dof)
+    agree(world(f"{joints}<geom size='.1'/>{soft}", ""))
+
+
+@pytest.mark.parametrize("inside", ['<elasticity young="1e3" yield="100"/>', '<edge equality="strain"/>'])
+def test_where_all_nodes_are_pinned_it_is_rigid(inside):
+    agree(world(flexcomp("grid", 3, inside + '<pin gridrange="0 0 0 1 1 1"/>', dof="trilinear")))
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_what_is_rigid_does_not_yield(dim):
+    material = BOTH if dim == 2 else ""
+    agree(world(flexcomp("grid", dim, f'<elasticity young="1e3" yield="100" {material}/>', rigid="true")))
+
+
+@pytest.mark.parametrize("flags", ['spring="disable"', 'damper="disable"'])
+def test_the_factor_of_bending_minds_switches(flags):
+    inside = f'<elasticity young="1e9" damping=".01" {BOTH}/>'
+    agree(world(flexcomp(inside=inside), rest=f"<option><flag {flags}/></option>"))
+
+
+def test_the_order_is_there_beside_cells_whose_strain_is_kept():
+    cells = flexcomp("grid", 3, '<edge equality="strain"/>', dof="trilinear").replace("soft", "cells")
+    agree(world(flexcomp(inside='<edge equality="true"/>') + cells))
+
+
+ALONE = '<contact selfcollide="none" contype="0" conaffinity="0"/>'
+
+
+@pytest.mark.parametrize("option", ['jacobian="sparse"', 'jacobian="sparse" cone="elliptic"', 'jacobian="dense"', ""])
+@pytest.mark.parametrize(
+    "inside",
+    [
+        flexcomp(count="8 8 1", inside='<edge equality="true"/>' + ALONE),
+        flexcomp(count="8 8 1", inside=f'<elasticity young="1e3" {BOTH}/>{ALONE}'),
+        flexcomp("grid", 1, ALONE + '<elasticity young="1e5" thickness=".01"/>', count="30 1 1"),
+        flexcomp("grid", 3, ALONE + '<elasticity young="1e3"/>', dof="quadratic", cellcount="2 1 2"),
+        flexcomp("box", 2, ALONE + f'<elasticity young="1e3" {BOTH}/>', dof="trilinear", cellcount="2 2 2"),
+        flexcomp(count="8 8 1", inside='<edge equality="true"/>') + "<body><freejoint/><geom size='.1'/></body>" * 3,
+        flexcomp(count="8 8 1", inside='<edge equality="true"/>') + flexcomp(inside=ALONE).replace("soft", "other"),
+        flexcomp(count="13 13 1", inside='<edge equality="true"/>'),
+    ],
+)
+def test_bytes_of_the_arena(option, inside):
+    """By the factor of the Hessian, unless Jacobians are dense, or all flexes may touch and are small."""
+    agree(world(inside, rest=f"<option {option}/>"))
+
+
+def test_bytes_of_the_arena_with_few_rows():
+    """With fewer rows than dofs of flexes that touch, theirs are counted one by one."""
+    for njmax in (190, 191, 192):
+        text = world(flexcomp(count="8 8 1", inside='<edge equality="true"/>'))
+        agree(text.replace("<worldbody>", f'<size njmax="{njmax}"/><option jacobian="sparse"/><worldbody>'))

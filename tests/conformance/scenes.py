@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import mujoco
 import numpy as np
@@ -138,14 +138,19 @@ def scene(seed: int, *, integrator: str = "", flags: Sequence[str] = ()) -> str:
         integrator: In place of the one drawn.
         flags: Flags to enable.
     """
+    return first_valid(lambda attempt: draw(seed, attempt, integrator=integrator, flags=flags))
+
+
+def first_valid(drawn: Callable[[int], str]) -> str:
+    """The first of some tries at a scene that MuJoCo takes."""
     for attempt in range(TRIES):
-        text = draw(seed, attempt, integrator=integrator, flags=flags)
+        text = drawn(attempt)
         try:
             mujoco.MjModel.from_xml_string(text)
         except ValueError:
             continue
         return text
-    raise AssertionError(f"seed {seed}: MuJoCo refuses {TRIES} scenes in a row")
+    raise AssertionError(f"MuJoCo refuses {TRIES} scenes in a row; the last:\n{text}")
 
 
 def draw(seed: int, attempt: int = 0, *, integrator: str = "", flags: Sequence[str] = ()) -> str:
@@ -153,19 +158,19 @@ def draw(seed: int, attempt: int = 0, *, integrator: str = "", flags: Sequence[s
     from . import mechanisms
 
     pen = Pen(seed, attempt)
-    _settings(pen, integrator, flags)
-    _assets(pen)
+    settings(pen, integrator, flags)
+    assets(pen)
     _defaults(pen)
     world = ET.SubElement(pen.root, "worldbody")
-    _ground(pen, world)
+    ground(pen, world)
     for _ in range(pen.count(1, 4)):
-        _tree(pen, world)
+        tree(pen, world)
     mechanisms.draw(pen)
     ET.indent(pen.root)
     return ET.tostring(pen.root, encoding="unicode")
 
 
-def _settings(pen: Pen, integrator: str, flags: Sequence[str]) -> None:
+def settings(pen: Pen, integrator: str, flags: Sequence[str]) -> None:
     pen.degrees = pen.maybe(0.5)
     compiler = pen.add(pen.root, "compiler", angle="degree" if pen.degrees else "radian")
     pen.perhaps(
@@ -200,7 +205,7 @@ def _settings(pen: Pen, integrator: str, flags: Sequence[str]) -> None:
         pen.add(pen.root, "statistic", meaninertia=pen.number(0.01, 1), extent=pen.number(0.5, 2))
 
 
-def _assets(pen: Pen) -> None:
+def assets(pen: Pen) -> None:
     asset = ET.SubElement(pen.root, "asset")
     if pen.maybe(0.4):
         mesh = pen.add(asset, "mesh", "mesh", vertex=pen.one((TETRAHEDRON, WEDGE)))
@@ -242,7 +247,7 @@ def _defaults(pen: Pen) -> None:
 # ---------------------------------------------------------------------------------------------- bodies
 
 
-def _ground(pen: Pen, world: ET.Element) -> None:
+def ground(pen: Pen, world: ET.Element) -> None:
     """What lies still: a floor, sometimes hills, walls and posts."""
     if pen.maybe(0.85):
         floor = pen.add(world, "geom", "geom", type="plane", size="2 2 .1", pos="0 0 0")
@@ -260,7 +265,7 @@ def _ground(pen: Pen, world: ET.Element) -> None:
     _eye(pen, world)
 
 
-def _tree(pen: Pen, world: ET.Element) -> None:
+def tree(pen: Pen, world: ET.Element) -> None:
     place = f"{pen.numbers(2, -0.5, 0.5)} {pen.number(0.08, 0.4):.4g}"
     kind = pen.one(("free", "free", "free", "jointed", "jointed", "mocap", "static"))
     if kind == "mocap":

@@ -360,7 +360,7 @@ def _elasticity(c: Compilation, f: Flex) -> None:
         f.row["flex_stiffness"] = flex_elasticity.stretching(f.xvert, f.element, f.dim, *material).ravel()
     if bends:
         f.row["flex_bending"] = flex_elasticity.bending(f.xvert, f.edges.flap, *material).ravel()
-    flows, folds = f.row["flex_yield"] > 0
+    flows, folds = (f.row["flex_yield"] > 0) & (not f.rigid)
     mode = 2 * int(stretches and flows) + int(bends and folds)
     f.row["flex_plasticmode"] = mode
     if mode % 2:  # folds that flow need the thickness: it stands after the first triangle's metric

@@ -185,7 +185,7 @@ def _solid(f: Flex, vert: np.ndarray, size: np.ndarray) -> None:
     out = np.zeros((len(empty), number * number))
     out[~empty] = eigenvectors(stiffness)[0] if f.strained else stiffness.reshape(len(stiffness), -1)
     f.row["flex_stiffness"] = out.ravel()
-    flows = f.row["flex_yield"][0] > 0 and f.young > 0
+    flows = f.row["flex_yield"][0] > 0 and f.young > 0 and not f.rigid
     f.row["flex_plasticmode"] = 2 * int(flows)
     f.plastic = 6 * len(empty) * int(flows)
 

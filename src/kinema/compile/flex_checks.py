@@ -65,6 +65,7 @@ def check_pins(c: Compilation, f: Flex) -> None:
         return
     a, bodies = c.arrays, np.array(f.nodebody if f.interpolated else f.vertbody)
     slides = (a["body_dofnum"][bodies] == 3) & (a["body_jntnum"][bodies] == 3)
+    slides &= ~np.isin(bodies, a["body_parentid"][bodies])  # what carries others is what they are pinned to
     if slides.all() or (f.interpolated and slides.any() and not (~slides & ~idle_nodes(f)).any()):
         for body in dict.fromkeys(bodies[slides].tolist()):
             _check_ancestors(c, f, int(a["body_parentid"][body]))

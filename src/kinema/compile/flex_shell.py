@@ -101,7 +101,7 @@ def compile_shell(f: Flex, node: np.ndarray) -> None:
         f.row["flex_stiffness"] = np.concatenate([_stretching(f, faces, *face) for face in faces])
     if f.young > 0 and f.elastic2d in (1, 3):
         f.row["flex_bending"] = _folding(f, faces)
-    flows = f.row["flex_yield"][0] > 0 and f.young > 0 and f.elastic2d >= 2
+    flows = f.row["flex_yield"][0] > 0 and f.young > 0 and f.elastic2d >= 2 and not f.rigid
     f.row["flex_plasticmode"] = 2 * int(flows)
     f.plastic = 3 * len(list(faces)) * int(flows)
 

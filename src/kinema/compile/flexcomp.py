@@ -13,7 +13,7 @@ names, errors) treats it as if it had been written by hand. MuJoCo saves it so, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -77,6 +77,8 @@ def expand_flexcomp(spec: Spec, e: Element, body: Body, frame: Frame | None, add
         add_body: Reads a generated <body> into the tree, below the body given with it.
     """
     flexcomp = read_flexcomp(spec, e, body, frame)
+    if flexcomp.order and pinned_nodes(flexcomp).all():
+        flexcomp = replace(flexcomp, rigid=True)
     flex = _flex_node(flexcomp)
     if flexcomp.order and not flexcomp.rigid:
         _place_nodes(flexcomp, flex, body, add_body)
@@ -139,10 +141,14 @@ def _check_points(e: Element, points: FlexPoints) -> None:
 
 
 def _move_points(e: Element, points: FlexPoints, scale: np.ndarray | None, frame: Frame | None) -> None:
-    """Scale and pose the points; frames around the flexcomp pose them, too."""
+    """Scale and pose the points; frames around the flexcomp pose them, too.
+
+    MuJoCo turns points by the quaternion as it is written. One of three digits stretches them by 1e-3, and so it does
+    here.
+    """
     if scale is not None:
         points.point = points.point * scale
-    at, turn = e.vector("pos", (0, 0, 0), length=3).tolist(), read_orientation(e)
+    at, turn = e.vector("pos", (0, 0, 0), length=3).tolist(), read_orientation(e, unit=False)
     at, turn = apply_frame(frame, at, turn)
     x, y, z = points.point.T
     moved = pose.rotate_parts(turn, x, y, z) if list(turn) != list(pose.IDENTITY) else (x, y, z)
@@ -212,7 +218,7 @@ def _place_nodes(f: Flexcomp, flex: Node, body: Body, add_body: AddBody) -> None
     _set_mesh(flex, f.points, used)
     f.points.point, f.points.element = f.points.point[used], (np.cumsum(used) - 1)[f.points.element]
     lattice = flex_cells.lattice_of(f.points, f.cells, f.order, shell=f.shell, e=f.e)
-    held = lattice.held | pinned_nodes(f, lattice.count)
+    held = lattice.held | pinned_nodes(f)
     names = [
         parent if fixed else f"{f.name}_{i}_{j}_{k}"
         for fixed, (i, j, k) in zip(held, np.ndindex(*lattice.count), strict=True)

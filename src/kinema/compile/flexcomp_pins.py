@@ -31,9 +31,10 @@ def pinned_points(f: Flexcomp) -> np.ndarray:
     return pinned
 
 
-def pinned_nodes(f: Flexcomp, count: tuple[int, int, int]) -> np.ndarray:
+def pinned_nodes(f: Flexcomp) -> np.ndarray:
     """Which nodes of the lattice of an interpolated flexcomp are pinned."""
-    return _pinned(f, int(np.prod(count)), list(count), on_lattice=True)
+    count = [n * f.order + 1 for n in f.cells]
+    return _pinned(f, int(np.prod(count)), count, on_lattice=True)
 
 
 def _pinned(f: Flexcomp, number: int, count: list[int], *, on_lattice: bool) -> np.ndarray:

@@ -16,11 +16,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from kinema.compile.arena import arena_estimate
 from kinema.compile.constants import derived_constants
 from kinema.compile.host_model import KINDS, HostModel
 from kinema.compile.names import name_arrays
 from kinema.compile.rows import FREQUENCIES, frequency, reference_of
-from kinema.compile.sizes import COUNTED, arena_estimate, moment_entries
+from kinema.compile.sizes import COUNTED, moment_entries
 from kinema.errors import BuildError
 from kinema.model.mujoco_fields import Field, model_arrays
 from kinema.mujoco_enums import Equality, Obj
@@ -65,8 +66,6 @@ def join(a: HostModel, b: HostModel) -> HostModel:
     sizes["nnames"], sizes["nnames_map"] = len(arrays["names"]), len(arrays["names_map"])
     sizes["nJmom"] = moment_entries(arrays, sizes["nv"])
     sizes["npaths"] = len(arrays["paths"])
-    if all(m.narena == arena_estimate(m.sizes) for m in (a, b)):  # what was declared adds up
-        sizes["narena"] = arena_estimate(sizes)
     joined = HostModel(
         arrays, sizes, SimpleNamespace(**vars(a.opt)), SimpleNamespace(**vars(a.stat)), a.vis, a.modelname,
         [*a.warnings, *b.warnings], names, {**b.stated, **a.stated},
@@ -77,6 +76,8 @@ def join(a: HostModel, b: HostModel) -> HostModel:
             setattr(joined.stat, name, value)
     arrays.update(found)
     sizes.update({size: len(arrays[name]) for size, name in COUNTED.items()})
+    if all(m.narena == arena_estimate(m) for m in (a, b)):  # what was declared adds up
+        sizes["narena"] = arena_estimate(joined)
     return joined
 
 

@@ -13,8 +13,8 @@ from kinema.compile.element import Element
 ALTERNATIVES = {"axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}
 
 
-def read_orientation(e: Element) -> list[float]:
-    """The element's orientation, normalized."""
+def read_orientation(e: Element, *, unit: bool = True) -> list[float]:
+    """The element's orientation, normalized; or a quaternion as it was written."""
     quat = e.vector("quat", pose.IDENTITY, length=4)
     if not quat.any():
         raise e.error("zero quaternion is not allowed", "quat")
@@ -25,7 +25,7 @@ def read_orientation(e: Element) -> list[float]:
             raise e.error(f"multiple orientation specifiers are not allowed ({', '.join(here)})")
         form = here[0] if here else form
     if form == "quat":
-        return pose.normalize(quat.tolist())[0]
+        return pose.normalize(quat.tolist())[0] if unit else quat.tolist()
     return from_alternative(e, form, e.vector(form, length=ALTERNATIVES[form]).tolist())
 
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from kinema.compile.actuator import compile_actuator
+from kinema.compile.arena import arena_bytes
 from kinema.compile.asset import (
     compile_hfields,
     compile_material,
@@ -44,7 +45,7 @@ from kinema.compile.plugin import compile_plugin
 from kinema.compile.price import Limits
 from kinema.compile.sensor import compile_sensor
 from kinema.compile.site import fill_sites
-from kinema.compile.sizes import arena_bytes, complete_sizes, count_jacobians
+from kinema.compile.sizes import complete_sizes, count_jacobians
 from kinema.compile.source import load_model, load_source
 from kinema.compile.sparsity import fill_sparsity
 from kinema.compile.statistic import INITIAL, override_statistic

@@ -11,9 +11,6 @@ from kinema.compile.host_model import KINDS
 from kinema.compile.joint import NV
 from kinema.mujoco_enums import Equality, Transmission
 
-MEGABYTE = 1 << 20
-CONTACT_BYTES = 608
-"""Size of MuJoCo's mjContact."""
 COUNTED = {
     "nJfe": "flexedge_J_colind", "nefm0dof": "efm0_dofid", "nefm0L": "efm0_L", "nefmCvert": "efmC_perm",
 }  # fmt: skip
@@ -68,27 +65,3 @@ def _chain(a: Mapping[str, np.ndarray], body: int) -> set[int]:
         dofs.update(range(start, start + a["body_dofnum"][body]))
         body = a["body_parentid"][body]
     return dofs
-
-
-def arena_bytes(c: Compilation) -> None:
-    """Bytes MuJoCo gives its arena: as <size> says, or an estimate from the model, in whole megabytes."""
-    declared = c.scratch["declared"]
-    if declared["memory"] >= 0:
-        c.sizes["narena"] = declared["memory"]
-        return
-    c.view()  # counts every kind
-    c.sizes["narena"] = arena_estimate({**c.sizes, **declared}, declared["nstack"])
-
-
-def arena_estimate(sizes: Mapping[str, int], nstack: int = -1) -> int:
-    """Bytes of the arena of a model that does not say."""
-    nconmax = 100 if sizes["nconmax"] < 0 else sizes["nconmax"]
-    njmax = 500 if sizes["njmax"] < 0 else sizes["njmax"]
-    nv = sizes["nv"]
-    if nstack >= 0:
-        total = 8 * nstack
-    else:
-        counted = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "neq", "ntendon", "nwrap")
-        total = 8 * max(1000, 5 * (njmax + sizes["neq"] + nv) ** 2 + 20 * sum(sizes[name] for name in counted))
-    total += nconmax * CONTACT_BYTES + njmax * (8 * 4 + 14 * 8) + nv * 12 + njmax * nv * 24 + njmax * njmax * 12
-    return -(-total // MEGABYTE) * MEGABYTE

@@ -1,14 +1,15 @@
 """What the metric M + h² K of elastic flexes has that does not change: the factor of its bending part, and an order.
 
-    efm0    sparse factor of H = M + (h² + h d) K_bend over the dofs of the vertices of bending sheets, H = Lᵀ L: the
-            last row is eliminated first, so L is lower triangular. Vertices of a flap couple, each of its coordinates
-            with all of the others' (but not with each other), whatever the numbers are
+    efm0    sparse factor of H = M + (h² + h d) K_bend over the dofs of the vertices of bending sheets, H = Lᵀ L;
+            without h² where springs are switched off, and without h d where dampers are. The last row is eliminated
+            first, so L is lower triangular. Vertices of a flap couple, each of its coordinates with all of the
+            others' (but not with each other), whatever the numbers are
     efmC    an order of the vertices of all flexes that are elastic or held by their edges, in which K factors with
             little fill: the one with the fewest neighbours goes next, among equals who lost one last; stored from
             the last to the first
 
-Only vertices that are a body of their own with three sliders take part, and all others of an elastic flex must be
-fixed.
+Only vertices that are a body of their own on the ground, with sliders along x, y and z, take part; for the factor, all
+others of the flex must be fixed.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from typing import Any
 import numpy as np
 
 from kinema.compile.constants.kinematics import Pose
-from kinema.mujoco_enums import Joint
+from kinema.mujoco_enums import Disable, Joint
 
 Array = np.ndarray
 
+STRAIN = 3  # flex_edgeequality of a flex whose strain is kept by rows
 MOST_VERTICES = 8192
 """More are not put in order."""
 
@@ -62,15 +64,29 @@ def _sliding(m, f: int) -> tuple[Array, bool]:
     first = np.asarray(m.body_jntadr)[body]
     kind = np.asarray(m.jnt_type)
     three = (np.asarray(m.body_dofnum)[body] == 3) & (np.asarray(m.body_jntnum)[body] == 3)
-    slides = np.array([bool(t) and (kind[j : j + 3] == Joint.SLIDE).all() for t, j in zip(three, first, strict=True)])
+    axes = np.asarray(m.jnt_axis).reshape(-1, 3)
+    slides = np.array([
+        bool(t) and (kind[j : j + 3] == Joint.SLIDE).all() and np.array_equal(axes[j : j + 3], np.eye(3))
+        for t, j in zip(three, first, strict=True)
+    ])  # fmt: skip
     own = slides & (np.asarray(m.body_dofnum)[parent] == 0)
     return own, bool((own | fixed).all())
 
 
-def _flaps(m, f: int) -> Array:
+def flaps(m, f: int) -> Array:
+    """Vertices of two triangles that share an edge, those of the edge first."""
     edges = slice(m.flex_edgeadr[f], m.flex_edgeadr[f] + m.flex_edgenum[f])
     flap = np.concatenate([np.asarray(m.flex_edge)[edges], np.asarray(m.flex_edgeflap)[edges]], axis=1)
     return flap[flap[:, 3] >= 0]
+
+
+def bend_vertices(m, f: int) -> Array:
+    """Vertices of the bends of a rod, four each; where there are three, the last one twice."""
+    adr = m.flex_bendingadr[f]
+    number = int(np.asarray(m.flex_bending)[adr])
+    record = np.asarray(m.flex_bending)[adr + 1 : adr + 1 + 10 * number].reshape(number, 10)[:, :4].astype(int)
+    record[record[:, 3] < 0, 3] = record[record[:, 3] < 0, 2]
+    return record
 
 
 def _stencils(m, f: int) -> list[Array]:
@@ -80,13 +96,9 @@ def _stencils(m, f: int) -> list[Array]:
     if _held(m, f):
         found.append(np.asarray(m.flex_edge)[m.flex_edgeadr[f] : m.flex_edgeadr[f] + m.flex_edgenum[f]])
     if bends and m.flex_dim[f] == 2:
-        found.append(_flaps(m, f))
+        found.append(flaps(m, f))
     elif bends:
-        adr = m.flex_bendingadr[f]
-        number = int(np.asarray(m.flex_bending)[adr])
-        record = np.asarray(m.flex_bending)[adr + 1 : adr + 1 + 10 * number].reshape(number, 10)[:, :4].astype(int)
-        record[record[:, 3] < 0, 3] = record[record[:, 3] < 0, 2]
-        found.append(record)
+        found.append(bend_vertices(m, f))
     if stretches:
         width = int(m.flex_dim[f]) + 1
         adr = m.flex_elemdataadr[f]
@@ -118,7 +130,7 @@ def _bending_factor(m, pose: Pose) -> dict[str, Any]:
             continue
         slot = np.where(own, np.cumsum(own) - 1, -1)
         first = np.asarray(m.body_dofadr)[_bodies(m, f)[own]]
-        rows = _factor_rows(3 * int(own.sum()), _coupled(_flaps(m, f), slot))
+        rows = _factor_rows(3 * int(own.sum()), _coupled(flaps(m, f), slot))
         start = sum(len(part) for part in dofs)
         dofs.append((first[:, None] + np.arange(3)).ravel())
         matrix = _bending_matrix(m, pose, f, slot, first)
@@ -171,7 +183,8 @@ def _bending_matrix(m, pose: Pose, f: int, slot: Array, first: Array) -> Array:
     row, column = np.broadcast_arrays(slots[:, :, None], slots[:, None, :])
     free = (row >= 0) & (column >= 0)
     np.add.at(stiffness, (row[free], column[free]), form[inner][free])
-    stiffness *= h * h + h * damping
+    off = int(m.opt.disableflags)
+    stiffness *= (0.0 if off & Disable.SPRING else h * h) + (0.0 if off & Disable.DAMPER else h * damping)
     dof = first[:, None] + np.arange(3)
     mass = np.asarray(m.body_mass)[np.asarray(m.dof_bodyid)[dof]] + np.asarray(m.dof_armature)[dof]
     axes = pose.cdof[0][dof][..., 3:]  # (n, 3, 3): a row a slider
@@ -199,14 +212,14 @@ def _order(m) -> Array:
     room = _room(m)
     perm = np.full(room, -1, np.int32)
     active = [f for f in range(m.nflex) if any(_elastic(m, f)) or _held(m, f)]
-    cells = any(m.flex_interp[f] and m.flex_stiffnessadr[f] >= 0 for f in range(m.nflex))
+    cells = any(
+        m.flex_interp[f] and m.flex_stiffnessadr[f] >= 0 and m.flex_edgeequality[f] != STRAIN for f in range(m.nflex)
+    )
     if not room or cells:
         return perm
     pairs, alone = [np.zeros((0, 2), int)], [np.zeros(0, int)]
     for f in active:
-        own, simple = _sliding(m, f)
-        if not simple and any(_elastic(m, f)):
-            continue
+        own = _sliding(m, f)[0]
         dof = np.where(own, np.asarray(m.body_dofadr)[_bodies(m, f)], -1)
         for stencil in _stencils(m, f):
             pairs.append(_coupled(stencil, dof))

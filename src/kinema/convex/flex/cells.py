@@ -15,12 +15,12 @@ normal they make is the third.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from kinema.geometry.flex_lattice import lattice_elements, node_number
 from kinema.mujoco_enums import MINVAL, Joint
 
 STRAIN = 3  # flex_edgeequality of a flex whose strain is kept
@@ -35,45 +35,10 @@ def lattice(m: Any, f: int) -> tuple[int, np.ndarray]:
     return order, np.asarray(m.flex_cellnum).reshape(-1, 3)[f] * order + 1
 
 
-def node_number(grid: np.ndarray, place: Any) -> int:
-    """The node at a place of the lattice, counted within its flex."""
-    return int((place[0] * grid[1] + place[1]) * grid[2] + place[2])
-
-
-def volumes(order: int, grid: np.ndarray) -> list[tuple[list[int], int]]:
-    """Nodes of every cell, and -1: it has no normal."""
-    local = list(product(range(order + 1), repeat=3))
-    found = []
-    for cell in product(*(range(int(n)) for n in (grid - 1) // order)):
-        found.append(([node_number(grid, np.multiply(cell, order) + at) for at in local], -1))
-    return found
-
-
-def squares(order: int, grid: np.ndarray) -> list[tuple[list[int], int]]:
-    """Nodes of every square of the boundary, and the axis it is normal to."""
-    cells = (grid - 1) // order
-    found = []
-    for axis, far in product(range(3), (0, 1)):
-        slow, fast = (axis + 1) % 3, (axis + 2) % 3
-        for q0, q1 in product(range(int(cells[slow])), range(int(cells[fast]))):
-            nodes = []
-            for l0, l1 in product(range(order + 1), repeat=2):
-                place = np.zeros(3, int)
-                place[[axis, slow, fast]] = far * (grid[axis] - 1), q0 * order + l0, q1 * order + l1
-                nodes.append(node_number(grid, place))
-            found.append((nodes, axis))
-    return found
-
-
 def elements(m: Any, f: int) -> list[tuple[list[int], int]]:
     """What an interpolated flex is elastic in: cells of a volume, squares of a shell."""
     order, grid = lattice(m, f)
-    return _elements(order, tuple(grid.tolist()), int(m.flex_interp[f]) < 0)
-
-
-@lru_cache(maxsize=64)
-def _elements(order: int, grid: tuple[int, int, int], shell: bool) -> list[tuple[list[int], int]]:
-    return (squares if shell else volumes)(order, np.array(grid))
+    return lattice_elements(order, tuple(grid.tolist()), int(m.flex_interp[f]) < 0)
 
 
 def interpolated(m: Any) -> list[int]:
