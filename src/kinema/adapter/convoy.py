@@ -141,7 +141,7 @@ class Convoy:
         works: dict[Any, Any] = {}
         for batch, cut in zip(self.batches, pieces, strict=True):
             for stages, _ in cut:
-                works |= {(work.func, *work.args): (label, work) for label, work in batch.engine.works(stages)}
+                works |= batch.engine.works(stages)
         with paused():
             building.side_by_side(list(works.values()))
 

@@ -566,9 +566,10 @@ class Engine(NamedArrays):
                 launches.append(Launch(cohort_kernel(run.stages, parts), dim, inputs, COHORT * parts, *when))
         return launches
 
-    def works(self, stages: Sequence[Stage]) -> list[Work]:
-        """Kernels of a recipe that are not loaded yet, by what loads them."""
-        runs, works = plan(stages), {}
+    def works(self, stages: Sequence[Stage]) -> dict[tuple[wp.Module, int], Work]:
+        """Kernels of a recipe that are not loaded yet: module and threads of a block, and what loads them."""
+        runs = plan(stages)
+        works: dict[tuple[wp.Module, int], Work] = {}
         for launch in self._launches(stages):
             if launch.kernel is None:
                 continue
@@ -576,12 +577,12 @@ class Engine(NamedArrays):
             label = launch.kernel.key if stage in self.collider.stages else title(runs[launch.run].stages)
             if (self.device.context, launch.block) not in module.execs:
                 works[module, launch.block] = f"{label} for CUDA", partial(module.load, self.device, launch.block)
-        return list(works.values())
+        return works
 
     def _load(self, stages: Sequence[Stage]) -> None:
         """Compile and load the kernels of a recipe, side by side."""
         with paused():
-            building.side_by_side(self.works(stages))
+            building.side_by_side(list(self.works(stages).values()))
 
     def launch(self, stages: Sequence[Stage]) -> None:
         """Launch a recipe, on the present stream and what is aside on the second one."""
