@@ -63,6 +63,7 @@ class Inertia:
     cdof: data(dtype=wp.spatial_vector)
     cinert: data(dtype=vec10)
     crb: data(dtype=vec10)
+    composite: data("nbody", dtype=vec10)  # the same inertia as crb, about the centre of its own subtree
     M: data()
     qLD: data()
     qLDiagInv: data()

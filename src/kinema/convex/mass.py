@@ -1,18 +1,23 @@
 """The mass matrix by composite rigid bodies, in the sparse rows MuJoCo keeps.
 
-    crb_b  = cinert_b + sum of crb over the children of b
+    crb_b  = inertia of b and its children's crb, as one body
     M_ij   = cdof_j . (crb_b(i) cdof_i)       j = i or an ancestor of i
     M_ii  += armature of the dof and of the actuators on its joint;  M += armature J^T J for tendons
+
+About the centre of the tree, where crb and cdof are, the inertia of a wheel drowns in that of its mass at a distance,
+which cancels in M_ii. So bodies are composed about the centres of their own subtrees, and the force crb cdof is found
+there and then moved: sums are of things of one size.
 
 Row i holds the ancestors of dof i from the root on, dof i itself last. `simple` dofs have that last entry only.
 """
 
 import warp as wp
 
-from kinema.convex.children import with_children
+from kinema.convex.bundle import vec10
 from kinema.convex.data import Data
+from kinema.convex.jacobian import point_motion
 from kinema.convex.model import Model
-from kinema.math.spatial import inertia_mul
+from kinema.math.spatial import angular, inertia_about, inertia_moved, inertia_mul, linear
 from kinema.math.store import put
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Transmission
@@ -77,11 +82,31 @@ def project(
 
 @wp.func
 def composite_inertia(m: Model, d: Data, w: int, b: int):
-    """crb of one body; the world has none."""
-    sum = d.inertia.cinert[w, b]
+    """crb of one body, also about its own centre; the world has none."""
+    sum = vec10()
+    moved = vec10()
     if b > 0:
-        sum = with_children(m, d.inertia.crb, w, b, sum)
-    put(d.inertia.crb, w, b, sum)
+        centre = d.inertia.subtree_com[w, b]
+        offset = d.pose.xipos[w, b] - centre
+        sum = inertia_about(m.body.inertia[w, b], d.pose.ximat[w, b], offset, m.body.mass[w, b])
+        first = m.body.childadr[b]
+        for k in range(first, first + m.body.childnum[b]):
+            child = m.body.child[k]
+            sum += inertia_moved(d.inertia.composite[w, child], d.inertia.subtree_com[w, child] - centre)
+        moved = inertia_moved(sum, centre - d.inertia.subtree_com[w, m.body.rootid[b]])
+    put(d.inertia.composite, w, b, sum)
+    put(d.inertia.crb, w, b, moved)
+
+
+@wp.func
+def composite_force(m: Model, d: Data, w: int, i: int) -> wp.spatial_vector:
+    """crb cdof of dof i: the force, about the centre of the tree, that accelerates its subtree along it."""
+    b = m.dof.bodyid[i]
+    cdof = d.inertia.cdof[w, i]
+    offset = d.inertia.subtree_com[w, b] - d.inertia.subtree_com[w, m.body.rootid[b]]
+    there = wp.spatial_vector(angular(cdof), point_motion(cdof, offset))
+    force = inertia_mul(d.inertia.composite[w, b], there)
+    return wp.spatial_vector(angular(force) + wp.cross(offset, linear(force)), linear(force))
 
 
 @wp.func
@@ -89,7 +114,7 @@ def mass_row(m: Model, d: Data, w: int, i: int):
     """The row of M of dof i (mj_crb)."""
     start = m.dof.M_rowadr[i]
     last = start + m.dof.M_rownnz[i] - 1
-    force = inertia_mul(d.inertia.crb[w, m.dof.bodyid[i]], d.inertia.cdof[w, i])
+    force = composite_force(m, d, w, i)
     project(d.inertia.M, d.inertia.cdof, m.dof.M_colind, start, last - start, w, force)
     j = m.dof.jntid[i]
     armature = m.dof.armature[w, i]

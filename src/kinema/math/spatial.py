@@ -62,6 +62,26 @@ def inertia_about(inertia: wp.vec3, mat: wp.mat33, offset: wp.vec3, mass: float)
 
 
 @wp.func
+def inertia_moved(i: vec10, shift: wp.vec3) -> vec10:
+    """The same inertia about another point; shift = the point it was about - that point."""
+    h = wp.vec3(i[6], i[7], i[8])
+    g = h + i[9] * shift
+    trace = wp.dot(shift, h + g)
+    res = vec10()
+    res[0] = i[0] + trace - shift[0] * (h[0] + g[0])
+    res[1] = i[1] + trace - shift[1] * (h[1] + g[1])
+    res[2] = i[2] + trace - shift[2] * (h[2] + g[2])
+    res[3] = i[3] - shift[0] * g[1] - h[0] * shift[1]
+    res[4] = i[4] - shift[0] * g[2] - h[0] * shift[2]
+    res[5] = i[5] - shift[1] * g[2] - h[1] * shift[2]
+    res[6] = g[0]
+    res[7] = g[1]
+    res[8] = g[2]
+    res[9] = i[9]
+    return res
+
+
+@wp.func
 def inertia_mul(i: vec10, s: wp.spatial_vector) -> wp.spatial_vector:
     """Spatial inertia times motion vector: momentum or force (mju_mulInertVec)."""
     w = angular(s)
