@@ -11,6 +11,8 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.errors import BuildError
 
+from .hopper import compile_kernel, stack
+
 
 def test_signatures_take_references():
     text = f"static void f(\n    {Model.native_name} var_m,\n    {Data.native_name} var_d,\n    wp::int32 var_w)\n"
@@ -18,6 +20,14 @@ def test_signatures_take_references():
     assert f"{Model.native_name}& __restrict__ var_m," in changed
     assert f"{Data.native_name}& __restrict__ var_d," in changed
     assert "wp::int32 var_w)" in changed
+
+
+def test_kernels_on_cuda_keep_one_copy_for_the_grid():
+    text = f"void k(\n    int dim,\n    {Model.native_name} var_m,\n    {Data.native_name} var_d)\n{{\n    body"
+    changed = references._constants(text)
+    assert f"const __grid_constant__ {Model.native_name} arg_var_m," in changed
+    assert f"const __grid_constant__ {Data.native_name} arg_var_d)" in changed
+    assert f"{Data.native_name}& var_d = const_cast<{Data.native_name}&>(arg_var_d);\n    body" in changed
 
 
 def test_other_structs_are_left_alone():
@@ -47,6 +57,22 @@ class Pair:
 
 def test_structs_of_others_keep_all():
     assert "adj_atomic_add" in codegen.codegen_struct(Pair)
+
+
+@wp.func(inline=False)
+def set_position(m: Model, d: Data, w: int):
+    d.state.qpos[w, 0] = m.opt.timestep[w]
+
+
+@wp.kernel(enable_backward=False, module="unique")
+def call_out_of_line(m: Model, d: Data):
+    set_position(m, d, wp.tid())
+
+
+def test_a_function_that_is_not_inlined_copies_nothing_on_cuda():
+    ptx = compile_kernel(call_out_of_line)
+    assert "call" in ptx, "the function is called"
+    assert stack(ptx) < 4096, "the call gets the kernel's own arguments"
 
 
 @wp.func

@@ -8,6 +8,12 @@ them and edit their text:
 
     Model_1234 var_m,                         in a signature           Model_1234& __restrict__ var_m,
     Model_1234 var_m = _wp_args->m;           in a kernel on the CPU   Model_1234& var_m = _wp_args->m;
+    Model_1234 var_m,                         in a kernel on CUDA      const __grid_constant__ Model_1234 arg_var_m,
+                                              and in its first line    Model_1234& var_m = const_cast<...>(arg_var_m);
+
+On CUDA the arguments of a kernel lie in memory of their own, which a function that is not inlined can only be given
+a pointer to if all threads may share it: `__grid_constant__`. Without that word a kernel so large that the compiler
+stops inlining copies both structs, 30 kB, to the stack of every thread. Where all is inlined the word changes nothing.
 
 Structs inside them, which hold nothing but arrays and numbers, are written without what gradients and sums of structs
 would need (`codegen_struct`): constructors, operators and adjoints of four hundred fields are four fifths of the time
@@ -58,7 +64,8 @@ def _snippet(adj, *args, **kwargs) -> str:
 
 def _kernel(kernel, device, *args, **kwargs) -> str:
     text = _generate["codegen_kernel"](kernel, device, *args, **kwargs)
-    return _arguments(text, _taken(kernel.adj), kernel.adj) if device == "cpu" else text
+    edit = _arguments if device == "cpu" else _constants
+    return edit(text, _taken(kernel.adj), kernel.adj)
 
 
 def _struct(struct, *args, **kwargs) -> str:
@@ -91,6 +98,16 @@ def _arguments(text: str, taken: int = 0, adj=None) -> str:
     """`Model_1234 var_m = _wp_args->m;` in a kernel on the CPU becomes a reference to the arguments."""
     pattern, by = rf"^(\s*)({_names()}) (var_\w+) = (_wp_args->\w+;)", r"\1\2& \3 = \4"
     return _replaced(pattern, by, text, taken, "an argument of a kernel", adj)
+
+
+def _constants(text: str, taken: int = 0, adj=None) -> str:
+    """A parameter `Model_1234 var_m` of a kernel on CUDA becomes a constant of the grid, `var_m` a reference to it."""
+    pattern = rf"^(\s*)({_names()}) (var_\w+)(,|\))"
+    found = {(kind, name): None for _, kind, name, _ in re.findall(pattern, text, flags=re.MULTILINE)}
+    by = r"\1const __grid_constant__ \2 arg_\3\4"
+    text = _replaced(pattern, by, text, taken, "a parameter of a kernel on CUDA", adj)
+    named = "".join(f"    {kind}& {name} = const_cast<{kind}&>(arg_{name});\n" for kind, name in found)
+    return re.sub(r"^\{\n", "{\n" + named, text, flags=re.MULTILINE) if named else text
 
 
 def _replaced(pattern: str, by: str, text: str, taken: int, what: str, adj) -> str:
