@@ -42,3 +42,23 @@ def test_what_touches_exactly_touches(pair):
         assert len(ours) >= d.ncon, (r, h, z, x, d.contact.dist)
         np.testing.assert_allclose(ours[:, 0], 0.0, atol=1e-6)
     assert touching > POSES / 3
+
+
+def test_edges_in_one_line_do_not_cross():
+    """Boxes of one cross section face each other: rounding alone decides where their edges cross."""
+    rng = np.random.default_rng(0)
+    m = two_geoms(*['type="box" size=".06 .02 .39"'] * 2)
+    d = mujoco.MjData(m)
+    alike = 0
+    for k in range(POSES):
+        quat, turned, rot = rng.normal(size=4), np.zeros(4), np.zeros(9)
+        quat /= np.linalg.norm(quat)
+        mujoco.mju_quat2Mat(rot, quat)
+        mujoco.mju_mulQuat(turned, quat, np.array([1.0, 0, 0, 0] if k % 2 else [0, 0, 0, 1.0]))
+        pos = rng.uniform(-1, 1, 3)
+        d.qpos[:] = [*pos, *quat, *(pos + rot.reshape(3, 3) @ [0, 0.0399, 0.05 * (k % 3)]), *turned]
+        mujoco.mj_forward(m, d)
+        ours = kinema_contacts(m, d.geom_xpos[None], d.geom_xmat[None])[0]
+        assert len(ours) == 4, (k, len(ours))
+        alike += d.ncon == 4
+    assert alike > POSES / 3, "most often MuJoCo's doubles see it as well"

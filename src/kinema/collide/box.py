@@ -6,7 +6,8 @@ on near ties, because they give several points.
 
 Stage 2a, a face axis wins: its owner is the reference box. The most opposed face of the other (incident) box is clipped
 against the four sides of the reference face (Sutherland-Hodgman). Every vertex within the margin is a contact, half way
-between the surfaces.
+between the surfaces. Edges that lie in one line, as those of fingers that close on each other, cross where rounding
+says: a vertex as near to a side as poses are known lies on it, and an edge with both ends there crosses nothing.
 
 Stage 2b, an edge axis wins: one contact, half way between the nearest points of the two supporting edges.
 
@@ -23,6 +24,7 @@ PARALLEL_EDGES = wp.constant(1e-7)  # squared sine below which a cross product o
 AMBIGUOUS_SIGN = wp.constant(1e-5)  # component of the axis below which both corners support it
 SAME_POINT = wp.constant(1e-10)  # squared distance of equal vertices, relative to the face
 EDGE_BIAS = wp.constant(1e-6)
+ON_SIDE = wp.constant(3e-7)  # rounding of a vertex, times how far boxes are from the origin and how large
 
 vec8 = wp.types.vector(length=8, dtype=float)
 mat83 = wp.types.matrix(shape=(8, 3), dtype=float)
@@ -175,15 +177,21 @@ def edge_edge(rot: wp.mat33, pos21: wp.vec3, size1: wp.vec3, size2: wp.vec3, i: 
 
 
 @wp.func
-def clip(poly: mat83, n: int, coord: int, sign: float, limit: float):
+def beyond(x: float, limit: float, slack: float) -> float:
+    """How far x is past a limit; 0 where it is there up to rounding."""
+    return wp.where(wp.abs(x - limit) <= slack, 0.0, x - limit)
+
+
+@wp.func
+def clip(poly: mat83, n: int, coord: int, sign: float, limit: float, slack: float):
     """Polygon of n vertices cut to the half plane sign v[coord] <= limit; z rides along."""
     out = mat83()
     count = int(0)
     for k in range(n):
         p = poly[k]
         q = poly[(k + 1) % n]
-        dp = sign * p[coord] - limit
-        dq = sign * q[coord] - limit
+        dp = beyond(sign * p[coord], limit, slack)
+        dq = beyond(sign * q[coord], limit, slack)
         if dp <= 0.0 and count < 8:
             out[count] = p
             count += 1
@@ -195,11 +203,19 @@ def clip(poly: mat83, n: int, coord: int, sign: float, limit: float):
 
 @wp.func
 def face_points(
-    a: int, size_ref: wp.vec3, size_inc: wp.vec3, pos_inc: wp.vec3, rot_inc: wp.mat33, sign: float, margin: float
+    a: int,
+    size_ref: wp.vec3,
+    size_inc: wp.vec3,
+    pos_inc: wp.vec3,
+    rot_inc: wp.mat33,
+    sign: float,
+    margin: float,
+    slack: float,
 ):
     """Contacts of face a of the reference box, in its frame: distances and positions.
 
-    pos_inc and rot_inc are the pose of the incident box; sign says on which side of the reference box it lies.
+    pos_inc and rot_inc are the pose of the incident box; sign says on which side of the reference box it lies; slack is
+    how well the places of vertices are known.
     """
     # incident face: the one most opposed to the reference normal
     b = int(0)
@@ -225,10 +241,10 @@ def face_points(
     poly[2] = c - du - dv
     poly[3] = c + du - dv
     n = int(4)
-    poly, n = clip(poly, n, 0, 1.0, size_ref[x])
-    poly, n = clip(poly, n, 0, -1.0, size_ref[x])
-    poly, n = clip(poly, n, 1, 1.0, size_ref[y])
-    poly, n = clip(poly, n, 1, -1.0, size_ref[y])
+    poly, n = clip(poly, n, 0, 1.0, size_ref[x], slack)
+    poly, n = clip(poly, n, 0, -1.0, size_ref[x], slack)
+    poly, n = clip(poly, n, 1, 1.0, size_ref[y], slack)
+    poly, n = clip(poly, n, 1, -1.0, size_ref[y], slack)
 
     same = SAME_POINT * (size_ref[x] * size_ref[x] + size_ref[y] * size_ref[y])
     dist = vec8(NO_CONTACT)
@@ -288,7 +304,8 @@ def box_box(p1: wp.vec3, mat1: wp.mat33, size1: wp.vec3, p2: wp.vec3, mat2: wp.m
             p_ref = p1
             mat_ref = mat1
         sign = wp.where(pos_inc[a] >= 0.0, 1.0, -1.0)
-        dist, pos = face_points(a, size_ref, size_inc, pos_inc, rot_inc, sign, margin)
+        slack = ON_SIDE * (wp.length(p1) + wp.length(p2) + wp.length(size1) + wp.length(size2))
+        dist, pos = face_points(a, size_ref, size_inc, pos_inc, rot_inc, sign, margin, slack)
         for k in range(8):
             pos[k] = p_ref + mat_ref * pos[k]
         normal = column(mat_ref, a) * wp.where(first, sign, -sign)
