@@ -25,7 +25,7 @@ DIRECT = {
     2: ("0 0 0 .1 0 0 .1 .1 0 0 .1 .02 .2 .05 .03", "0 1 2 0 2 3 1 4 2"),
     3: ("0 0 0 .1 0 0 0 .1 0 0 0 .1 .1 .1 .1", "0 1 2 3 1 2 3 4"),
 }
-SHEET = ("-.1 -.1 0 .1 -.1 0 .1 .1 .01 -.1 .1 0 0 0 .04", "0 1 4 1 2 4 2 3 4 3 0 4")
+SHEET = ("-.1 -.11 0 .12 -.1 0 .09 .1 .01 -.1 .13 0 .01 0 .04", "0 1 4 1 2 4 2 3 4 3 0 4")
 
 
 def scene(seed: int, *, integrator: str = "", flags: Sequence[str] = ()) -> str:
@@ -97,9 +97,9 @@ def _soft(pen: Pen, world: ET.Element) -> None:
 
 def _material(pen: Pen, soft: ET.Element, dim: int) -> None:
     """What keeps the flex together: rows, springs, or elasticity."""
-    way = pen.one(("edges", "elastic", "elastic", "both") + (("springs",) if dim == 1 else ("strain",)))
-    if soft.get("dof") in ("trilinear", "quadratic") and way in ("edges", "both"):
-        way = pen.one(("strain", "elastic"))
+    way = pen.one(("edges", "elastic", *(("springs", "both") if dim == 1 else ("elastic",))))
+    if soft.get("dof") in ("trilinear", "quadratic") and way == "edges":
+        way = "strain"
     if way in ("edges", "both", "strain"):
         edge = pen.add(soft, "edge", equality="strain" if way == "strain" else "true")
         pen.perhaps(edge, 0.3, solref=pen.solref, solimp=pen.solimp)
@@ -115,7 +115,8 @@ def _material(pen: Pen, soft: ET.Element, dim: int) -> None:
     if dim == 1:
         elastic.set("thickness", f"{pen.number(2e-3, 1e-2):.4g}")
         pen.perhaps(elastic, 0.3, shear=lambda: pen.number(1e3, 1e4))
-    pen.perhaps(elastic, 0.1, **{"yield": lambda: pen.number(10, 1000)})
+    if dim > 1:
+        pen.perhaps(elastic, 0.1, **{"yield": lambda: pen.number(10, 1000)})
 
 
 def _contact(pen: Pen, soft: ET.Element) -> None:
@@ -134,7 +135,7 @@ def _contact(pen: Pen, soft: ET.Element) -> None:
 
 def _pin(pen: Pen, soft: ET.Element, dim: int, counts: Sequence[int]) -> None:
     """Some vertices, or nodes, in one of the ways to say which."""
-    ways = ("id", "range", "grid", "gridrange") if soft.get("type") == "grid" else ("id", "range")
+    ways = ("id", "range", "grid", "gridrange") if soft.get("type") == "grid" and dim > 1 else ("id", "range")
     way = pen.one(ways)
     corner = [pen.count(0, max(0, counts[axis] - 1)) for axis in range(dim)]
     value = {

@@ -9,7 +9,9 @@ import pytest
 
 from kinema.compile import compile_model
 from kinema.errors import KinemaError
+from tests.compile.oracle import agree
 
+from . import flex_scenes
 from .generated import examine
 from .scenes import draw, scene
 
@@ -28,11 +30,17 @@ def test_a_seed_is_a_scene():
     assert scene(3) == scene(3) != scene(4)
 
 
-def test_what_mujoco_refuses_is_refused():
+@pytest.mark.parametrize("seed", range(0, 40))
+def test_a_scene_with_flexes_compiles(seed):
+    agree(flex_scenes.scene(seed))
+
+
+@pytest.mark.parametrize(("drawn", "fewest", "most"), [(draw, 5, 30), (flex_scenes.draw, 15, 45)])
+def test_what_mujoco_refuses_is_refused(drawn, fewest, most):
     """And nothing else: whatever was drawn, both compile it, or neither does."""
     refused = 0
     for seed in range(60):
-        text = draw(seed)
+        text = drawn(seed)
         try:
             mujoco.MjModel.from_xml_string(text)
         except ValueError:
@@ -41,4 +49,4 @@ def test_what_mujoco_refuses_is_refused():
                 compile_model(text)
             continue
         compile_model(text)
-    assert 5 < refused < 30
+    assert fewest < refused < most
