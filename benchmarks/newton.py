@@ -1,7 +1,7 @@
 """What Newton's interface costs beside the physics: SolverConvex.step beside Simulation.step, call by call.
 
     python -m benchmarks newton                            the CPU, 256 humanoids
-    python -m benchmarks newton --device cuda:0 --worlds 4096
+    python -m benchmarks newton --device cuda:0 --worlds 256 4096
     python -m benchmarks newton --model path/to/scene.xml
 
 Both begin at the model's initial state and fall for a while first. Then they take turns of a few steps, and the least
@@ -44,20 +44,13 @@ def least(calls: dict[str, Callable[[], Any]], device: wp.Device) -> dict[str, f
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks newton")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--worlds", type=int, default=256)
-    parser.add_argument("--model", default=humanoid())
-    parser.add_argument("--threads", type=int, default=None)
-    options = parser.parse_args()
-    device = wp.get_device(options.device)
-    sim = Simulation(options.model, options.worlds, options.device, options.threads)
+def compare(model_source: str, worlds: int, device: wp.Device, threads: int | None) -> None:
+    sim = Simulation(model_source, worlds, str(device), threads)
     one, many = ModelBuilder(), ModelBuilder()
-    one.add_mjcf(options.model)
-    many.replicate(one, options.worlds)
-    model = many.finalize(device=options.device)
-    solver, control = SolverConvex(model, threads=options.threads), model.control()
+    one.add_mjcf(model_source)
+    many.replicate(one, worlds)
+    model = many.finalize(device=str(device))
+    solver, control = SolverConvex(model, threads=threads), model.control()
     states = [model.state(), model.state(), model.state()]
 
     def swapped() -> None:
@@ -78,10 +71,21 @@ def main() -> None:
             call()
     found = least(calls, device)
     plain = found["Simulation.step"]
-    print(f"{options.worlds} worlds, nv {sim.model.nv}, {device}")
+    print(f"{worlds} worlds, nv {sim.model.nv}, {device}")
     print(f"{'':<28} {'ms a step':>10} {'steps/s':>12} {'over':>7}")
     for name, ms in found.items():
-        print(f"{name:<28} {ms:>10.3f} {options.worlds * 1e3 / ms:>12,.0f} {100 * (ms / plain - 1):>6.1f}%")
+        print(f"{name:<28} {ms:>10.3f} {worlds * 1e3 / ms:>12,.0f} {100 * (ms / plain - 1):>6.1f}%", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks newton")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--worlds", type=int, nargs="+", default=[256])
+    parser.add_argument("--model", default=humanoid())
+    parser.add_argument("--threads", type=int, default=None)
+    options = parser.parse_args()
+    for worlds in options.worlds:
+        compare(options.model, worlds, wp.get_device(options.device), options.threads)
 
 
 if __name__ == "__main__":
