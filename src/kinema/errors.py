@@ -22,6 +22,7 @@
     └── MissingExtra                  an optional package is not installed   (also ImportError)
 
     KernelsRebuilt                    a warning: what was written needs kernels of its own (a RuntimeWarning)
+    ArgumentNotNeeded                 a warning: an argument was taken, and there is nothing to do (a UserWarning)
 
 The second base keeps `except ValueError` and PyMJCF-style handlers working.
 """
@@ -136,6 +137,10 @@ class MissingExtra(KinemaError, ImportError):
 
 class KernelsRebuilt(RuntimeWarning):
     """A parameter that was written woke stages that the model had no use for until then."""
+
+
+class ArgumentNotNeeded(UserWarning):
+    """An argument that says how another program goes about it was taken, and there is nothing to do."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -1,20 +1,28 @@
 """Solvers of a `Model`, under one door: `step(state_in, state_out, control, contacts, dt)`.
 
-Newton's other solvers have their names here, and are refused where a program makes one, with what to use.
+Newton's other solvers have their names here: `SolverConvex` does what most of them do; one that it cannot stand for is
+refused where a program makes it, with what to use.
 """
 
 from typing import Any
 
+from kinema.adapter.newton_solvers import (
+    SolverFeatherstone,
+    SolverKamino,
+    SolverSemiImplicit,
+    SolverVBD,
+    SolverXPBD,
+)
 from kinema.adapter.solver import SolverConvex
 from kinema.bridge.solver import SolverMuJoCo
 from kinema.errors import BuildError
 
-__all__ = ["SolverConvex", "SolverMuJoCo"]
+__all__ = [
+    "SolverConvex", "SolverFeatherstone", "SolverKamino", "SolverMuJoCo", "SolverSemiImplicit", "SolverVBD",
+    "SolverXPBD",
+]  # fmt: skip
 
 INSTEAD = {
-    **dict.fromkeys(("SolverXPBD", "SolverFeatherstone", "SolverKamino"), "SolverConvex(model)"),
-    "SolverSemiImplicit": "SolverConvex(model), particles, cloth and soft bodies included",
-    "SolverVBD": "SolverConvex(model): cloth and soft bodies are simulated with the rest",
     "SolverStyle3D": "SolverConvex(model): cloth is simulated with the rest",
     "SolverImplicitMPM": "nothing: no solver here has granular or fluid materials",
     "SolverCoupled": "SolverConvex(model): one solver for rigid and soft bodies",

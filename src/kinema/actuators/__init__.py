@@ -7,13 +7,14 @@ from .actuator import Actuator
 from .clamping import ClampingBase, ClampingDCMotor, ClampingMaxEffort, ClampingPositionBased
 from .delay import Delay
 from .drives import DriveBase, DrivePD, DrivePID
+from .neural import DriveNeuralGRU, DriveNeuralLSTM, DriveNeuralMLP
 from .prims import ActuatorParsed, ComponentKind, SchemaNames, parse_actuator_prim, register_actuator_component
 from .response import JointSpaceResponse
 
 __all__ = [
     "Actuator", "ActuatorParsed", "ClampingBase", "ClampingDCMotor", "ClampingMaxEffort", "ClampingPositionBased",
-    "ComponentKind", "Delay", "DriveBase", "DrivePD", "DrivePID", "JointSpaceResponse", "SchemaNames",
-    "parse_actuator_prim", "register_actuator_component",
+    "ComponentKind", "Delay", "DriveBase", "DriveNeuralGRU", "DriveNeuralLSTM", "DriveNeuralMLP", "DrivePD", "DrivePID",
+    "JointSpaceResponse", "SchemaNames", "parse_actuator_prim", "register_actuator_component",
 ]  # fmt: skip
 
 _OLD = {"Clamping": ClampingBase, "Controller": DriveBase, "ControllerPD": DrivePD, "ControllerPID": DrivePID}

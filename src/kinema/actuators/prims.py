@@ -22,6 +22,7 @@ from ..errors import BuildError, did_you_mean
 from .clamping import ClampingDCMotor, ClampingMaxEffort, ClampingPositionBased
 from .delay import Delay
 from .drives import DrivePD, DrivePID
+from .neural import drive_of, is_torch
 
 JOINTS = ("PhysicsRevoluteJoint", "PhysicsPrismaticJoint")
 
@@ -58,17 +59,10 @@ class ActuatorParsed:
     """Path of the joint."""
 
 
-def _no_network(kwargs: dict[str, Any]) -> type:
-    raise BuildError(
-        f"a drive by a network ({kwargs.get('model_path')!r}) is not there; call register_actuator_component("
-        f"'{SchemaNames.NEURAL_CONTROL}', a class with Newton's methods, ComponentKind.DRIVE) to bring one"
-    )
-
-
 _PARTS: dict[str, tuple[type | Callable[[dict[str, Any]], type], ComponentKind]] = {
     SchemaNames.PD_CONTROL: (DrivePD, ComponentKind.DRIVE),
     SchemaNames.PID_CONTROL: (DrivePID, ComponentKind.DRIVE),
-    SchemaNames.NEURAL_CONTROL: (_no_network, ComponentKind.DRIVE),
+    SchemaNames.NEURAL_CONTROL: (drive_of, ComponentKind.DRIVE),
     SchemaNames.MAX_EFFORT_CLAMPING: (ClampingMaxEffort, ComponentKind.CLAMPING),
     SchemaNames.DC_MOTOR_CLAMPING: (ClampingDCMotor, ComponentKind.CLAMPING),
     SchemaNames.POSITION_BASED_CLAMPING: (ClampingPositionBased, ComponentKind.CLAMPING),
@@ -80,7 +74,7 @@ def register_actuator_component(
     schema_name: str, component_class: type | Callable[[dict[str, Any]], type], kind: ComponentKind
 ) -> None:
     """Let an applied schema stand for a part: a class, or a function of its arguments that gives one."""
-    if schema_name in _PARTS and _PARTS[schema_name][0] is not _no_network:
+    if schema_name in _PARTS:
         warnings.warn(f"actuator schema {schema_name!r} is registered already; it is replaced", stacklevel=2)
     _PARTS[schema_name] = (component_class, kind)
 
@@ -127,7 +121,7 @@ def parse_actuator_prim(prim: Any, *, allow_unsafe_torch_checkpoints: bool = Fal
 
     Args:
         prim: The prim.
-        allow_unsafe_torch_checkpoints: Not used: there are no drives by networks, unless one is registered.
+        allow_unsafe_torch_checkpoints: Whether a stage may name a file of PyTorch's, which may run code when loaded.
     """
     if str(prim.GetTypeName()) != SchemaNames.ACTUATOR:
         return None
@@ -141,6 +135,12 @@ def parse_actuator_prim(prim: Any, *, allow_unsafe_torch_checkpoints: bool = Fal
             continue
         part, kind = _PARTS[schema]
         arguments = _arguments(prim, schema)
+        named = str(arguments.get("model_path") or "")
+        if schema == SchemaNames.NEURAL_CONTROL and is_torch(named) and not allow_unsafe_torch_checkpoints:
+            raise BuildError(
+                f"{path}: newton:modelPath is {named!r}, a file that may run code when it is loaded; pass "
+                "allow_unsafe_torch_checkpoints=True if the stage and the file are to be trusted"
+            )
         try:
             cls = part if isinstance(part, type) else part(arguments)
         except ValueError as problem:

@@ -79,7 +79,6 @@ class Detector:
     ):
         self.device = device_named(device)
         self.nworld = nworld
-        self.adhesion: Any = None  # arrays of whoever mixes parameters, kept alive: structs do not own memory
         self.bounds: Any = None
         sweep = len(colliding(model)) > MANY if sweep is None else sweep
         sweep = sweep and not int(model.opt.enableflags) & Enable.OVERRIDE  # overridden parameters come in lists only

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import warp as wp
 
-from kinema.arrays import flat, per_world, shared
+from kinema.arrays import flat, per_world
 from kinema.collide.bundles import GeomParameters, Pairs, vec5
 from kinema.collide.detect import Detector
 from kinema.collide.parameters import mix_pairs
@@ -23,9 +23,15 @@ from kinema.mujoco_enums import Enable
 
 MIXED: dict[str, type] = {
     "geom_friction": wp.vec3, "geom_solref": wp.vec2, "geom_solimp": vec5, "geom_solmix": float, "geom_margin": float,
-    "geom_gap": float,
+    "geom_gap": float, "geom_adhesion": float,
 }  # fmt: skip
 """Fields of the model that parameters of pairs are mixed from."""
+
+PAIRED: dict[str, type] = {
+    "pair_friction": vec5, "pair_solref": wp.vec2, "pair_solreffriction": wp.vec2, "pair_solimp": vec5,
+    "pair_margin": float, "pair_gap": float, "pair_adhesion": float,
+}  # fmt: skip
+"""Parameters of explicit pairs, the same in all worlds: a write is uploaded with detection made anew."""
 
 PER_PAIR = ("friction", "solref", "solimp", "adhesion", "margin", "gap")
 BOUNDS = ("geom_margin", "geom_gap")
@@ -34,12 +40,15 @@ BOUNDS = ("geom_margin", "geom_gap")
 
 def declare(layout: Layout) -> None:
     """Make the arrays of these fields, as parameters like any other."""
-    for name, dtype in MIXED.items():
-        layout.array(Field("param", dtype, ("ngeom",), False, name))
+    for names, count in ((MIXED, "ngeom"), (PAIRED, "npair")):
+        for name, dtype in names.items():
+            layout.array(Field("param", dtype, (count,), False, name))
 
 
 def check_expandable(name: str, detector: Detector, flexes: bool = False) -> None:
     """Raise where a field cannot differ per world."""
+    if name in PAIRED:
+        raise BuildError(f"{name} cannot differ per world: parameters of explicit pairs are uploaded once for all")
     if name in MIXED and flexes:
         raise BuildError(f"{name} cannot differ per world: parameters of contacts with flexes are mixed once for all")
     if (name in MIXED or name == "geom_size") and detector.build.sweep:
@@ -81,7 +90,6 @@ def _geoms(layout: Layout, detector: Detector) -> GeomParameters:
     m = layout.source
     geoms = GeomParameters()
     geoms.condim, geoms.priority = (flat(values, device=detector.device) for values in (m.geom_condim, m.geom_priority))
-    geoms.adhesion = detector.adhesion = shared(m.geom_adhesion, layout.nworld, float, detector.device)
     for name in MIXED:
         setattr(geoms, name.removeprefix("geom_"), layout.arrays[name])
     return geoms

@@ -287,12 +287,14 @@ class Engine(NamedArrays):
 
     def array(self, name: str) -> wp.array:
         """The device array of a field, [world, ...]; what is computed on request is from now on computed always."""
+        self._held(name)
         if name not in GIVEN:
             self.requests.keep(name)
             self._wake({name})
         return self.layout.arrays[name]
 
     def _current(self, name: str) -> wp.array:
+        self._held(name)
         if name not in GIVEN:
             self.requests.compute(name)
         return self.layout.arrays[name]

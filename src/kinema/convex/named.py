@@ -18,7 +18,7 @@ from kinema.convex.contact_parameters import declare
 from kinema.convex.data import Data, State
 from kinema.convex.layout import ALIASES, Layout
 from kinema.convex.model import Model
-from kinema.convex.parameters import check_parameter, is_parameter
+from kinema.convex.parameters import check_held, check_parameter, check_written, is_parameter
 from kinema.convex.place import Place, host_shape, scalar_type
 from kinema.convex.reset import initial_state
 from kinema.model.mujoco_fields import data_fields, model_fields
@@ -96,7 +96,14 @@ class NamedArrays:
         return self._current(name)
 
     def _current(self, name: str) -> wp.array:
-        return self.layout.arrays[name]
+        return self._held(name)
+
+    def _held(self, name: str) -> wp.array:
+        """An array by its name, which may be a wrong one."""
+        array = self.layout.arrays.get(name)
+        if array is None:
+            check_held(self.layout, name)
+        return array
 
     def bundle(self, struct: Any) -> Any:
         """An instance of a struct of arrays declared by their names, each up to date."""
@@ -107,13 +114,15 @@ class NamedArrays:
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Shape of a field on the host: (nworld, ...), as MuJoCo shapes it; lists in their whole length."""
-        return self._place(name, self.layout.arrays[name]).shape
+        return self._place(name, self._held(name)).shape
 
     def _place(self, name: str, array: wp.array) -> Place:
         """What is known of an array; found out anew when it is another one."""
         place = self._places.get(name)
         if place is None or place.array is not array:
-            place = self._places[name] = Place(array, self._shape(name, array))
+            declared = self.layout.declared.get(name)
+            by_world = declared is None or declared.kind != "index"
+            place = self._places[name] = Place(array, self._shape(name, array), by_world=by_world)
         return place
 
     def _shape(self, name: str, array: wp.array) -> tuple[int, ...]:
@@ -121,7 +130,8 @@ class NamedArrays:
         field = data_fields().get(known) or model_fields().get(known)
         if field is not None and field.group != "size" and not _varies(field.shape):
             return (self.nworld, *(self.layout.size(s) if isinstance(s, str) else s for s in field.shape))
-        return host_shape(array)
+        declared = self.layout.declared.get(name)
+        return host_shape(array) if declared is None or declared.kind != "index" else (self.nworld, *host_shape(array))
 
     def read(self, name: str) -> np.ndarray:
         """A field as a host array with a leading world axis, shaped as MuJoCo shapes it."""
@@ -132,8 +142,31 @@ class NamedArrays:
         return self.read(name)
 
     def write(self, name: str, value: Any, worlds: Any = None) -> None:
-        """Write a field; the value is broadcast over worlds. Only the given worlds, when given (mask or indices)."""
+        """Write a field; the value is broadcast over worlds. Only the given worlds, when given (mask or indices).
+
+        A parameter is followed by all that was decided from it, and differs per world where the values do.
+        """
+        if self.is_parameter(name):
+            self._write_parameter(name, value, worlds)
+        else:
+            check_written(self.layout, name)
+            self._fill(name, value, worlds)
+
+    def _fill(self, name: str, value: Any, worlds: Any = None) -> None:
+        """Write the numbers of an array, and nothing else."""
         self._place(name, self.array(name)).write(value, worlds)
+
+    def _write_parameter(self, name: str, value: Any, worlds: Any) -> None:
+        shape, value = self.shape(name), np.asarray(value)
+        if worlds is None and name not in self.expanded:
+            by_world = value.ndim == len(shape)
+            if not by_world or np.array_equal(value, np.broadcast_to(value[:1], value.shape), equal_nan=True):
+                self.set_parameter(name, value[0] if by_world else value)
+                return
+        self.expand(name)
+        rows = np.array(self.read(name))
+        rows[slice(None) if worlds is None else worlds] = value
+        self.set_parameter(name, rows)
 
     def expand(self, name: str) -> None:
         """Let a parameter of the model differ per world; every world starts with the present values."""
@@ -149,7 +182,7 @@ class NamedArrays:
         for twin in (name, *_twins(name)):
             stored = getattr(self.layout.arrays[twin], "stored", None)
             if stored is None:
-                self.write(twin, value)
+                self._fill(twin, value)
             else:
                 one = np.broadcast_to(np.asarray(value, scalar_type(stored)), self.shape(twin)[1:])
                 stored.assign(np.ascontiguousarray(one).reshape(host_shape(stored)))

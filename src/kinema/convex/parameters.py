@@ -22,6 +22,7 @@ from kinema.convex.sleep.rings import AWAKE
 from kinema.convex.stage import Stage
 from kinema.convex.step import substeps
 from kinema.errors import KernelsRebuilt, UnknownKey, did_you_mean, warn_caller
+from kinema.model.mujoco_fields import data_fields, model_fields
 from kinema.mujoco_enums import Enable
 
 if TYPE_CHECKING:
@@ -48,6 +49,26 @@ def check_parameter(layout: Layout, name: str) -> None:
         raise UnknownKey(f"{name} cannot be written: {FIXED[name]}")
     known = [known for known in layout.parameters if is_parameter(layout, known)]
     raise UnknownKey(f"{name!r} is no parameter that can be written while running{did_you_mean(name, known)}")
+
+
+def check_held(layout: Layout, name: str) -> None:
+    """Raise, saying why, where no array has this name."""
+    if name in layout.arrays:
+        return
+    if name in model_fields():
+        raise UnknownKey(f"{name} is not held on the device: no kernel reads it, or kernels were built for what it "
+                         "says. sim.m shows it; change it in the document")  # fmt: skip
+    if name in data_fields():
+        raise UnknownKey(f"{name} is not held on the device: nothing here computes it")
+    raise UnknownKey(f"there is no array {name!r}{did_you_mean(name, layout.arrays)}")
+
+
+def check_written(layout: Layout, name: str) -> None:
+    """Raise, saying why, where an array may not be written: worlds share what the model is made of."""
+    check_held(layout, name)
+    if layout.declared[name].kind in ("index", "shared") or name in FIXED:
+        raise UnknownKey(f"{name} cannot be written: {FIXED.get(name, 'kernels were built for what it says')}. Change "
+                         "the document and make a new simulation")  # fmt: skip
 
 
 class Follower:

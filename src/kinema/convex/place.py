@@ -20,19 +20,20 @@ class Place:
     Args:
         array: The array on the device.
         shape: Its shape on the host, as MuJoCo has it, worlds first.
+        by_world: Whether worlds have rows in it; a list of the model's has one for all.
     """
 
-    __slots__ = ("_device", "_staging", "_view", "array", "shape")
+    __slots__ = ("_device", "_staging", "_stored", "_view", "array", "shape")
 
-    def __init__(self, array: wp.array, shape: tuple[int, ...]):
+    def __init__(self, array: wp.array, shape: tuple[int, ...], *, by_world: bool = True):
         self.array, self.shape = array, shape
+        self._stored = getattr(array, "stored", None) if by_world else array  # one row, which all worlds share
         self._view: np.ndarray | None = None
         self._staging: Staging | None = None
         self._device: Any = array.device
         if array.device is not None and array.device.is_cpu:
-            stored = getattr(array, "stored", None)
-            if stored is not None:
-                self._view = np.broadcast_to(stored.numpy().reshape(shape[1:]), shape)
+            if self._stored is not None:
+                self._view = np.broadcast_to(self._stored.numpy().reshape(shape[1:]), shape)
             elif array.is_contiguous:
                 self._view = array.numpy().reshape(shape)
 
@@ -40,9 +41,8 @@ class Place:
         """The numbers, (nworld, ...); on the CPU the memory itself."""
         if self._view is not None:
             return self._view
-        stored = getattr(self.array, "stored", None)
-        if stored is not None:  # one row, which all worlds share
-            return np.broadcast_to(stored.numpy().reshape(self.shape[1:]), self.shape)
+        if self._stored is not None:
+            return np.broadcast_to(self._stored.numpy().reshape(self.shape[1:]), self.shape)
         staging = self._staged()
         return (self.array.numpy() if staging is None else staging.read()).reshape(self.shape)
 

@@ -27,7 +27,7 @@ PARTS = {"friction": ((0, 1), (2,), (3, 4))}
 
 def is_mixed(name: str) -> bool:
     """Is it a parameter of geoms that pairs take theirs from?"""
-    return name in MIXED and name != "geom_solmix"
+    return name in MIXED and name not in ("geom_solmix", "geom_adhesion")
 
 
 def directions(engine: Any, name: str) -> list[tuple[Direction, ...]]:

@@ -13,7 +13,8 @@ def add_actuators(scene: Scene) -> int:
     """Every actuator whose joint is part of the model; how many."""
     count = 0
     for prim in scene.of_type("NewtonActuator"):
-        parsed = parse_actuator_prim(prim)
+        unsafe = scene.wishes.allow_unsafe_torch_checkpoints
+        parsed = parse_actuator_prim(prim, allow_unsafe_torch_checkpoints=unsafe)
         if parsed is None or scene.ignored(parsed.target_path):
             continue
         dof = scene.dofs.get(parsed.target_path)

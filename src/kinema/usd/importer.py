@@ -14,6 +14,8 @@ from typing import Any
 from ..errors import BuildError, did_you_mean
 from ..model import Axis
 from .bodies import add_trees
+from .cables import add_cables
+from .cloth import add_cloth
 from .drives import add_actuators
 from .filters import filter_shapes
 from .joints import DEGREE, kind_of
@@ -29,7 +31,7 @@ ANY = object()
 NEEDLESS = {
     "verbose": ANY, "parse_mujoco_options": ANY, "mesh_maxhullvert": None, "convert_mjc_equality_constraints": True,
     "legacy_margin_gap": False, "legacy_angular_velocity_units": False, "legacy_springref_units": False,
-    "allow_unsafe_torch_checkpoints": False, "parent_body": -1,
+    "parent_body": -1,
 }  # fmt: skip
 """Arguments of Newton's that are taken at this value only, which is what happens here."""
 LEFT_OUT = {
@@ -39,8 +41,6 @@ LEFT_OUT = {
 }
 """Types of prims that something is simulated of elsewhere and not here, and what to do about it."""
 LEFT_OUT_SCHEMAS = {
-    "PhysicsCurvesDeformableSimAPI": "cables: use builder.add_rod, or a cable of a document",
-    "PhysicsSurfaceDeformableSimAPI": "cloth: use builder.add_cloth_mesh",
     "PhysxTendonAxisAPI": "tendons of PhysX: write an MjcTendon",
     "PhysxTendonAxisRootAPI": "tendons of PhysX: write an MjcTendon",
     "PhysxTendonAttachmentAPI": "tendons of PhysX: write an MjcTendon",
@@ -81,6 +81,8 @@ def add_usd(builder: Any, source: Any, *, schema_resolvers: Iterable[Any] | None
         filter_shapes(scene, touching)
         _follow(scene)
         approximate(scene, colliders)
+        add_cables(scene)
+        add_cloth(scene)
         add_soft(scene)
         add_mujoco_elements(scene)
         actuators = add_actuators(scene)
@@ -92,7 +94,8 @@ def add_usd(builder: Any, source: Any, *, schema_resolvers: Iterable[Any] | None
     result = _result(scene, physics, attributes, collapsed)
     result["actuator_count"] = actuators
     if more:
-        result |= {"path_soft_map": scene.soft, "path_cable_map": {}, "path_cloth_map": {}, "path_attachment_map": {}}
+        result |= {"path_soft_map": scene.soft, "path_cable_map": scene.cables, "path_cloth_map": scene.cloth,
+                   "path_attachment_map": {}}  # fmt: skip
     return result
 
 

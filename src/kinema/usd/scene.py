@@ -54,6 +54,7 @@ class Wishes:
     force_show_colliders: bool = False
     force_position_velocity_actuation: bool = False
     override_root_xform: bool = False
+    allow_unsafe_torch_checkpoints: bool = False
 
     def check(self) -> None:
         """Raise where wishes make no sense."""
@@ -94,6 +95,8 @@ class Scene:
     seen: set[int] = field(default_factory=set)  # bodies with geometry that is only looked at
     meshes: dict[str, Any] = field(default_factory=dict)
     soft: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)  # particles and tetrahedra, by path
+    cloth: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)  # particles, triangles and edges
+    cables: dict[str, tuple[list[int], list[int]]] = field(default_factory=dict)  # bodies and joints
     cache: Any = None
     rebased: dict[str, np.ndarray] = field(default_factory=dict)  # pose of the articulation root, taken out
 

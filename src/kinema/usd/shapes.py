@@ -28,6 +28,8 @@ APPROXIMATIONS = {
     "boundingcube": "bounding_box",
 }  # fmt: skip
 SITES = ("NewtonSiteAPI", "MjcSiteAPI")
+DEFORMABLE = ("PhysicsCurvesDeformableSimAPI", "PhysicsSurfaceDeformableSimAPI", "PhysicsVolumeDeformableSimAPI")
+"""What is simulated by its points: no shape of a body."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,7 @@ def add_static_seen(scene: Scene) -> None:
     start = scene.prim(scene.wishes.root_path)
     for prim in list(Usd.PrimRange(start, Usd.TraverseInstanceProxies())):
         path = str(prim.GetPath())
-        if str(prim.GetTypeName()) not in SEEN or path in scene.shapes:
+        if str(prim.GetTypeName()) not in SEEN or path in scene.shapes or applies(prim, *DEFORMABLE):
             continue
         if not any(path == body or path.startswith(f"{body}/") for body in bodies):
             add_seen_prim(scene, -1, prim, shown=True, deep=False)
@@ -188,6 +190,8 @@ def add_colliders(scene: Scene) -> list[Collider]:
     materials: dict[str, Material] = {}
     found = []
     for kind, path, desc in scene.each(*SHAPES):
+        if applies(scene.prim(path), *DEFORMABLE):  # its particles and capsules touch
+            continue
         found.append(_add_collider(scene, kind, path, desc, materials))
     return [collider for collider in found if collider is not None]
 
@@ -247,6 +251,15 @@ def _add_collider(scene: Scene, kind: str, path: str, desc: Any, materials: dict
     if not on or geometry == GeoType.PLANE:
         return None
     return Collider(path, owner, shape, geometry, sizes, source, local, density, is_solid, float(thickness))
+
+
+def contact_of(scene: Scene, prim: Any) -> dict[str, Any]:
+    """Contact numbers of a prim that UsdPhysics has no descriptor of."""
+    from pxr import UsdPhysics, UsdShade
+
+    bound, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")
+    is_physics = bool(bound) and bound.GetPrim().HasAPI(UsdPhysics.MaterialAPI)
+    return _contact(scene, prim, _material(scene, str(bound.GetPath()), {}) if is_physics else None)
 
 
 def _contact(scene: Scene, prim: Any, material: Material | None) -> dict[str, Any]:

@@ -18,18 +18,14 @@ import numpy as np
 
 from ..errors import BuildError
 from ..model import TetMesh
-from ..model.transform import quat_rotate
+from .deformable import BODY, DENSITY, POISSON, VOLUME, YOUNG, baked, body_of, is_left_out, material_of, number
 from .looks import look_of
 from .scene import Scene
 from .schemas import authored
 from .shapes import applies
 
 VENDORS = ("omniphysics", "physxDeformableBody")
-BODY, SIMULATED, MATERIAL = (
-    "PhysicsDeformableBodyAPI", "PhysicsVolumeDeformableSimAPI", "PhysicsVolumeDeformableMaterialAPI",
-)  # fmt: skip
-YOUNG, POISSON, DENSITY = 1.0e6, 0.3, 1000.0
-"""What UsdPhysics gives a deformable material that does not say."""
+MATERIAL = "PhysicsVolumeDeformableMaterialAPI"
 
 
 def add_soft(scene: Scene) -> None:
@@ -43,11 +39,6 @@ def lame(young: float, poisson: float) -> tuple[float, float]:
     return young / (2.0 * (1.0 + poisson)), young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))
 
 
-def _body_of(prim: Any) -> Any:
-    """The deformable body that a mesh is simulated for: itself, or its parent."""
-    return next((one for one in (prim, prim.GetParent()) if one and applies(one, BODY)), None)
-
-
 def _inside_body(prim: Any) -> Any:
     """The deformable body that a mesh lies in, however deep."""
     from pxr import UsdPhysics
@@ -59,22 +50,6 @@ def _inside_body(prim: Any) -> Any:
             return None
         prim = prim.GetParent()
     return None
-
-
-def _number(prim: Any, name: str, vendors: tuple[str, ...] = ()) -> float | None:
-    """A finite number of a prim, in UsdPhysics' words or a vendor's."""
-    for space in ("physics", *vendors):
-        value = authored(prim, f"{space}:{name}")
-        if value is not None and np.isfinite(value):
-            return float(value)
-    return None
-
-
-def _material(prim: Any) -> Any:
-    from pxr import UsdShade
-
-    found, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")
-    return found.GetPrim() if found else None
 
 
 def find_tetmesh_prims(stage: Any) -> list[Any]:
@@ -102,14 +77,14 @@ def get_tetmesh(prim: Any) -> TetMesh:
 
 def _elasticity(prim: Any) -> tuple[float | None, float | None, float | None]:
     """k_mu, k_lambda and density of a mesh's material; None where it says nothing."""
-    material = _material(prim)
+    material = material_of(prim)
     if material is None:
         return None, None, None
     ours = applies(material, MATERIAL)
     vendors = () if ours else VENDORS
-    young = _number(material, "youngsModulus", vendors)
-    poisson = _number(material, "poissonsRatio", vendors)
-    density = _number(material, "density", vendors) or None
+    young = number(material, "youngsModulus", vendors)
+    poisson = number(material, "poissonsRatio", vendors)
+    density = number(material, "density", vendors) or None
     if ours and young is None:
         young = YOUNG
     if not ours and not any(authored(material, f"{space}:youngsModulus") is not None for space in VENDORS):
@@ -121,25 +96,21 @@ def _elasticity(prim: Any) -> tuple[float | None, float | None, float | None]:
 
 def _add_mesh(scene: Scene, prim: Any) -> None:
     path = str(prim.GetPath())
-    simulated = applies(prim, SIMULATED)
+    simulated = applies(prim, VOLUME)
     if not simulated and (owner := _inside_body(prim)) is not None:
         warnings.warn(f"{path}: left out, {owner.GetPath()} is simulated with another mesh", stacklevel=4)
         return
-    body = _body_of(prim) or prim
-    for name, wrong in (("bodyEnabled", False), ("kinematicEnabled", True)):
-        if authored(body, f"physics:{name}") is wrong:
-            warnings.warn(f"{path}: left out, physics:{name} is {str(wrong).lower()}", stacklevel=4)
-            return
+    if is_left_out(prim):
+        return
+    body = body_of(prim)
     mesh = get_tetmesh(prim)
-    places = np.array(scene.cache.GetLocalToWorldTransform(prim), dtype=float)
-    points = mesh.vertices.astype(float) @ places[:3, :3] + places[3, :3]
-    points = quat_rotate(scene.world[3:], points) + scene.world[:3]
+    points, mirrored = baked(scene, prim, mesh.vertices)
     corners = np.asarray(mesh.tet_indices).reshape(-1, 4)
-    if np.linalg.det(places[:3, :3]) < 0.0:
+    if mirrored:
         corners = corners[:, [0, 2, 1, 3]]
     more: dict[str, Any] = {"k_mu": mesh.k_mu, "k_lambda": mesh.k_lambda, "density": mesh.density}
     if simulated:
-        said = _number(body, "density") or None
+        said = number(body, "density") or None
         more["density"] = said or mesh.density or DENSITY
     color, opacity = look_of(prim)
     first = scene.builder.particle_count, scene.builder.tet_count
@@ -150,7 +121,7 @@ def _add_mesh(scene: Scene, prim: Any) -> None:
     )  # fmt: skip
     last = scene.builder.particle_count, scene.builder.tet_count
     scene.soft[path] = {"particle": (first[0], last[0]), "tet": (first[1], last[1])}
-    total = _number(body, "mass") if simulated else None
+    total = number(body, "mass") if simulated else None
     if total:
         masses = scene.builder.edit("particle_mass")[first[0] : last[0]]
         masses *= total / masses.sum()
