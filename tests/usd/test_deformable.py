@@ -17,7 +17,9 @@ HEAD = """#usda 1.0
     upAxis = "Z"
 )
 def Scope "Looks" {
-    def Material "Cord" (prepend apiSchemas = ["PhysicsCurvesDeformableMaterialAPI", "NewtonCurvesDeformableMaterialAPI"])
+    def Material "Cord" (
+        prepend apiSchemas = ["PhysicsCurvesDeformableMaterialAPI", "NewtonCurvesDeformableMaterialAPI"]
+    )
     {
         float physics:youngsModulus = 2e6
         float physics:curvesTwistStiffness = 0.003
@@ -42,7 +44,8 @@ def Xform "Rope" (prepend apiSchemas = ["PhysicsDeformableBodyAPI"]) {{
         uniform token type = "linear"
         uniform token wrap = "{wrap}"
         int[] curveVertexCounts = [4, 3]
-        point3f[] points = [(0, 0, 1), (0.1, 0, 1), (0.2, 0.05, 1), (0.3, 0, 1.1), (1, 0, 1), (1.1, 0, 1), (1.1, 0.1, 1)]
+        point3f[] points = [(0, 0, 1), (0.1, 0, 1), (0.2, 0.05, 1), (0.3, 0, 1.1),
+                            (1, 0, 1), (1.1, 0, 1), (1.1, 0.1, 1)]
         {words}
         {bound}
     }}
@@ -54,7 +57,9 @@ def Xform "Sheet" (prepend apiSchemas = ["PhysicsDeformableBodyAPI"]) {{
     {body}
     double3 xformOp:scale = (1, {mirror}, 1)
     uniform token[] xformOpOrder = ["xformOp:scale"]
-    def Mesh "sim" (prepend apiSchemas = ["PhysicsSurfaceDeformableSimAPI", "PhysicsCollisionAPI", "MaterialBindingAPI"]) {{
+    def Mesh "sim" (
+        prepend apiSchemas = ["PhysicsSurfaceDeformableSimAPI", "PhysicsCollisionAPI", "MaterialBindingAPI"]
+    ) {{
         point3f[] points = [(0, 0, 1), (0.2, 0, 1), (0.2, 0.2, 1), (0, 0.2, 1), (0.4, 0, 1.1), (0.4, 0.2, 1.1)]
         int[] faceVertexCounts = [4, 3, 3]
         int[] faceVertexIndices = [0, 1, 2, 3, 1, 4, 5, 1, 5, 2]
