@@ -192,7 +192,8 @@ def _keep_visual(builder: Any, shape: int) -> None:
     rows = builder.rows
     builder.add_shape(
         body=int(rows("shape_body")[shape]), type=GeoType.MESH, xform=rows("shape_transform")[shape].tolist(),
-        cfg=ShapeConfig(density=0.0, has_shape_collision=False, has_particle_collision=False, collision_group=0),
+        cfg=ShapeConfig(density=0.0, has_shape_collision=False, has_particle_collision=False,
+                        collision_group=int(rows("shape_collision_group")[shape])),
         scale=rows("shape_scale")[shape], src=builder.shape_source[shape], is_static=True,
         color=rows("shape_color")[shape], label=f"{builder.shape_label[shape]}_visual",
     )  # fmt: skip

@@ -2,7 +2,8 @@
 
     X_p, X_c     local poses 0 and 1; where body 0 is no body of the model, the two change places
     limits, targets and drives of turns are per degree in a stage and per radian in a model
-    PhysicsJoint is a D6: an axis whose limits are the wrong way round is locked, one without limits is free
+    PhysicsJoint is a D6: an axis whose limits leave no room is locked, one without limits is free; limits that are
+    written count, whether the schema they belong to was applied or not
     several hinges and slides between the same two bodies are one D6, as MuJoCo's joints of one body are
 
 What holds a body to the world is written relative to a frame nobody names. It is found from the body: the child's
@@ -22,6 +23,7 @@ from ..model import AttributeFrequency, JointDofConfig, JointTargetMode
 from ..model.transform import IDENTITY, quat_rotate, transform_inverse, transform_mul
 from .pose import between, pose_of
 from .scene import Scene
+from .schemas import authored
 from .shapes import applies
 
 DEGREE = np.pi / 180.0
@@ -205,11 +207,10 @@ def _add_d6(scene: Scene, desc: Any, options: dict[str, Any]) -> int:
     axes: dict[bool, list[JointDofConfig]] = {False: [], True: []}
     starts = []
     for name, direction, turns in D6.values():
-        limit = limits.get(name)
-        low, high = (limit.lower, limit.upper) if limit is not None and limit.enabled else (-np.inf, np.inf)
+        limit, word = limits.get(name), name[0].lower() + name[1:]
+        low, high = (limit.lower, limit.upper) if limit is not None and limit.enabled else _written(prim, word)
         if low >= high:
             continue
-        word = name[0].lower() + name[1:]
         axes[turns].append(axis_config(scene, prim, word, direction, (low, high), drives.get(name), np.inf))
         starts.append(_start(scene, prim, word))
     joint = scene.builder.add_joint_d6(
@@ -218,6 +219,13 @@ def _add_d6(scene: Scene, desc: Any, options: dict[str, Any]) -> int:
     )  # fmt: skip
     _begin(scene, joint, starts)
     return joint
+
+
+def _written(prim: Any, axis: str) -> tuple[float, float]:
+    """Limits of an axis that are written without the schema they belong to; none where nothing is."""
+    ends = ((f"limit:{axis}:physics:{name}", default) for name, default in (("low", -np.inf), ("high", np.inf)))
+    low, high = (default if authored(prim, name) is None else float(authored(prim, name)) for name, default in ends)
+    return low, high
 
 
 def _add_stack(scene: Scene, descs: Sequence[Any], options: dict[str, Any], pose_p: np.ndarray) -> int:
