@@ -88,15 +88,17 @@ TOUCHING = """
     <body name="sled" pos="0 0 .099"><freejoint/><geom name="sled" type="box" size=".2 .1 .1"/>
       <site name="pad" type="box" size=".18 .09 .2"/></body>
     <body name="near" pos="0 2 .109"><freejoint/><geom name="near" size=".1"/></body>
-    <body name="stuck" pos="0 3 .098"><freejoint/><geom name="stuck" size=".1" contype="0" conaffinity="0"/></body>
     <body name="ball" pos="0 1 .098"><freejoint/><geom name="ball" size=".1" condim="6" priority="1"/></body>
     <body name="held" pos="1 0 .5"><joint name="h" axis="0 1 0" limited="true" range="-.1 -.002"/>
       <joint name="v" type="slide" axis="0 0 1" frictionloss="20"/>
       <geom name="held" type="capsule" size=".05 .1" pos=".1 0 0"/><site name="held" pos=".2 0 0"/></body>
     <body name="tied" pos="2 0 .5"><freejoint/><geom name="tied" type="capsule" size=".05 .1"/></body>
     <body name="hung" pos="3 0 .5"><freejoint/><geom name="hung" type="ellipsoid" size=".05 .1 .07"/></body>
+    <body name="stuck" pos="0 3 .098"><freejoint/><geom name="stuck" size=".1" contype="0" conaffinity="0"/></body>
+    <body name="hover" pos="0 4 .118"><freejoint/><geom name="hover" size=".1" contype="0" conaffinity="0"/></body>
   </worldbody>
-  <contact><pair geom1="floor" geom2="stuck" adhesion=".5" gap=".001" margin=".001"/></contact>
+  <contact><pair geom1="floor" geom2="stuck" adhesion=".5" gap=".001" margin=".001"/>
+    <pair geom1="floor" geom2="hover" gap=".01"/></contact>
   <equality><connect body1="tied" body2="held" anchor="0 0 .1"/><weld body1="hung" body2="tied"/></equality>
   <tendon><fixed name="t" limited="true" range=".002 .1" frictionloss="20"><joint joint="v" coef="1"/></fixed></tendon>
   <sensor><rangefinder site="held"/><touch site="held"/><touch site="pad"/></sensor>

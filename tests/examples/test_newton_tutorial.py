@@ -7,7 +7,7 @@ import pytest
 import warp as wp
 
 import kinema
-from kinema.errors import BuildError, SimulationError
+from kinema.errors import ArgumentNotNeeded, BuildError, SimulationError
 
 PROGRAM = '''
 builder = newton.ModelBuilder()
@@ -70,5 +70,7 @@ def test_what_a_program_cannot_have_is_said():
         scope["simulate"](1, 0.001)
     with pytest.raises(BuildError, match="'broad_fase'.*broad_phase"):
         kinema.CollisionPipeline(scope["model"], broad_fase="sap")
-    with pytest.raises(BuildError, match="contact_matching='sticky' is not supported"):
+    with pytest.warns(ArgumentNotNeeded, match="contact_matching is taken and not needed"):
         kinema.CollisionPipeline(scope["model"], contact_matching="sticky")
+    with pytest.raises(BuildError, match="requires_grad=True is not supported"):
+        kinema.CollisionPipeline(scope["model"], requires_grad=True)

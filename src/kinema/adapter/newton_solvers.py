@@ -98,3 +98,20 @@ class SolverKamino(NewtonSolver):
     """Rigid bodies in maximal coordinates, in Newton."""
 
     TAKEN = ("config",)
+
+    class Config:
+        """Numbers of Newton's solver: any may be set, and none is needed."""
+
+        def __init__(self, **numbers: Any):
+            vars(self).update(numbers)
+
+        @classmethod
+        def from_model(cls, model: Model, **numbers: Any) -> SolverKamino.Config:
+            """Numbers for a model."""
+            return cls(**numbers)
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            vars(self)[name] = SolverKamino.Config()  # a part of it, with numbers of its own
+            return vars(self)[name]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, MutableSequence
 from typing import Any
 
 import numpy as np
+import warp as wp
 
 from ..errors import BuildError, WrongKind
 from .fields import Field
@@ -142,6 +143,59 @@ class NumberRows(np.ndarray):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         super().__setitem__(index, shaped(value))
+
+
+class PoseRows(NumberRows):
+    """View of a column of poses: one row is a `wp.transform`, which functions of Warp take as they take Newton's."""
+
+    def __getitem__(self, index: Any) -> Any:
+        row = super().__getitem__(index)
+        whole = type(row) is PoseRows and row.ndim == 1 and self.ndim == 2 and row.shape == (7,)
+        return PoseRow(row.view(np.ndarray)) if whole else row.view(NumberRows) if type(row) is PoseRows else row
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.view(np.ndarray)[index] = shaped(value)
+
+
+class PoseRow(wp.transformf):
+    """A row of a column of poses; its numbers are the column's."""
+
+    def __init__(self, row: np.ndarray):
+        super().__init__(*row.tolist())
+        self._row = row
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        super().__setitem__(index, value)
+        self._row[index] = value
+
+    def tolist(self) -> list[float]:
+        """The numbers, as of an array."""
+        return self._row.tolist()
+
+
+class InverseRows:
+    """View of masses or inertias as Newton's builder has them besides, inverted: 0 stays 0."""
+
+    def __init__(self, rows: np.ndarray):
+        self._rows = rows
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array([self[row] for row in range(len(self._rows))], dtype=dtype)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, row: int) -> Any:
+        return _inverse(np.asarray(self._rows[row], dtype=float))
+
+    def __setitem__(self, row: int, value: Any) -> None:
+        self._rows[row] = _inverse(np.asarray(shaped(value), dtype=float))
+
+
+def _inverse(value: np.ndarray) -> np.ndarray:
+    if not np.any(value):
+        return np.zeros_like(value)
+    return 1.0 / value if value.ndim == 0 else np.linalg.inv(value)
 
 
 def shaped(value: Any) -> Any:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..closed import Closed
-from ..errors import BuildError, did_you_mean
+from ..errors import ArgumentNotNeeded, BuildError, did_you_mean, warn_caller
 from .contacts import Contacts
 from .model import Model
 from .state import State
@@ -28,7 +28,7 @@ TAKEN = {
     "reduce_contacts": ANY, "max_triangle_pairs": ANY, "deterministic": ANY, "verify_buffers": ANY,
     "contact_reduction_hashtable_size_factor": ANY, "shape_pairs_max": ANY, "requires_grad": (None, False),
     "enable_rigid_soft_full_surface_contact": (False,),
-    "narrow_phase": (None,), "sdf_hydroelastic_config": (None,), "contact_matching": ("disabled",),
+    "narrow_phase": (None,), "sdf_hydroelastic_config": (None,), "contact_matching": ANY,
     "contact_matching_pos_threshold": ANY, "contact_matching_normal_dot_threshold": ANY, "contact_report": (False,),
     "speculative_contact_gap_max": (None,),
 }  # fmt: skip
@@ -62,6 +62,9 @@ class CollisionPipeline(Closed):
             values: Any = TAKEN[name]
             if values is not ANY and not any(value is known or value == known for known in values):
                 raise BuildError(f"CollisionPipeline(): {name}={value!r} is not supported")
+        if others.get("contact_matching", "disabled") != "disabled":
+            warn_caller("CollisionPipeline(): contact_matching is taken and not needed: a step begins with the forces "
+                        "of the last one without it", ArgumentNotNeeded)  # fmt: skip
         if broad_phase not in BROAD:
             known = ", ".join(str(word) for word in BROAD if word)
             raise BuildError(f"broad_phase={broad_phase!r}{did_you_mean(str(broad_phase), BROAD[1:])}: one of {known}")

@@ -12,14 +12,17 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import warp as wp
 
 from ..closed import Closed
 from ..errors import BuildError, UnknownKey, WrongMoment, did_you_mean
-from .columns import Column, NumberRows, ObjectRows, convert
+from .columns import Column, InverseRows, NumberRows, ObjectRows, PoseRows, convert
 from .fields import ALIASES, FIELDS, STORED, Field, world_field, world_key
 from .frequency import BUILT_IN, COUNT_NAMES
 from .merge import Layout, Segment, Template, gather, write_copies
 
+INVERSE = {"body_inv_mass": "body_mass", "body_inv_inertia": "body_inertia"}
+"""Columns that Newton's builder has besides, and what they are the inverse of."""
 Prepared = list[tuple[str, np.ndarray]]
 """Keys and checked rows, ready to append to one frequency."""
 
@@ -79,7 +82,9 @@ class RowStore(Closed):
         if self._finalized:
             rows = rows[:]
             rows.flags.writeable = False
-        return ObjectRows(rows) if self._table[key].is_object else rows.view(NumberRows)
+        if self._table[key].is_object:
+            return ObjectRows(rows)
+        return rows.view(PoseRows if self._table[key].dtype is wp.transform else NumberRows)
 
     def assign(self, key: str, values: Any) -> None:
         """Replace all rows of a field by as many values."""
@@ -94,6 +99,8 @@ class RowStore(Closed):
         if name in COUNT_NAMES:
             return self.count(COUNT_NAMES[name])
         key = ALIASES.get(name, name)
+        if key in INVERSE:
+            return InverseRows(self.expose(INVERSE[key]))
         if key in self._table and not self._table[key].custom:
             return self.expose(key)
         known = [*COUNT_NAMES, *self._table, *(n for n in dir(type(self)) if not n.startswith("_"))]

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import BuildError, WrongKind, did_you_mean
+from .mesh_makers import MeshMakers
 
 
-class Mesh:
+class Mesh(MeshMakers):
     """Triangle mesh.
 
     Args:

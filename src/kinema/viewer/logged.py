@@ -25,12 +25,13 @@ from kinema.errors import BuildError, WrongMoment
 from kinema.model import Model, State
 from kinema.recording import Recording
 from kinema.simulation import Simulation
+from kinema.viewer.overlays import Overlays
 from kinema.viewer.panel import Panel
 from kinema.viewer.server import close_server, open_server
 from kinema.viewer.session import Session
 
 
-class ViewerNull(Closed):
+class ViewerNull(Overlays, Closed):
     """Shows nothing; ends after some frames.
 
     Args:
@@ -41,6 +42,7 @@ class ViewerNull(Closed):
         self.num_frames, self.frame_count, self.time = num_frames, 0, 0.0
         self.model: Model | None = None
         self.sims: list[Simulation] = []
+        self.logged = {}
         self._open = True
 
     def set_model(self, model: Model, max_worlds: int | None = None) -> None:
@@ -56,7 +58,7 @@ class ViewerNull(Closed):
         if self.model is None:
             raise WrongMoment("log_state(): call set_model() first")
 
-    def log_contacts(self, contacts: Any, state: State) -> None:
+    def log_contacts(self, contacts: Any, state: State, observables: Any = None) -> None:
         """Not used: a page finds contacts itself, and shows them where its box is ticked."""
 
     def apply_forces(self, state: State) -> None:
