@@ -3,6 +3,7 @@
     python -m tests.conformance.gradients CORPUS [--integrator euler] [--out rows.jsonl] [--seconds 500]
     python -m tests.conformance.gradients CORPUS --table euler.jsonl implicitfast.jsonl
 
+CORPUS is a corpus that was packed (pack.py), or a folder of MJCF files, whose states are kept in that of `--states`.
 With `--out` a run goes on where the last one ended, and `--seconds` ends it before the next model: a survey can be made
 in pieces. `--table` prints what files of rows say, as a table of docs/gradients.md.
 
@@ -35,7 +36,7 @@ from kinema.gradients.contacts import touching
 from kinema.gradients.tangents import Tangents
 
 from .dynamics import put_states
-from .models import ModelFile, packed, stepped_with, unsupported
+from .models import INDEX, ModelFile, keeping_states, models_in, packed, stepped_with, unsupported
 from .staged import StagedEngine, common_build
 
 ASKED = 1e-3
@@ -241,13 +242,14 @@ def table(paths: list[Path]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Score part of a packed corpus."""
+    """Score part of a packed corpus, or of a folder of models."""
     parser = argparse.ArgumentParser()
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--integrator", default="")
     parser.add_argument("--from", dest="first", type=int, default=0)
     parser.add_argument("--to", dest="last", type=int, default=None)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--states", type=Path, help="a folder to keep states in")
     parser.add_argument("--only", default="")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=np.inf)
@@ -257,7 +259,11 @@ def main(argv: list[str] | None = None) -> int:
         print(table(given.table))
         return 0
     wp.config.quiet = True
-    models = packed(given.corpus)
+    if (given.corpus / INDEX).exists():
+        models = packed(given.corpus)
+    else:
+        models = models_in(given.corpus, given.corpus.name)
+    models = keeping_states(models, given.states) if given.states else models
     models = stepped_with(models, given.integrator) if given.integrator else models
     rows, end = [], time.monotonic() + given.seconds
     done = {row.name for row in kept(given.out)} if given.out and given.out.exists() else set()

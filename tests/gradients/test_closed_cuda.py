@@ -15,7 +15,9 @@ from ..convex.cuda.emulate import COMPILER, Emulated
 from ..convex.test_arguments import MOST, size
 from .models import LINKAGE, WALKER, settled
 
-NAMES = ("room", "slopes", "drifts", "colored", "forces", "late_forces", "states", "weights", "alone", "places")
+NAMES = (
+    "room", "slopes", "drifts", "points", "colored", "forces", "late_forces", "states", "weights", "alone", "places",
+)  # fmt: skip
 NUMBERS = ("damped", "settled", "weightless")
 KINDS = {wp.int32: "int", wp.int64: "long long"}
 

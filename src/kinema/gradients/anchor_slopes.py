@@ -1,4 +1,4 @@
-"""How Jdot v of connects and welds changes with velocities.
+"""How Jdot v of connects and welds changes with velocities; and what connects are made of (connect_slopes.cpp).
 
 Everything behind dof k gets the spatial acceleration S_k x v + Z_k for a unit of its velocity (tree_slopes.cpp), a
 point of it at r from the centre of the tree, with velocity p and turning at w, so
@@ -11,13 +11,22 @@ and the rotational rows of a weld follow by the product rule from equality.py, `
 import warp as wp
 
 from kinema.convex.constraint.equality import anchors, row_count
-from kinema.convex.constraint.row import holds, point_column
+from kinema.convex.constraint.row import holds, point_column, row_time
 from kinema.convex.data import Data
 from kinema.convex.integrate.derivatives import dof_slope
 from kinema.convex.model import Model
+from kinema.gradients.row_slopes import impedance_slope
+from kinema.math.impedance import impedance, safe_solimp, safe_solref, stiffness
 from kinema.math.lanes import lane_count, sync
 from kinema.math.quaternion import conjugate, mul_quat
 from kinema.math.spatial import angular, cross_motion, linear
+from kinema.mujoco_enums import Equality, Integrator
+
+
+@wp.func
+def is_connected(m: Model, e: int) -> bool:
+    """Has an equality a closed form? Connects have one in continuous time."""
+    return m.eq.type[e] == Equality.CONNECT and m.opt.integrator != Integrator.DISCRETE
 
 
 @wp.func
@@ -31,12 +40,42 @@ def point_slope(
     return linear(own) + wp.cross(angular(own), offset) + turning
 
 
+POINT = 12
+"""Numbers of a connect: its two points, its two bodies, its first row, -1: none; s, s' and s_D of its spring."""
+
+
 @wp.func
-def anchor_slopes(m: Model, d: Data, w: int, lane: int, slot: int, out: wp.array3d(dtype=float)):
+def put_connect(m: Model, d: Data, w: int, slot: int, e: int, row: int, out: wp.array3d(dtype=float)):
+    """Those of equality e; row: -1 where it is none, or is known otherwise."""
+    out[slot, e, 8] = float(row)
+    if row >= 0:
+        b1, b2, x1, x2, _q1, _q2 = anchors(m, d, w, e)
+        ref = safe_solref(m.eq.solref[w, e], row_time(m.opt, w)[0])
+        solimp = safe_solimp(m.eq.solimp[w, e])
+        gap = wp.length(x1 - x2)
+        imp = impedance(solimp, gap)
+        slope = impedance_slope(solimp, gap)
+        k = stiffness(ref, solimp[1])
+        for i in range(3):
+            out[slot, e, i] = x1[i]
+            out[slot, e, 3 + i] = x2[i]
+        out[slot, e, 6] = float(b1)
+        out[slot, e, 7] = float(b2)
+        out[slot, e, 9] = k * imp
+        out[slot, e, 10] = k * slope
+        out[slot, e, 11] = slope / (imp * (1.0 - imp))
+
+
+@wp.func
+def anchor_slopes(
+    m: Model, d: Data, w: int, lane: int, slot: int, out: wp.array3d(dtype=float), points: wp.array3d(dtype=float)
+):
     """Those of all rows of connects and welds, [slot, row, dof]; lanes share out the dofs."""
     for e in range(m.size.neq):
         size = row_count(m.eq.type[e])
         r = d.efc.start[w, e]
+        if lane == 0:
+            put_connect(m, d, w, slot, e, wp.where(is_connected(m, e), r, -1), points)
         if r >= 0 and size > 1:
             b1, b2, x1, x2, q1, q2 = anchors(m, d, w, e)
             r1 = x1 - d.inertia.subtree_com[w, m.body.rootid[b1]]

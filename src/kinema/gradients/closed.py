@@ -2,8 +2,8 @@
 
     tree_slopes.cpp      how the forces that a motion needs change with position and velocity
     local_slopes.cpp     springs, dampers, tendons, actuators, equalities, fluids (elements.py, coloring.py)
-    contact_slopes.cpp   contacts and other rows (geometry.py, row_slopes.py, anchor_slopes.py), whose regularization
-                         may follow what they push (regularization_slopes.cpp)
+    contact_slopes.cpp   contacts and other rows (geometry.py, row_slopes.py, anchor_slopes.py, connect_slopes.cpp),
+                         whose regularization may follow what they push (regularization_slopes.cpp)
     transition.cpp       all columns through the matrix of the constraint solve, then to the next state
 
 It costs a few steps, of which the forward dynamics are one. `against` says of which models it knows too little: those
@@ -30,7 +30,7 @@ from kinema.convex.parts import parts
 from kinema.convex.solve.native import ROWS, WARP, lay_in
 from kinema.convex.stage import Stage
 from kinema.gradients import coloring, elements, geometry, others
-from kinema.gradients.anchor_slopes import anchor_slopes
+from kinema.gradients.anchor_slopes import POINT, anchor_slopes
 from kinema.gradients.row_slopes import row_slopes
 from kinema.gradients.tangents import Tangents
 from kinema.math.touches import touches
@@ -38,7 +38,8 @@ from kinema.mujoco_enums import Equality, Integrator, Joint, native
 
 FILES = (
     "scratch_layout.cpp", "dense_solve.cpp", "metric_slopes.cpp", "tree_slopes.cpp", "lone_slopes.cpp",
-    "local_slopes.cpp", "regularization_slopes.cpp", "contact_slopes.cpp", "transition.cpp",
+    "local_slopes.cpp", "regularization_slopes.cpp", "contact_slopes.cpp", "connect_slopes.cpp",
+    "transition.cpp",
 )  # fmt: skip
 BLOCK = 64
 """Threads of a block on CUDA: two worlds."""
@@ -47,7 +48,7 @@ WIDTH = 16
 """Directions of forces that are carried at once."""
 
 SHARED = (
-    "room", "slopes", "drifts", "colored", "forces", "late_forces", "states", "weights", "alone", "damped",
+    "room", "slopes", "drifts", "points", "colored", "forces", "late_forces", "states", "weights", "alone", "damped",
     "settled", "weightless",
 )  # fmt: skip
 """Of the tables those that threads share."""
@@ -92,17 +93,17 @@ def _text() -> str:
     m.tree.leveladr m.tree.levelbody m.dof.bodyid m.dof.bodyend m.dof.jntid m.dof.parentid m.dof.M_rowadr m.dof.M_rownnz
     m.dof.M_colind m.dof.mapD2M m.dof.D_rowadr m.dof.D_diag m.dof.D_rownnz m.dof.D_colind m.jnt.type m.jnt.dofadr
     d.act.moment[w] m.body.alone m.body.gravcomp m.body.mass d.scratch.qacc_step[w] room slopes colored forces
-    late_forces states weights alone places along drifts m.eq.type d.metric.value[w] m.dof.metric_rowadr
+    late_forces states weights alone places along drifts points m.eq.type d.metric.value[w] m.dof.metric_rowadr
     m.dof.metric_rownnz m.dof.metric_colind
     """,
     writes="room out",
 )
 def close(
     m: Model, d: Data, w: int, lane: int, slot: int, room: wp.array2d(dtype=float), slopes: wp.array2d(dtype=wp.vec3),
-    drifts: wp.array3d(dtype=float), colored: wp.array3d(dtype=float), forces: wp.array2d(dtype=int),
-    late_forces: wp.array2d(dtype=int), states: wp.array2d(dtype=int), weights: wp.array2d(dtype=int),
-    alone: wp.array(dtype=int), places: wp.array(dtype=wp.int64), damped: int, settled: int, weightless: int,
-    along: wp.array2d(dtype=float), out: wp.array3d(dtype=float),
+    drifts: wp.array3d(dtype=float), points: wp.array3d(dtype=float), colored: wp.array3d(dtype=float),
+    forces: wp.array2d(dtype=int), late_forces: wp.array2d(dtype=int), states: wp.array2d(dtype=int),
+    weights: wp.array2d(dtype=int), alone: wp.array(dtype=int), places: wp.array(dtype=wp.int64),
+    damped: int, settled: int, weightless: int, along: wp.array2d(dtype=float), out: wp.array3d(dtype=float),
 ): ...  # fmt: skip
 
 
@@ -133,6 +134,7 @@ class Tables:
     room: wp.array2d(dtype=float)
     slopes: wp.array2d(dtype=wp.vec3)
     drifts: wp.array3d(dtype=float)
+    points: wp.array3d(dtype=float)
     colored: wp.array3d(dtype=float)
     forces: wp.array2d(dtype=int)
     late_forces: wp.array2d(dtype=int)
@@ -159,10 +161,10 @@ def world_kernel() -> wp.Kernel:
             call_for(t.calls, w)
             row_slopes(m, d, w, 0, slot, t.slopes)
             if t.drifts.shape[1] > 0:
-                anchor_slopes(m, d, w, 0, slot, t.drifts)
+                anchor_slopes(m, d, w, 0, slot, t.drifts, t.points)
             close(
-                m, d, w, 0, slot, t.room, t.slopes, t.drifts, t.colored, t.forces, t.late_forces, t.states, t.weights,
-                t.alone, t.places, t.damped, t.settled, t.weightless, along, out,
+                m, d, w, 0, slot, t.room, t.slopes, t.drifts, t.points, t.colored, t.forces, t.late_forces, t.states,
+                t.weights, t.alone, t.places, t.damped, t.settled, t.weightless, along, out,
             )  # fmt: skip
 
     return close_worlds
@@ -180,10 +182,10 @@ def warp_kernel() -> wp.Kernel:
         t = tables[0]
         row_slopes(m, d, w, lane, w, t.slopes)
         if t.drifts.shape[1] > 0:
-            anchor_slopes(m, d, w, lane, w, t.drifts)
+            anchor_slopes(m, d, w, lane, w, t.drifts, t.points)
         close(
-            m, d, w, lane, w, t.room, t.slopes, t.drifts, t.colored, t.forces, t.late_forces, t.states, t.weights,
-            t.alone, t.places, t.damped, t.settled, t.weightless, along, out,
+            m, d, w, lane, w, t.room, t.slopes, t.drifts, t.points, t.colored, t.forces, t.late_forces, t.states,
+            t.weights, t.alone, t.places, t.damped, t.settled, t.weightless, along, out,
         )  # fmt: skip
 
     return close_world
@@ -231,6 +233,7 @@ class Closed:
         anchors = np.isin(np.asarray(m.eq_type), (Equality.CONNECT, Equality.WELD))
         rows = 6 * int(m.neq) if np.any(anchors) else 0
         shared.drifts = wp.zeros((slots, rows, max(1, int(m.nv))), dtype=float, device=device)
+        shared.points = wp.zeros((slots, int(m.neq) if rows else 0, POINT), dtype=float, device=device)
         shared.colored = self.forces.out
         shared.forces = _rows(self.coloring.forces, 5, device)
         shared.late_forces = _rows(self.coloring.late, 4, device)

@@ -20,6 +20,40 @@ auto at_point = [](const float* s, const float* r, float* y) {  // a motion vect
 float *P = column, *Pd = P + 6 * n8, *Ph = Pd + 6 * n8, *on1 = Ph + 6 * n8, *on2 = on1 + n8;
 float *axis = on2 + n8, *pull = axis + 6 * n8, *drag = pull + 6 * n8, *turn = drag + 6 * n8, *shift = turn + 6 * n8;
 
+// the dofs that move one of two bodies into `chain`, with three motion vectors each into P, Pd and Ph; how many
+auto gather_dofs = [&](int b1, int b2, auto motions_of) -> int {
+    int n = 0;
+    for (int first = 0; first < nv; first += KN_LANES) {
+        const int k = first + lane;
+        bool one = false, two = false;
+        if (k < nv) {
+            const int from = m.dof.bodyid.data[k], to = m.dof.bodyend.data[k];
+            one = b1 >= from && b1 < to;
+            two = b2 >= from && b2 < to;
+        }
+#if defined(__CUDA_ARCH__)
+        const unsigned mask = __ballot_sync(0xffffffffu, one || two);
+        const int at = n + __popc(mask & ((1u << lane) - 1u));
+        n += __popc(mask);
+#else
+        const int at = n;
+        n += one || two;
+#endif
+        if (one || two) {
+            chain[at] = k;
+            on1[at] = one ? 1.0f : 0.0f;
+            on2[at] = two ? 1.0f : 0.0f;
+            float y[18];
+            motions_of(k, y);
+            for (int i = 0; i < 18; ++i) P[i * n8 + at] = y[i];
+        }
+    }
+    for (int k = n + lane; k < ((n + KN_V - 1) & ~(KN_V - 1)); k += KN_LANES)  // eight at once: fill up with nothing
+        for (int i = 0; i < 20; ++i) P[i * n8 + k] = 0.0f;
+    KN_SYNC();
+    return n;
+};
+
 int ref = 0;
 for (int c = 0; c < ncon; ++c) {
     if (c == 0 || KN_INT(d.con.pair, c) != KN_INT(d.con.pair, c - 1)) ref = c;
@@ -83,39 +117,12 @@ for (int c = 0; c < ncon; ++c) {
         }
     }
 
-    // the dofs that matter
-    int n = 0;
-    for (int first = 0; first < nv; first += KN_LANES) {
-        const int k = first + lane;
-        bool one = false, two = false;
-        if (k < nv) {
-            const int from = m.dof.bodyid.data[k], to = m.dof.bodyend.data[k];
-            one = b1 >= from && b1 < to;
-            two = b2 >= from && b2 < to;
-        }
-#if defined(__CUDA_ARCH__)
-        const unsigned mask = __ballot_sync(0xffffffffu, one || two);
-        const int at = n + __popc(mask & ((1u << lane) - 1u));
-        n += __popc(mask);
-#else
-        const int at = n;
-        n += one || two;
-#endif
-        if (one || two) {
-            chain[at] = k;
-            on1[at] = one ? 1.0f : 0.0f;
-            on2[at] = two ? 1.0f : 0.0f;
-            float y[18];
-            const int b = m.dof.bodyid.data[k];
-            motion_at(cdof_of(k), b, y);
-            motion_at(rate_of(k), b, y + 6);
-            motion_at(before + 6 * k, b, y + 12);
-            for (int i = 0; i < 18; ++i) P[i * n8 + at] = y[i];
-        }
-    }
-    for (int k = n + lane; k < ((n + KN_V - 1) & ~(KN_V - 1)); k += KN_LANES)  // eight at once: fill up with nothing
-        for (int i = 0; i < 20; ++i) P[i * n8 + k] = 0.0f;
-    KN_SYNC();
+    const int n = gather_dofs(b1, b2, [&](int k, float* y) {
+        const int b = m.dof.bodyid.data[k];
+        motion_at(cdof_of(k), b, y);
+        motion_at(rate_of(k), b, y + 6);
+        motion_at(before + 6 * k, b, y + 12);
+    });
 
     const bool swelling = discrete && ease(J + (size_t)row * nv, chain, n);
     float c1[6] = {}, c2[6] = {}, ca[6] = {};  // c in place of accelerations
@@ -279,7 +286,7 @@ for (int c = 0; c < ncon; ++c) {
 }
 
 // other rows: of one dof, friction losses and limits; and those that couple dofs, which duals know the change of by
-// position (others.py), while by velocity it is that of aref = -b J v - Jdot v (row_slopes.py, anchor_slopes.py)
+// position (others.py) if connect_slopes.cpp does not, while by velocity it is that of aref = -b J v - Jdot v (row_slopes.py, anchor_slopes.py)
 for (int k = 0; constrained && k < nefc && type[k] < Constraint::CONTACT_FRICTIONLESS; ++k) {
     if (state[k] != ConstraintState::QUADRATIC) continue;
     const bool limit = type[k] == Constraint::LIMIT_JOINT;

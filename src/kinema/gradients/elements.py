@@ -6,7 +6,7 @@ and no others:
     joint       a spring or damper, the limit of a ball       its own dofs
     tendon      spring, damper, limit, friction loss          the dofs in its Jacobian
     actuator                                                  the dofs that its transmission moves
-    equality    connect and weld                              the dofs that move either body
+    equality    weld, connect by the discrete integrator      the dofs that move either body
                 joint, tendon                                 those of the two
     body        fluid; gravity that actuators bear            the dofs that move it
 
@@ -68,9 +68,7 @@ def elements(m: Any) -> tuple[Element, ...]:
     found = [*_joints(m), *_tendons(m), *actuators, *_equalities(m), *_bodies(m)]
     if is_discrete(m) or varies(m):
         found += [Element(LATE, e.dofs, e.placed) for e in found if e.force == PASSIVE]
-        for k, e in enumerate(actuators):
-            given = (e.acts, e.ctrls) if _slope_is_given(m, k) else ((), ())
-            found.append(Element(LATE, e.dofs, e.placed, *given))
+        found += [Element(LATE, e.dofs, e.placed, *_slope_knows(m, k, e)) for k, e in enumerate(actuators)]
     if m.opt.integrator != Integrator.EULER:
         force = SPIN if is_discrete(m) else LATE
         found += [Element(force, tuple(range(first, first + 6))) for first in lone_dofs(m)]
@@ -186,6 +184,8 @@ def _equalities(m: Any) -> list[Element]:
     found: list[Element] = []
     for e in range(0 if int(m.opt.disableflags) & Disable.EQUALITY else int(m.neq)):
         one, two = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
+        if m.eq_type[e] == Equality.CONNECT and not is_discrete(m):
+            continue  # in closed form (connect_slopes.cpp)
         if m.eq_type[e] in (Equality.JOINT, Equality.TENDON):
             of = dofs_of if m.eq_type[e] == Equality.JOINT else tendon_dofs
             dofs = _both(of(m, one), of(m, two) if two >= 0 else ())
@@ -250,9 +250,13 @@ def varies(m: Any) -> bool:
     return is_active(m) and any(_slope_varies(m, k, spatial, springs) for k in range(int(m.nactuator)))
 
 
-def _slope_is_given(m: Any, k: int) -> bool:
-    """May activations and controls change the slopes of an actuator's force?"""
-    return m.actuator_gaintype[k] != Gain.FIXED or m.actuator_biastype[k] not in (Bias.NONE, Bias.AFFINE)
+def _slope_knows(m: Any, k: int, e: Element) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Activations and controls that may change the slopes of an actuator's force."""
+    if m.actuator_gaintype[k] == Gain.FIXED and m.actuator_biastype[k] in (Bias.NONE, Bias.AFFINE):
+        return (), ()
+    if e.acts and m.actuator_gaintype[k] == Gain.MUSCLE and not m.actuator_actearly[k]:
+        return e.acts, ()  # what the control does comes later
+    return e.acts, e.ctrls
 
 
 def _slope_varies(m: Any, k: int, spatial: np.ndarray, springs: bool) -> bool:

@@ -36,6 +36,7 @@ from kinema.convex.metric_pattern import is_discrete
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage, over_world
 from kinema.gradients import stages as of_step
+from kinema.gradients.anchor_slopes import is_connected
 from kinema.gradients.coloring import METRIC, OUTPUT
 from kinema.gradients.contacts import touching
 from kinema.gradients.elements import LATE, NOT_LATE, ROWS, SPIN, Element, bears_gravity, lateness, lone_dofs, varies
@@ -56,9 +57,11 @@ GIVEN = ("qacc", "qacc_step", "ncon", "metric_value")
 
 @wp.func
 def is_coupled(m: Model, kind: int, ident: int) -> bool:
-    """Is a row that is no contact's more than one of a dof alone?"""
+    """Is a row that is no contact's more than one of a dof alone, and has no closed form?"""
     if kind == Constraint.LIMIT_JOINT:
         return m.jnt.type[ident] == Joint.BALL
+    if kind == Constraint.EQUALITY:
+        return not is_connected(m, ident)
     return kind != Constraint.FRICTION_DOF
 
 

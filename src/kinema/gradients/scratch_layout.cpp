@@ -45,6 +45,9 @@ const int ncon = constrained && !(m.opt.disableflags & Disable::CONTACT) ? KN_RO
 const float* D = KN_ROW(float, d.efc.D);
 const float* aref = KN_ROW(float, d.efc.aref);
 const float* row_slope = (const float*)((const char*)slopes.data + (size_t)slot * slopes.strides[0]);  // row_slopes.py
+auto anchor_of = [&](int e) -> const float* {  // anchor_slopes.py
+    return (const float*)((const char*)points.data + slot * (size_t)points.strides[0] + e * (size_t)points.strides[1]);
+};
 auto address_of = [&](int c) -> int { return KN_INT(d.crow.address, c); };
 auto frame_of = [&](int c) -> const float* { return &KN_AT(d.con.frame, c); };
 auto is_pyramid = [&](int row) -> bool { return type[row] == Constraint::CONTACT_PYRAMIDAL; };

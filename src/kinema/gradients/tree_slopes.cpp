@@ -139,7 +139,7 @@ for (int level = 0; level < m.size.nlevel; ++level) {
     KN_SYNC();
 }
 
-// forces from outside, about the point of the tree: applied ones and weights that are compensated, then contacts
+// forces from outside, about the point of the tree: applied ones and weights that are compensated, contacts, connects
 auto applied = [&](int b, float* f) {
     for (int c = 0; c < 6; ++c) f[c] = (&KN_AT(d.state.xfrc_applied, b))[c];
     if (weightless) {
@@ -177,6 +177,23 @@ for (int c = 0; c < ncon; ++c) {
         X[0] += sign * (M[0] + r[1] * F[2] - r[2] * F[1]);
         X[1] += sign * (M[1] + r[2] * F[0] - r[0] * F[2]);
         X[2] += sign * (M[2] + r[0] * F[1] - r[1] * F[0]);
+        for (int a = 0; a < 3; ++a) X[3 + a] += sign * F[a];
+    }
+    KN_SYNC();
+}
+
+for (int c = 0; constrained && c < points.shape[1]; ++c) {
+    const float* given = anchor_of(c);
+    const int row = (int)given[8];
+    if (row < 0) continue;
+    KN_EACH(q, 2) {
+        const int b = (int)given[6 + q];
+        const float *x = given + 3 * q, *o = centre_of(b), sign = q ? -1.0f : 1.0f;
+        const float r[3] = {x[0] - o[0], x[1] - o[1], x[2] - o[2]}, *F = force + row;
+        float* X = ext + 6 * b;
+        X[0] += sign * (r[1] * F[2] - r[2] * F[1]);
+        X[1] += sign * (r[2] * F[0] - r[0] * F[2]);
+        X[2] += sign * (r[0] * F[1] - r[1] * F[0]);
         for (int a = 0; a < 3; ++a) X[3 + a] += sign * F[a];
     }
     KN_SYNC();
