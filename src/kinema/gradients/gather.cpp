@@ -1,11 +1,12 @@
 // Collect the derivatives of results along the directions of a group into columns of out[w], by a table of results.
 //
 // Rows as in plant.cpp, without the direction; the derivative of a quaternion is the rate of its turn in its own frame,
-// 2 q* dq. columns[group, k] is the column of direction k, -1: it is not used.
+// 2 q* dq. columns[group, k] is the column of direction k, -1: it is not used. Thread `lane` of `lanes` takes every so
+// manieth row.
 const int width = columns.shape[1];
 const int* column = (const int*)((const char*)columns.data + group * (size_t)columns.strides[0]);
-char* target = (char*)out.data + w * (size_t)out.strides[0];
-for (int row = 0; row < table.shape[0]; ++row, target += out.strides[1]) {
+for (int row = lane; row < table.shape[0]; row += lanes) {
+    char* target = (char*)out.data + w * (size_t)out.strides[0] + row * (size_t)out.strides[1];
     const long long* r = (const long long*)((const char*)table.data + row * (size_t)table.strides[0]);
     const char* x = (const char*)r[0] + w * r[1];
     const int what = (int)r[2], plain = (int)r[3], wide = (int)r[4];

@@ -9,7 +9,7 @@ derivatives; groups follow each other:
         derivatives of the results, into the columns of the directions (gather.cpp)
 
 On the CPU all of it is one call a thread: worlds are shared out as for a step, and a thread has one world's scratch. On
-CUDA a thread takes a world and a kernel a part; a group is a few launches for all worlds.
+CUDA a thread takes a world and a kernel a part, a warp what is copied; a group is a few launches for all worlds.
 
 Nothing is allocated after the first run. A run leaves the engine's arrays alone.
 """
@@ -34,10 +34,12 @@ from kinema.convex.call import Call, repeatable
 from kinema.convex.data import Data, State
 from kinema.convex.model import Model
 from kinema.convex.parts import parts
+from kinema.convex.solve.native import WARP
 from kinema.convex.stage import Stage, over_world
 from kinema.gradients import contacts, transcribe
 from kinema.gradients import stages as of_step
 from kinema.gradients.arrays import Room, Wide, leaves, table, widened
+from kinema.math.lanes import sync
 from kinema.math.touches import touches
 
 WIDTH = {"cpu": 16, "cuda": 8}
@@ -59,7 +61,7 @@ def _text(name: str) -> str:
 
 @wp.func_native(_text("copy.cpp"))
 @touches(reads="table")
-def copy_rows(table: wp.array2d(dtype=wp.int64), begin: int, end: int, w: int): ...
+def copy_rows(table: wp.array2d(dtype=wp.int64), begin: int, end: int, w: int, lane: int, lanes: int): ...
 
 
 @wp.func_native(_text("plant.cpp"))
@@ -70,8 +72,9 @@ def plant(table: wp.array2d(dtype=wp.int64), begin: int, end: int, w: int): ...
 @wp.func_native(_text("gather.cpp"))
 @touches(reads="table columns", writes="out")
 def gather(
-    table: wp.array2d(dtype=wp.int64), columns: wp.array2d(dtype=int), group: int, w: int, out: wp.array3d(dtype=float)
-): ...
+    table: wp.array2d(dtype=wp.int64), columns: wp.array2d(dtype=int), group: int, w: int, out: wp.array3d(dtype=float),
+    lane: int, lanes: int,
+): ...  # fmt: skip
 
 
 @wp.func_native("""
@@ -122,31 +125,34 @@ def drive(
     """Worlds first to last - 1 on the CPU, one after the other."""
     for w in range(first, last):
         for group in range(plan.masks.shape[0]):
-            copy_rows(plan.given, 0, copies(plan, group), w)
+            copy_rows(plan.given, 0, copies(plan, group), w, 0, 1)
             plant(plan.seeds, plan.seedadr[group], plan.seedadr[group + 1], w)
             call_parts(entries, plan.masks, group, bounds, args, world, chosen, w)
-            gather(plan.results, plan.columns, group, w, out)
+            gather(plan.results, plan.columns, group, w, out, 0, 1)
 
 
 @wp.kernel(enable_backward=False)
-def copy_model(rows: wp.array2d(dtype=wp.int64)):
-    """What the model says, for all worlds at once; an array a thread."""
-    row = wp.tid()
-    copy_rows(rows, row, row + 1, 0)
+def copy_model(rows: wp.array2d(dtype=wp.int64), lanes: int):
+    """What the model says, for all worlds at once; so many threads an array."""
+    row = wp.tid() // lanes
+    copy_rows(rows, row, row + 1, 0, wp.tid() % lanes, lanes)
 
 
 @wp.kernel(enable_backward=False)
 def begin_group(plan: Plan, group: int):
-    """The inputs of a group, on CUDA; a world a thread."""
-    w = wp.tid()
-    copy_rows(plan.given, 0, copies(plan, group), w)
-    plant(plan.seeds, plan.seedadr[group], plan.seedadr[group + 1], w)
+    """The inputs of a group, on CUDA; a world a warp."""
+    w, lane = wp.tid()
+    copy_rows(plan.given, 0, copies(plan, group), w, lane, WARP)
+    sync()
+    if lane == 0:  # several seeds may be of one number
+        plant(plan.seeds, plan.seedadr[group], plan.seedadr[group + 1], w)
 
 
 @wp.kernel(enable_backward=False)
 def end_group(plan: Plan, group: int, out: wp.array3d(dtype=float)):
-    """The results of a group, on CUDA; a world a thread."""
-    gather(plan.results, plan.columns, group, wp.tid(), out)
+    """The results of a group, on CUDA; a world a warp."""
+    w, lane = wp.tid()
+    gather(plan.results, plan.columns, group, w, out, lane, WARP)
 
 
 @cache
@@ -309,7 +315,8 @@ class Tangents:
         if not rows:
             return lambda: None
         device = self.engine.device
-        return repeatable(copy_model, len(rows), [table(rows, COPY, device)], device)
+        lanes = 256 if device.is_cuda else 1
+        return repeatable(copy_model, len(rows) * lanes, [table(rows, COPY, device), lanes], device)
 
     def prepare(self) -> None:
         """Take the model as it is now; part of a run."""
@@ -433,18 +440,18 @@ class _OnCuda(_Run):
         of, device, n = self.of, self.of.engine.device, self.of.engine.nworld
         found = []
 
-        def launch(kernel: wp.Kernel, inputs: list[Any]) -> wp.Launch:
-            found.append(wp.launch(kernel, dim=n, inputs=inputs, device=device, record_cmd=True, block_dim=BLOCK))
+        def launch(kernel: wp.Kernel, inputs: list[Any], dim: int | tuple[int, int] = n) -> wp.Launch:
+            found.append(wp.launch(kernel, dim=dim, inputs=inputs, device=device, record_cmd=True, block_dim=BLOCK))
             return found[-1]
 
         for group in range(len(of.masks)):
-            launch(begin_group, [self.plan, group])
+            launch(begin_group, [self.plan, group], (n, WARP))
             for number, kernel in enumerate(self._kernels):
                 if of.masks[group, number]:
                     command = launch(kernel, [of.engine.m, of.engine.d, int(of.masks[group, number])])
                     command.params = [command.params[0], *self._where, *command.params[3:]]
                     command.params_addr = _build_cuda_kernel_params(command.params)
-            launch(end_group, [self.plan, group, of.out])
+            launch(end_group, [self.plan, group, of.out], (n, WARP))
         return found
 
     def __call__(self) -> None:
