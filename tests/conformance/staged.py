@@ -31,7 +31,8 @@ from kinema.convex.stage import PARTS, Stage, due, if_awake
 
 END = 1 << 30
 ONE_LANE = {
-    contact.contact_columns_in_lanes: contact.contact_columns,
+    contact.contact_columns_in_lanes(1): contact.contact_columns,
+    contact.contact_columns_in_lanes(2): contact.contact_columns,
     friction.friction_columns_in_lanes: friction.friction_columns,
     limit.limit_columns_in_lanes: limit.limit_columns,
 }

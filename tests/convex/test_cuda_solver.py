@@ -159,8 +159,9 @@ def test_it_lands_where_the_cpu_lands(model: str, tmp_path):
     ("model", "holds"),
     [
         ("elliptic", Group(16, 16, 8, 64)),  # tiles
-        ("elliptic", Group(16, 64, 16, 8)),  # numbers of rows in global memory
-        ("team", Group(36, 64, 8, 16)),
+        ("elliptic", Group(16, 64, 16, 8, spills=True)),  # numbers of rows in global memory
+        ("team", Group(36, 64, 8, 400, spills=True)),
+        ("team", Group(36, 64, 8, 400)),
     ],
 )  # fmt: skip
 def test_rows_that_find_no_room_in_shared_memory(model: str, holds: Group, tmp_path):
@@ -178,7 +179,7 @@ def test_every_island_has_a_place():
     assert island_sizes(trees) == [6, 12, 18, 27, 33, 39, 45]
     held = buckets(trees, 400)
     assert [bucket.dofs for bucket in held] == [8, 12, 28, 48]
-    assert held[-1].rows > 400
+    assert held[-1].rows > 400 and held[-1].holds.spills and not held[-2].holds.spills
     assert all(first.dofs < second.dofs for first, second in zip(held, held[1:], strict=False))
     few = buckets((6,) * 4, 30)
     assert not few[-1].holds.is_team and few[0].most == 4
@@ -188,11 +189,13 @@ def test_every_island_has_a_place():
 
 def test_groups_fit_into_shared_memory():
     for nv in range(1, 129):
-        for team in (False, True):
-            holds = group(nv, team=team)
+        for spills in (False, True):
+            holds = group(nv, spills=spills)
             width = holds.columns + 4
-            mass = 0 if holds.threads <= 32 else holds.columns**2 if holds.columns <= 64 else width * width // 2
-            each = holds.tile * (width + 7) + mass + 8 * holds.threads + 7 * holds.rows + 4 * holds.columns
+            whole, half = holds.columns**2, holds.columns * (holds.columns + 1) // 2
+            mass = 0 if holds.threads <= 32 else whole if holds.columns <= 64 else half
+            numbers = 0 if holds.spills else 7 * holds.rows
+            each = holds.tile * (width + 7) + mass + 12 * holds.threads + numbers + 4 * holds.columns
             assert 4 * each * holds.block // holds.threads < 48 * 1024, holds
 
 

@@ -159,6 +159,13 @@ def velocities(m, dense: Blocks | None = None, extension: Extension = NONE) -> l
     return recipe + momentum[2:] + extension.at("velocity", m)
 
 
+def dofs_a_lane(m) -> int:
+    """Dofs that a lane keeps while rows are filled: one, two where most rows act on them all, or 0, none."""
+    if m.nv <= WARP:
+        return 1
+    return 2 if m.nv <= 2 * WARP and np.max(m.tree_dofnum) > WARP else 0
+
+
 def acceleration(
     m, dense: Blocks | None = None, extension: Extension = NONE, rows: int = 0, *, cuda: bool = False
 ) -> list[Stage]:
@@ -175,7 +182,7 @@ def acceleration(
         regularize, alone = [Stage(rows_of, lanes=True)], discrete.free_body_stages(m)
     if m.opt.disableflags & Disable.CONSTRAINT:
         return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv"), *alone, keep]
-    addresses, assembled = assemble.stages(m, in_lanes=dense is not None and m.nv <= WARP)
+    addresses, assembled = assemble.stages(m, in_lanes=dofs_a_lane(m) if dense is not None else 0)
     addresses = [] if awake.sleeps(m) else addresses  # there they come before velocities
     early = next((k for k, stage in enumerate(addresses) if stage.over == "ncon"), 0)  # contacts come later
     noslip = []

@@ -43,8 +43,8 @@ from kinema.gradients.elements import LATE, NOT_LATE, ROWS, SPIN, Element, bears
 from kinema.mujoco_enums import Constraint, ConstraintState, Integrator, Joint
 
 IN_CLOSED_FORM = (
-    contact.want_contact, contact.contact_columns, contact.contact_columns_in_lanes, contact.contact_scalars,
-    smooth.keep_acceleration,
+    contact.want_contact, contact.contact_columns, contact.contact_columns_in_lanes(1),
+    contact.contact_columns_in_lanes(2), contact.contact_scalars, smooth.keep_acceleration,
 )  # fmt: skip
 """Stages of a step that have no part in it."""
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #define __CUDA_ARCH__ 900
+#define KN_FIBRES 1
 #define __shared__ static
 #define __align__(n) __attribute__((aligned(n)))
 

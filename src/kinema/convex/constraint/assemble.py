@@ -61,11 +61,11 @@ def sizes(m) -> dict[str, int]:
     return {"slot_friction": friction, "slot_limit": limit, "nslot": limit + (m.njnt + m.ntendon) * has_limits(m)}
 
 
-def stages(m, in_lanes: bool = False) -> tuple[list[Stage], list[Stage]]:
+def stages(m, in_lanes: int = 0) -> tuple[list[Stage], list[Stage]]:
     """The stages for the rows a model can have: those that give constraints their rows, and those that fill them.
 
     Args:
-        in_lanes: Each dof has a lane of its own.
+        in_lanes: So many dofs have a lane of their own; 0: they are shared out.
     """
     if has_flexes(m):
         return sparse_stages(m)
@@ -78,18 +78,18 @@ def stages(m, in_lanes: bool = False) -> tuple[list[Stage], list[Stage]]:
     if has_friction(m):
         want += [(want_dof_friction, "nv"), (want_tendon_friction, "ntendon")]
         name += [(open_dof_friction, "nv"), (open_tendon_friction, "ntendon")]
-        single = in_lanes and not np.any(m.tendon_frictionloss)
+        single = in_lanes > 0 and not np.any(m.tendon_frictionloss)
         fill += [friction_columns_in_lanes if single else friction_columns, friction_scalars]
     if has_limits(m):
         want += [(want_joint_limit, "njnt"), (want_tendon_limit, "ntendon")]
         name += [(open_joint_limit, "njnt"), (open_tendon_limit, "ntendon")]
         balls = np.asarray(m.jnt_limited).astype(bool) & (np.asarray(m.jnt_type) == Joint.BALL)
-        single = in_lanes and not np.any(balls) and not np.any(m.tendon_limited)
+        single = in_lanes > 0 and not np.any(balls) and not np.any(m.tendon_limited)
         fill += [limit_columns_in_lanes if single else limit_columns, limit_scalars]
     count = [Stage(func, over, apart=("efc_want",)) for func, over in want]
     if not int(m.opt.disableflags) & Disable.CONTACT:
         count.append(Stage(want_contact, "ncon"))
-        fill += [contact_columns_in_lanes if in_lanes else contact_columns, contact_scalars]
+        fill += [contact_columns_in_lanes(in_lanes) if in_lanes else contact_columns, contact_scalars]
     name = [Stage(func, over, apart=("efc_type", "efc_id", "efc_pos", "efc_margin")) for func, over in name]
     return [*count, Stage(place_rows), *name], [Stage(func, lanes=True, blocks=6) for func in fill]
 

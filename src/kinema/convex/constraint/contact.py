@@ -5,6 +5,8 @@
     elliptic:      J_0, J_1, ...          condim rows
 """
 
+from functools import cache
+
 import warp as wp
 
 from kinema.convex.bundle import vec5
@@ -12,6 +14,7 @@ from kinema.convex.constraint.columns import clear_rows, column, column_count, n
 from kinema.convex.constraint.row import holds, point_column, row_time, tree_pair
 from kinema.convex.data import ContactRows, Contacts, Data, Rows
 from kinema.convex.model import Model
+from kinema.convex.stage import named
 from kinema.math.impedance import (
     damping,
     impedance,
@@ -93,58 +96,94 @@ def contact_columns(m: Model, d: Data, w: int, lane: int):
 
 
 @wp.func
-def contact_columns_in_lanes(m: Model, d: Data, w: int, lane: int):
-    """The same for at most as many dofs as lanes.
+def lane_axis(cdof: wp.spatial_vector, com: wp.vec3, sign: float, pos: wp.vec3, frame: wp.mat33) -> wp.spatial_vector:
+    """Velocity in the contact frame, for unit velocity of one dof."""
+    return wp.spatial_vector(sign * (frame * point_column(cdof, pos - com)), sign * (frame * angular(cdof)))
 
-    A lane reads what belongs to its dof once, and one of the contacts: all reads are under way at the same time, and
+
+@wp.func
+def put_entries(
+    J: wp.array3d(dtype=float), w: int, r: int, i: int, a: int, axis: wp.spatial_vector, edge: float, pyramid: bool
+):  # fmt: skip
+    """Column i of the rows that axis a of a contact has."""
+    if not pyramid:
+        J[w, r + a, i] = axis[a]
+    elif a > 0:
+        J[w, r + 2 * a - 2, i] = axis[0] + edge
+        J[w, r + 2 * a - 1, i] = axis[0] - edge
+
+
+@cache
+def contact_columns_in_lanes(each: int) -> wp.Function:
+    """The same for at most so many dofs a lane: one or two.
+
+    A lane reads what belongs to its dofs once, and one of the contacts: all reads are under way at the same time, and
     lanes then tell each other what they have read.
     """
-    i = wp.min(lane, m.size.nv - 1)
-    own = lane < m.size.nv
-    body = m.dof.bodyid[i]
-    end = m.dof.bodyend[i]
-    cdof = d.inertia.cdof[w, i]
-    com = d.inertia.subtree_com[w, m.body.rootid[body]]
-    qvel = float(0.0)
-    if own:
-        qvel = d.state.qvel[w, i]
-    ncon = d.con.ncon[w]
-    for first in range(0, ncon, lane_count()):
-        mine = wp.min(first + lane, ncon - 1)
-        my_row = d.crow.address[w, mine]
-        my_dim = d.con.dim[w, mine]
-        my_bodies = d.crow.bodies[w, mine]
-        my_pos = d.con.pos[w, mine]
-        my_frame = d.con.frame[w, mine]
-        my_friction = d.con.friction[w, mine]
-        for k in range(wp.min(lane_count(), ncon - first)):
-            r = lane_get(my_row, k)
-            if r >= 0:
-                dim = lane_get(my_dim, k)
-                sign = holds(lane_get(my_bodies[1], k), body, end) - holds(lane_get(my_bodies[0], k), body, end)
-                point = point_column(cdof, wp.vec3(lane_get(my_pos[0], k), lane_get(my_pos[1], k),
-                                                   lane_get(my_pos[2], k)) - com)  # fmt: skip
-                turn = angular(cdof)
-                axis = wp.spatial_vector()
-                for a in range(wp.static(3)):
-                    row = wp.vec3(lane_get(my_frame[a, 0], k), lane_get(my_frame[a, 1], k), lane_get(my_frame[a, 2], k))
-                    axis[a] = sign * wp.dot(row, point)
-                    axis[a + 3] = sign * wp.dot(row, turn)
-                vel = axis * qvel
-                for a in range(wp.static(6)):
-                    edge = float(0.0)
-                    if wp.static(a > 0):
-                        edge = lane_get(my_friction[wp.static(max(a - 1, 0))], k) * axis[a]
-                    if a < dim:
-                        if own:
-                            if dim == 1 or m.opt.cone != Cone.PYRAMIDAL:
-                                d.efc.J[w, r + a, i] = axis[a]
-                            elif a > 0:
-                                d.efc.J[w, r + 2 * a - 2, i] = axis[0] + edge
-                                d.efc.J[w, r + 2 * a - 1, i] = axis[0] - edge
-                        vel[a] = lane_sum(vel[a])
-                if lane == 0:
-                    d.crow.vel[w, first + k] = vel
+
+    def columns(m: Model, d: Data, w: int, lane: int):
+        nv = m.size.nv
+        i = wp.min(lane, nv - 1)
+        own = lane < nv
+        body = m.dof.bodyid[i]
+        end = m.dof.bodyend[i]
+        cdof = d.inertia.cdof[w, i]
+        com = d.inertia.subtree_com[w, m.body.rootid[body]]
+        qvel = float(0.0)
+        if own:
+            qvel = d.state.qvel[w, i]
+        if wp.static(each > 1):
+            j = wp.min(lane + lane_count(), nv - 1)
+            own_next = lane + lane_count() < nv
+            body_next = m.dof.bodyid[j]
+            end_next = m.dof.bodyend[j]
+            cdof_next = d.inertia.cdof[w, j]
+            com_next = d.inertia.subtree_com[w, m.body.rootid[body_next]]
+            qvel_next = float(0.0)
+            if own_next:
+                qvel_next = d.state.qvel[w, j]
+        ncon = d.con.ncon[w]
+        for first in range(0, ncon, lane_count()):
+            mine = wp.min(first + lane, ncon - 1)
+            my_row = d.crow.address[w, mine]
+            my_dim = d.con.dim[w, mine]
+            my_bodies = d.crow.bodies[w, mine]
+            my_pos = d.con.pos[w, mine]
+            my_frame = d.con.frame[w, mine]
+            my_friction = d.con.friction[w, mine]
+            for k in range(wp.min(lane_count(), ncon - first)):
+                r = lane_get(my_row, k)
+                if r >= 0:
+                    dim = lane_get(my_dim, k)
+                    pyramid = dim > 1 and m.opt.cone == Cone.PYRAMIDAL
+                    one, two = lane_get(my_bodies[0], k), lane_get(my_bodies[1], k)
+                    pos = wp.vec3(lane_get(my_pos[0], k), lane_get(my_pos[1], k), lane_get(my_pos[2], k))
+                    frame = wp.mat33(
+                        lane_get(my_frame[0, 0], k), lane_get(my_frame[0, 1], k), lane_get(my_frame[0, 2], k),
+                        lane_get(my_frame[1, 0], k), lane_get(my_frame[1, 1], k), lane_get(my_frame[1, 2], k),
+                        lane_get(my_frame[2, 0], k), lane_get(my_frame[2, 1], k), lane_get(my_frame[2, 2], k),
+                    )  # fmt: skip
+                    axis = lane_axis(cdof, com, holds(two, body, end) - holds(one, body, end), pos, frame)
+                    vel = axis * qvel
+                    if wp.static(each > 1):
+                        sign = holds(two, body_next, end_next) - holds(one, body_next, end_next)
+                        axis_next = lane_axis(cdof_next, com_next, sign, pos, frame)
+                        vel += axis_next * qvel_next
+                    for a in range(wp.static(6)):
+                        mu = float(0.0)
+                        if wp.static(a > 0):
+                            mu = lane_get(my_friction[wp.static(max(a - 1, 0))], k)
+                        if a < dim:
+                            if own:
+                                put_entries(d.efc.J, w, r, i, a, axis, mu * axis[a], pyramid)
+                            if wp.static(each > 1):
+                                if own_next:
+                                    put_entries(d.efc.J, w, r, j, a, axis_next, mu * axis_next[a], pyramid)
+                            vel[a] = lane_sum(vel[a])
+                    if lane == 0:
+                        d.crow.vel[w, first + k] = vel
+
+    return named(columns, f"by_{each}__contact_columns")
 
 
 @wp.func

@@ -63,15 +63,15 @@ def friction_columns(m: Model, d: Data, w: int, lane: int):
 
 @wp.func
 def friction_columns_in_lanes(m: Model, d: Data, w: int, lane: int):
-    """The same for at most as many dofs as lanes, where only dofs have friction: a lane reads one row."""
+    """The same for few dofs a lane, where only dofs have friction: a lane reads one row."""
     first = d.efc.ne[w]
     end = first + d.efc.nf[w]
     for begin in range(first, end, lane_count()):
         my_dof = d.efc.id[w, wp.min(begin + lane, end - 1)]
         for k in range(wp.min(lane_count(), end - begin)):
-            entry = wp.where(lane_get(my_dof, k) == lane, 1.0, 0.0)
-            if lane < m.size.nv:
-                d.efc.J[w, begin + k, lane] = entry
+            dof = lane_get(my_dof, k)
+            for i in range(lane, m.size.nv, lane_count()):
+                d.efc.J[w, begin + k, i] = wp.where(i == dof, 1.0, 0.0)
 
 
 @wp.func

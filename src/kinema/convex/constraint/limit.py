@@ -121,7 +121,7 @@ def limit_columns(m: Model, d: Data, w: int, lane: int):
 
 @wp.func
 def limit_columns_in_lanes(m: Model, d: Data, w: int, lane: int):
-    """The same for at most as many dofs as lanes, where only joints with one dof are limited: a lane reads one row."""
+    """The same for few dofs a lane, where only joints with one dof are limited: a lane reads one row."""
     first = d.efc.ne[w] + d.efc.nf[w]
     end = first + d.efc.nl[w]
     for begin in range(first, end, lane_count()):
@@ -129,9 +129,9 @@ def limit_columns_in_lanes(m: Model, d: Data, w: int, lane: int):
         my_dof = m.jnt.dofadr[d.efc.id[w, mine]]
         my_side = d.efc.margin[w, mine]
         for k in range(wp.min(lane_count(), end - begin)):
-            entry = wp.where(lane_get(my_dof, k) == lane, -lane_get(my_side, k), 0.0)
-            if lane < m.size.nv:
-                d.efc.J[w, begin + k, lane] = entry
+            dof, side = lane_get(my_dof, k), lane_get(my_side, k)
+            for i in range(lane, m.size.nv, lane_count()):
+                d.efc.J[w, begin + k, i] = wp.where(i == dof, -side, 0.0)
 
 
 @wp.func

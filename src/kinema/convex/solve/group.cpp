@@ -8,6 +8,27 @@
 // element i of world w, and the row of world w of an array whose rows are contiguous
 #define KN_AT(a, i) (*(float*)((char*)(a).data + (size_t)w * (a).strides[0] + (size_t)(i) * (a).strides[1]))
 #define KN_ROW(T, a) ((T*)((char*)(a).data + (size_t)w * (a).strides[0]))
+#undef KN_COPY
+#undef KN_COPIED
+#undef KN_INVERSE_ROOT
+#if defined(KN_FIBRES)
+#define KN_COPY(to, from, is) (*(to) = (is) ? *(from) : 0.0f)
+#define KN_COPIED()
+#define KN_INVERSE_ROOT(square) (1.0f / sqrtf(square))
+#else
+// a number from global to shared memory, or 0 where there is none; no thread waits for it, nor keeps a register, until
+// KN_COPIED
+#define KN_COPY(to, from, is) \
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" \
+                 ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"((is) ? 4 : 0) : "memory")
+#define KN_COPIED() asm volatile("cp.async.wait_all;" ::: "memory")
+#define KN_INVERSE_ROOT(square) inverse_root(square)
+auto inverse_root = [](float square) -> float {  // of a normal number
+    float root;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(square));
+    return root;
+};
+#endif
 constexpr int T = KN_TEAM, G = KN_GROUPS;
 constexpr int CHUNK = T < 32 ? T : 32;  // threads that can ask each other
 const int part = threadIdx.x / T % G;  // which group of the block

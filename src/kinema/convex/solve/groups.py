@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from kinema.convex.solve.native import WARP
 
 LARGE = 128  # dofs a group can hold
+UNBOUNDED = 1 << 30  # rows
 WIDE = WARP + 4  # dofs a warp can hold for a single solve
 ROOM = {8: (32, 32), 16: (64, 64), 32: (64, 160)}  # threads: rows of J and rows in shared memory, of groups in a warp
-TEAM_ROOM = {44: (64, 192), 64: (48, 192), 96: (32, 256), 128: (8, 64)}  # the same of teams, by the dofs they hold
+TEAM_ROOM = {44: (64, 256), 64: (48, 192), 96: (32, 256), 128: (8, 64)}  # the same of teams, by the dofs they hold
 QUARTERS, REGISTERS = 4, 512  # parts of a multiprocessor, and the registers that the warps of a part share, a lane
 
 
@@ -43,13 +44,15 @@ class Group:
         columns: Dofs it can hold.
         threads: Threads.
         tile: Rows of J in shared memory.
-        rows: Rows whose numbers are in shared memory; a team takes more, from global memory.
+        rows: Rows it can hold: their numbers are in shared memory.
+        spills: They are in global memory instead, for any number of rows.
     """
 
     columns: int
     threads: int
     tile: int
     rows: int
+    spills: bool = False
 
     @property
     def is_team(self) -> bool:
@@ -66,10 +69,10 @@ class Group:
         return teams_at_once(self.columns, self.threads) if self.is_team else 16
 
 
-def group(nv: int, *, team: bool = False) -> Group:
-    """The group for an island of nv dofs; `team`: at least two warps, which take any number of rows."""
+def group(nv: int, *, spills: bool = False) -> Group:
+    """The group for an island of nv dofs; `spills`: at least two warps, which take any number of rows."""
     width, size = columns(nv), threads(nv)
-    if size > WARP or team:
-        size = max(size, 2 * WARP)
-        return Group(width, size, *next(room for most, room in TEAM_ROOM.items() if width <= most))
-    return Group(width, size, *ROOM[size])
+    if size <= WARP and not spills:
+        return Group(width, size, *ROOM[size])
+    tile, rows = next(room for most, room in TEAM_ROOM.items() if width <= most)
+    return Group(width, max(size, 2 * WARP), tile, UNBOUNDED if spills else rows, spills)

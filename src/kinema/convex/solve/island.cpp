@@ -4,8 +4,8 @@
 //
 //     KN_COLUMNS    dofs at most, a multiple of four
 //     KN_TILE       rows of J that stay in shared memory; of more, the group takes one tile after the other, again each time
-//     KN_ROWS_MAX   rows whose numbers stay in shared memory; a team keeps those of more in d.solver.spill, smaller groups
-//                   leave such systems to a team
+//     KN_ROWS_MAX   rows whose numbers stay in shared memory; systems of more are left to others
+//     KN_SPILLS     the numbers of rows are in d.solver.spill instead, of any number of them
 //     KN_ROWS_MIN   rows at least, where others do those of fewer; for a world of one tree
 //     KN_MAPPED     the island is one of a list, that of bucket KN_BUCKET; else the world has but one
 //     KN_ELLIPTIC   there may be elliptic cones
@@ -22,9 +22,7 @@ constexpr int ROOM = HELD && MASS > E * LD ? MASS : E * LD;
 __shared__ __align__(16) float tile_[G][ROOM];
 __shared__ __align__(16) float mass_[HELD ? 4 : MASS];
 __shared__ __align__(16) float vec_[G][T];
-__shared__ float4 pivot_[G][2 * T], pivot_rhs_[G][2], factors_[G][3 * Q];
-__shared__ float r_[G][V], v_[G][V], D_[G][V], f_[G][V], coefficient_[G][V], bound_[G][V];
-__shared__ unsigned char kind_[G][V], zone_[G][V];
+__shared__ float4 pivot_[G][3 * T], pivot_rhs_[G][3], factors_[G][3 * Q];
 #if KN_ELLIPTIC
 __shared__ float second_[G][6 * E];
 float* second = second_[part];
@@ -48,7 +46,9 @@ for (int q = KN_ROW(int, d.island.treeadr)[island]; q < KN_ROW(int, d.island.tre
     nd += num;
 }
 __shared__ unsigned pair_[G][E];  // trees of the rows of the tile
+__shared__ int which_[G][E];  // and their numbers
 unsigned* pair = pair_[part];
+int* which = which_[part];
 #define KN_WHICH(k) row_list[k]
 #else
 if (nefc == 0) {
@@ -61,26 +61,23 @@ if (nefc == 0) {
     return;
 }
 const int first = 0, n = nefc, nd = nv, dof = i;
-if (n <= KN_ROWS_MIN || (HELD && n > V)) return;
+if (n <= KN_ROWS_MIN || (!KN_SPILLS && n > V)) return;
 #define KN_WHICH(k) (k)
 #endif
 const bool own = i < nd;
 const int column = i < N ? i : N - 1;
 
 // numbers of rows
-#if KN_TEAM > 32
+#if KN_SPILLS
 const int length = d.efc.D.shape[1];
 float* spill = KN_ROW(float, d.solver.spill) + first;
-const bool fits = n <= V;
-float* r = fits ? r_[0] : spill;
-float* v = fits ? v_[0] : spill + length;
-float* D = fits ? D_[0] : spill + 2 * length;
-float* f = fits ? f_[0] : spill + 3 * length;
-float* coefficient = fits ? coefficient_[0] : spill + 4 * length;
-float* bound = fits ? bound_[0] : spill + 5 * length;
-unsigned char* kind = fits ? kind_[0] : (unsigned char*)(KN_ROW(float, d.solver.spill) + 6 * length) + first;
-unsigned char* zone = fits ? zone_[0] : (unsigned char*)(KN_ROW(float, d.solver.spill) + 7 * length) + first;
+float *r = spill, *v = spill + length, *D = spill + 2 * length, *f = spill + 3 * length;
+float *coefficient = spill + 4 * length, *bound = spill + 5 * length;
+unsigned char* kind = (unsigned char*)(KN_ROW(float, d.solver.spill) + 6 * length) + first;
+unsigned char* zone = (unsigned char*)(KN_ROW(float, d.solver.spill) + 7 * length) + first;
 #else
+__shared__ float r_[G][V], v_[G][V], D_[G][V], f_[G][V], coefficient_[G][V], bound_[G][V];
+__shared__ unsigned char kind_[G][V], zone_[G][V];
 float *r = r_[part], *v = v_[part], *D = D_[part], *f = f_[part], *coefficient = coefficient_[part], *bound = bound_[part];
 unsigned char *kind = kind_[part], *zone = zone_[part];
 #endif
@@ -89,17 +86,25 @@ const int* type = KN_ROW(int, d.efc.type);
 const int* id = KN_ROW(int, d.efc.id);
 #include "cone.cpp"
 
+// reads that nobody waits for yet; rows, too, where M has a place beside them
+const int mass_adr = own ? KN_METRIC_ROWADR.data[dof] : 0, mass_nnz = own ? KN_METRIC_ROWNNZ.data[dof] : 0;
+const float smooth_force = own ? KN_AT(KN_SMOOTH, dof) : 0.0f;
+const float smooth_acc = own ? KN_AT(d.frc.qacc_smooth, dof) : 0.0f;
+const bool given = (m.opt.disableflags & Disable::WARMSTART) == 0;
+const float last_acc = own && given ? KN_AT(d.state.qacc_warmstart, dof) : 0.0f;
+const bool beside = HELD ? n * LD + MASS <= ROOM : n <= E;
+float* mass = HELD ? tile + (beside ? ROOM - MASS : 0) : mass_;
+#include "tile.cpp"
+if (beside) fetch(0, n);
 for (int k = i; k < n; k += T) {
     const int g = KN_WHICH(k), what = kind_of(g);
+    const float loss = KN_ROW(float, d.efc.frictionloss)[g], R = KN_ROW(float, d.efc.R)[g];  // read with the others
     kind[k] = what;
     zone[k] = ConstraintState::SATISFIED;
     D[k] = KN_ROW(float, d.efc.D)[g];
     f[k] = 0.0f;
-    coefficient[k] = bound[k] = 0.0f;
-    if (what == FRICTION_ROW) {
-        coefficient[k] = KN_ROW(float, d.efc.frictionloss)[g];
-        bound[k] = KN_ROW(float, d.efc.R)[g] * coefficient[k];
-    }
+    coefficient[k] = what == FRICTION_ROW ? loss : 0.0f;
+    bound[k] = what == FRICTION_ROW ? R * loss : 0.0f;
 #if KN_ELLIPTIC
     if (what == CONE_HEAD || what == CONE_TAIL) {  // mu, and the friction of each direction; in the head also how many
         const int c = id[g], at = g - *(int*)&KN_AT(d.crow.address, c);
@@ -110,19 +115,18 @@ for (int k = i; k < n; k += T) {
 }
 
 // M; columns beyond those of the island are those of the identity
-float* mass = HELD ? tile : mass_;
 auto at = [](int p, int q) -> int { return FULL ? p * N + q : p >= q ? p * (p + 1) / 2 + q : q * (q + 1) / 2 + p; };
 for (int t = i; t < MASS / 4; t += T) ((float4*)mass)[t] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 for (int t = MASS / 4 * 4 + i; t < MASS; t += T) mass[t] = 0.0f;
 KN_SYNC();
 if (own) {
-    const int adr = KN_METRIC_ROWADR.data[dof], nnz = KN_METRIC_ROWNNZ.data[dof], moved = i - dof;
-    for (int k = 0; k < nnz; k += 8) {  // many reads under way at a time
+    const int moved = i - dof;
+    for (int k = 0; k < mass_nnz; k += 8) {  // many reads under way at a time
         float value[8];
         int j[8];
         #pragma unroll
         for (int q = 0; q < 8; ++q) {
-            const int entry = adr + (k + q < nnz ? k + q : nnz - 1);
+            const int entry = mass_adr + (k + q < mass_nnz ? k + q : mass_nnz - 1);
             j[q] = KN_METRIC_COLIND.data[entry] + moved;
             value[q] = KN_AT(KN_METRIC, entry);
         }
@@ -141,75 +145,48 @@ if (HELD)
     #pragma unroll
     for (int j = 0; j < N; ++j) M[HELD ? j : 0] = mass[at(j, column)];
 const float diagonal = own ? mass[at(i, i)] : 0.0f;
-const float smooth_force = own ? KN_AT(KN_SMOOTH, dof) : 0.0f;
-const float smooth_acc = own ? KN_AT(d.frc.qacc_smooth, dof) : 0.0f;
+KN_COPIED();
 KN_SYNC();
+if (whole && !beside) bring(0, n);
 
-// the tile: some rows in the columns of the island
-const float* rows = KN_ROW(float, d.efc.J);
-int held = -1;  // first row in the tile
-auto take = [&](int base) -> int {  // see to it that rows from base on are in the tile; returns how many
-    int count = n - base;
-    if (count > E) {
-        count = E;
-#if KN_ELLIPTIC
-        while (kind[base + count] == CONE_TAIL) --count;  // contacts stay whole
-#endif
-    }
-    if (base == held) return count;
-    KN_SYNC();
-#if KN_MAPPED
-    for (int q = i; q < count; q += T) {
-        const int* of = KN_ROW(int, d.efc.trees) + 2 * KN_WHICH(base + q);
-        pair[q] = (unsigned)(of[0] + 1) << 16 | (unsigned)(of[1] + 1);
-    }
-    KN_SYNC();
-#endif
-    for (int q = 0; q < count; q += 8) {
-        float value[8];
-        #pragma unroll
-        for (int z = 0; z < 8; ++z) {
-            bool in = own && q + z < count;
-#if KN_MAPPED
-            const unsigned of = pair[q + z < count ? q + z : 0];
-            in = in && (of >> 16 == 0u || (int)(of >> 16) == tree + 1 || (int)(of & 0xffffu) == tree + 1);
-#endif
-            value[z] = in ? rows[(size_t)KN_WHICH(base + q + z) * nv + dof] : 0.0f;
-        }
-        #pragma unroll
-        for (int z = 0; z < 8; ++z) if (i < N) tile[(q + z) * LD + i] = value[z];
-    }
-    KN_SYNC();
-    held = base;
-    return count;
-};
 auto publish = [&](float number) { KN_MEET(); vec[i] = number; KN_SYNC(); };  // whoever read it last has met since
 auto times = [&]() -> float {  // (M p)_i, p in vec
-    float s = 0.0f;
+    float4 s = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     #pragma unroll
     for (int t = 0; t < Q; ++t) {
         const float4 b = ((const float4*)vec)[t];
-        if (HELD) {
-            s += M[HELD ? 4 * t : 0] * b.x + M[HELD ? 4 * t + 1 : 0] * b.y + M[HELD ? 4 * t + 2 : 0] * b.z +
-                 M[HELD ? 4 * t + 3 : 0] * b.w;
-        } else {
-            s += mass[at(4 * t, column)] * b.x + mass[at(4 * t + 1, column)] * b.y + mass[at(4 * t + 2, column)] * b.z +
-                 mass[at(4 * t + 3, column)] * b.w;
-        }
+        s.x += (HELD ? M[HELD ? 4 * t : 0] : mass[at(4 * t, column)]) * b.x;
+        s.y += (HELD ? M[HELD ? 4 * t + 1 : 0] : mass[at(4 * t + 1, column)]) * b.y;
+        s.z += (HELD ? M[HELD ? 4 * t + 2 : 0] : mass[at(4 * t + 2, column)]) * b.z;
+        s.w += (HELD ? M[HELD ? 4 * t + 3 : 0] : mass[at(4 * t + 3, column)]) * b.w;
     }
-    return s;
+    return (s.x + s.y) + (s.z + s.w);
 };
 auto along = [&](int q) -> float {  // (row q of the tile)' p, p in vec, by one thread
-    float s = 0.0f;
+    float4 s = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     const float4* row = (const float4*)(tile + q * LD);
     #pragma unroll
     for (int t = 0; t < Q; ++t) {
         const float4 b = ((const float4*)vec)[t], c = row[t];
-        s += c.x * b.x + c.y * b.y + c.z * b.z + c.w * b.w;
+        s.x += c.x * b.x; s.y += c.y * b.y; s.z += c.z * b.z; s.w += c.w * b.w;
     }
-    return s;
+    return (s.x + s.y) + (s.z + s.w);
 };
 
+// what rows cost where their residuals are those
+auto cost_at = [&](const float* residual) -> float {
+    float cost = 0.0f, force[6];
+    int now;
+    for (int k = i; k < n; k += T) {
+        const int what = kind[k];
+        if (what < CONE_HEAD) cost += row_cost(what, residual[k], D[k], coefficient[k], bound[k], force[0], now);
+#if KN_ELLIPTIC
+        else if (what == CONE_HEAD)
+            cost += cone_cost(residual + k, D + k, coefficient[k], coefficient + k + 1, __float_as_int(bound[k]), force, now);
+#endif
+    }
+    return cost;
+};
 // forces and zones at r, of the rows this thread looks after; returns their cost, and whether a zone changed
 auto update = [&](bool& moved) -> float {
     float cost = 0.0f;
@@ -234,40 +211,46 @@ auto update = [&](bool& moved) -> float {
     return cost;
 };
 
-// start from the better of the last acceleration and the unconstrained one; where the former is worse, from the latter
+// start from the better of the last acceleration and the unconstrained one
 float a = smooth_acc, Ma = smooth_force;
 {
-    const float last = own ? KN_AT(d.state.qacc_warmstart, dof) : 0.0f;
-#if KN_MAPPED
-    const bool warm = KN_ROW(int, d.island.warm)[0] != 0;
-    const int turns = 1;
-#else
-    const int turns = 3;
-    float cold = 0.0f;
-#endif
-    for (int turn = (m.opt.disableflags & Disable::WARMSTART) == 0 ? 0 : turns - 1; turn < turns; ++turn) {
-#if !KN_MAPPED
-        const bool warm = turn == 1;
-#endif
-        a = warm ? last : smooth_acc;
-        publish(a);
-        Ma = warm ? times() : smooth_force;
+    auto begin_at = [&](float start) {  // residuals there
+        publish(start);
         for (int base = 0, count; base < n; base += count) {
             count = take(base);
             for (int q = i; q < count; q += T) r[base + q] = along(q) - aref[KN_WHICH(base + q)];
         }
+    };
+    bool moved;
+#if KN_MAPPED
+    const bool warm = given && KN_ROW(int, d.island.warm)[0] != 0;
+    if (warm) a = last_acc;
+    begin_at(a);
+    if (warm) Ma = times();
+#else
+    begin_at(smooth_acc);
+    if (given) {
         KN_SYNC();
-        bool moved;
-        float cost = update(moved);
-#if !KN_MAPPED
-        if (turn < 2) {
-            cost = sum(cost + (own ? 0.5f * (Ma - smooth_force) * (a - smooth_acc) : 0.0f));
-            if (turn == 0) cold = cost;
-            else if (cost < cold) break;
+        for (int k = i; k < n; k += T) v[k] = r[k];
+        begin_at(last_acc);
+        const float Mlast = times();
+        KN_SYNC();
+        float more = own ? 0.5f * (Mlast - smooth_force) * (last_acc - smooth_acc) : 0.0f;
+        #pragma unroll 1
+        for (int cold = 0; cold < 2; ++cold) {
+            const float cost = cost_at(cold ? v : r);
+            more += cold ? -cost : cost;
         }
-#endif
-        KN_SYNC();
+        if (sum(more) < 0.0f) {
+            a = last_acc;
+            Ma = Mlast;
+        } else {
+            for (int k = i; k < n; k += T) r[k] = v[k];
+        }
     }
+#endif
+    KN_SYNC();
+    update(moved);
     KN_SYNC();
 }
 

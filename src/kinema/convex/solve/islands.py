@@ -19,7 +19,7 @@ from kinema.convex.data import Data
 from kinema.convex.metric_pattern import is_discrete, tree_sizes
 from kinema.convex.model import Model
 from kinema.convex.sleep.sleepers import sleeps
-from kinema.convex.solve.groups import LARGE, Group, group
+from kinema.convex.solve.groups import LARGE, UNBOUNDED, Group, group
 from kinema.convex.solve.native import CONTINUOUS, DISCRETE, RESULT, WARP, source
 from kinema.convex.solve.primal import newton
 from kinema.convex.stage import LANE_BLOCK, Stage, named
@@ -28,7 +28,6 @@ from kinema.math.touches import touches
 from kinema.mujoco_enums import Solver
 
 CAPS = (8, 16, 32, 64, 128)  # dofs of buckets, at most
-UNBOUNDED = 1 << 30
 GIVEN = """
     d.efc.nefc[w] d.efc.ne[w] d.efc.nf[w] d.efc.J[w] d.efc.R[w] d.efc.frictionloss[w] d.efc.type[w] d.efc.id[w]
     d.efc.D[w] d.efc.aref[w] d.crow.mu[w] d.con.dim[w] d.con.friction[w]
@@ -51,10 +50,10 @@ def _island(
     sizes = {
         "COLUMNS": holds.columns, "TEAM": holds.threads, "GROUPS": holds.block // holds.threads, "TILE": holds.tile,
         "ROWS_MAX": holds.rows, "ROWS_MIN": least, "MAPPED": int(bucket >= 0), "BUCKET": bucket,
-        "ELLIPTIC": int(elliptic),
+        "ELLIPTIC": int(elliptic), "SPILLS": int(holds.spills),
     }  # fmt: skip
     lists = f"{LISTS} {TREES} d.island.warm[w] d.solver.niter[w]" if bucket >= 0 else ""
-    spill = "d.solver.spill[w]" if holds.is_team else ""
+    spill = "d.solver.spill[w]" if holds.spills else ""
     cones = "d.crow.address[w]" if elliptic else ""
     system = DISCRETE if discrete else CONTINUOUS
     reads, writes = f"{GIVEN} {LIMITS} {system.reads} {lists} {spill} {cones}", f"{RESULT} {spill}"
@@ -140,7 +139,7 @@ class Bucket:
     @property
     def rows(self) -> int:
         """Rows of an island at most."""
-        return UNBOUNDED if self.holds.is_team else self.holds.rows
+        return self.holds.rows
 
 
 @cache
@@ -154,8 +153,10 @@ def buckets(trees: tuple[int, ...], rows: int) -> list[Bucket]:
     for low, high in pairwise((0, *CAPS)):
         within = [size for size in sizes if low < size <= high]
         held += [(group(within[-1]), within[0])] if within else []
-    if not held[-1][0].is_team:  # islands of few dofs and many rows
-        held.append((group(held[-1][0].columns, team=True), sum(trees) + 1))
+    largest, least = held[-1]
+    if rows > largest.rows:  # islands of many rows; an empty bucket of their own would be a kernel more
+        spills = group(largest.columns, spills=True)
+        held[-1:] = [(spills, least)] if largest.is_team else [(largest, least), (spills, sum(trees) + 1)]
     made: list[Bucket] = []
     for holds, least in held:
         most = sum(trees) // least + (rows // (made[-1].rows + 1) if made else 0)
@@ -195,11 +196,10 @@ def is_island(trees: tuple[int, ...]) -> bool:
 def _one_tree_groups(nv: int, rows: int) -> list[Group]:
     """Groups for worlds that are one island, of which one after the other takes those with more rows."""
     held = group(nv)
-    if held.is_team or rows <= held.rows:
-        return [held]
-    warp = group(WARP)
-    wide = Group(held.columns, WARP, warp.tile, warp.rows)
-    return [wide] if rows <= wide.rows else [wide, group(nv, team=True)]
+    if not held.is_team and rows > held.rows:
+        warp = group(WARP)
+        held = Group(held.columns, WARP, warp.tile, warp.rows)
+    return [held] if rows <= held.rows else [held, group(nv, spills=True)]
 
 
 def _one_tree(nv: int, rows: int, kind: dict[str, bool]) -> list[Stage]:
@@ -225,7 +225,7 @@ def sizes(m, rows: int) -> dict[str, int]:
         held, many = _one_tree_groups(trees[0], rows), 0
     else:
         held, many = [bucket.holds for bucket in buckets(trees, rows)], 1
-    spills = any(holds.is_team and rows > holds.rows for holds in held)
+    spills = any(holds.spills for holds in held)
     return {
         "ntree_island": many * m.ntree,
         "nlist_island": many * (m.ntree + 1),

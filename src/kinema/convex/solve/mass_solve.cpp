@@ -13,7 +13,7 @@ const size_t to_next = awake.strides[1];
 #include "group.cpp"
 constexpr int N = KN_COLUMNS, Q = N / 4, X = N > T ? N - T : 0, ROOM = N * (N + 1) / 2;
 __shared__ float S_[G][ROOM];  // lower triangle, row by row
-__shared__ float4 pivot_[G][2 * (T + X)], pivot_rhs_[G][2], factors_[G][3 * Q];
+__shared__ float4 pivot_[G][3 * (T + X)], pivot_rhs_[G][3], factors_[G][3 * Q];
 float* S = S_[part];
 float4 *pivot = pivot_[part], *pivot_rhs = pivot_rhs_[part], *factors = factors_[part];
 const int i = lane % T, tree = lane / T;
