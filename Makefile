@@ -22,8 +22,9 @@ CARRIERS := brax mujoco-mjx newton==1.7.0 newton-usd-schemas
 demo: $(DEMO)
 	$(BIN)/python examples/demo.py
 
+# Kernels are compiled quickly (tests/levels.py), and what takes longest begins first, so that both workers end together.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	KINEMA_TEST_LEVEL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # What needs a CUDA device; skipped, with the reason, where there is none. Without make: PYTHONPATH=src pytest -m gpu
 test-gpu: $(STAMP)

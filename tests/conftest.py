@@ -5,14 +5,30 @@ that have such tests, and skips those whose packages are missing: so it runs on 
 """
 
 import importlib.util
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from . import levels
+
 
 def _only_gpu(config) -> bool:
     return config.option.markexpr == "gpu"
+
+
+def pytest_configure(config):
+    """Kernels at the level of tests, if there is one."""
+    if not _only_gpu(config):
+        levels.begin()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Compile as users do for tests that are marked so, what they share with others included."""
+    with levels.optimised() if item.get_closest_marker("optimised") else nullcontext():
+        return (yield)
 
 
 def pytest_ignore_collect(collection_path: Path, config):
@@ -47,7 +63,9 @@ def pytest_pycollect_makemodule(module_path: Path, parent):
 
 
 def pytest_collection_modifyitems(items):
-    """Skip what needs a GPU where there is none."""
+    """Files with slow tests first, so that workers end together. Skip what needs a GPU where there is none."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if on_gpu:
         import warp as wp

@@ -2,7 +2,8 @@
 
 Every kernel begins with Warp's headers, 2.3 s of compiling. Warp keeps them compiled for the life of a thread: a
 program that compiles on two threads pays twice, and the next program again. Here they lie in Warp's cache, in a folder
-named by what decides whether they still fit: the headers as they are on disk, the compiler's flags, the processor.
+named by what decides whether they still fit: the headers as they are on disk, the compiler's flags and its level of
+optimisation, the processor.
 
     headers.keep()          from now on Warp looks for them there, and makes them if need be: one thread, others wait
     headers.begin()         make them now, beside what else there is to do, where they are missing
@@ -44,11 +45,16 @@ def _flags() -> str:
     return context._resolve_cpu_compiler_flags(None, wp.config.cpu_compiler_flags)
 
 
+def _level() -> int:
+    """Level of optimisation, where a module asks for no other."""
+    return 2 if wp.config.optimization_level is None else wp.config.optimization_level
+
+
 @cache
-def _digest(flags: str) -> str:
-    """What compiled headers must fit: headers by their names, sizes and times, the processor and the flags."""
+def _digest(flags: str, level: int) -> str:
+    """What compiled headers must fit: headers by their names, sizes and times, the processor, flags and level."""
     native = os.path.join(build.warp_home, "native")
-    found = [wp.__version__, flags, context._get_cpu_target_hash(flags), native]
+    found = [wp.__version__, flags, str(level), context._get_cpu_target_hash(flags), native]
     for entry in sorted(os.scandir(native), key=lambda entry: entry.name):
         if entry.name.endswith(".h"):
             stat = entry.stat()
@@ -58,7 +64,7 @@ def _digest(flags: str) -> str:
 
 def folder() -> Path:
     """Where they lie."""
-    return cache_folder() / "kinema" / f"headers_{_digest(_flags())}"
+    return cache_folder() / "kinema" / f"headers_{_digest(_flags(), _level())}"
 
 
 def _are_there(place: Path) -> bool:
@@ -87,7 +93,7 @@ def _make(place: Path) -> None:
     source.write_text(EMPTY)
     try:
         build.build_cpu(
-            str(target), str(source), extra_flags=_flags(), use_precompiled_headers=True,
+            str(target), str(source), extra_flags=_flags(), optimization_level=_level(), use_precompiled_headers=True,
             pch_dir=str(place), block_dim=1,
         )  # fmt: skip
     finally:
