@@ -6,8 +6,9 @@ __version__ = "0.1.0"
 _PUBLIC = {
     **dict.fromkeys(
         (
-            "AttributeAssignment", "AttributeFrequency", "Axis", "BodyFlags", "CollisionPipeline", "Contacts",
-            "Control", "CustomAttribute", "CustomFrequency", "EqType", "GeoType", "Heightfield", "JointDofConfig",
+            "AttributeAssignment", "AttributeFrequency", "Axis", "AxisType", "BodyFlags", "CollisionPipeline",
+            "Contacts", "Control", "CustomAttribute", "CustomFrequency", "EqType", "GeoType", "Heightfield",
+            "JointDofConfig",
             "JointTargetMode", "JointType", "MAXVAL", "Mesh", "Model", "ModelAttributeAssignment",
             "ModelAttributeFrequency", "ModelBuilder", "ModelFlags", "ParticleFlags", "Rod", "ShapeConfig",
             "ShapeFlags", "State", "TetMesh", "eval_fk", "eval_ik", "eval_jacobian", "eval_mass_matrix",

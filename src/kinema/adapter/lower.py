@@ -191,8 +191,7 @@ class _Lowering:
 
     def _body(self, body: int, elements: Mapping[int, Node]) -> Node:
         joint = self.tree.get(body)
-        kinematic = bool(int(self.rows["body_flags"][body]) & BodyFlags.KINEMATIC)
-        if joint is None or (kinematic and self._type(joint) in (JointType.FREE, JointType.FIXED)):
+        if joint is None or (self._is_held(body) and self._type(joint) in (JointType.FREE, JointType.FIXED)):
             placed = pose_attributes(self.rows["body_q"][body])
             node = element(elements[-1], "body", name=f"body{body}", mocap="true", **placed)
         else:
@@ -201,6 +200,11 @@ class _Lowering:
             self._joint(node, joint)
         self._inertial(node, body)
         return node
+
+    def _is_held(self, body: int) -> bool:
+        """Whether no force moves a body: it moves as it is told, or has neither mass nor inertia (inverses of 0)."""
+        told = bool(int(self.rows["body_flags"][body]) & BodyFlags.KINEMATIC)
+        return told or not (self.rows["body_mass"][body] or np.any(self.rows["body_inertia"][body]))
 
     def _rest_pose(self, joint: int, body: int) -> np.ndarray:
         """Pose of the body in its parent at coordinates zero; free bodies where they start."""

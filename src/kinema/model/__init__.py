@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .control import Control as Control
     from .enums import MAXVAL as MAXVAL
     from .enums import Axis as Axis
+    from .enums import AxisType as AxisType
     from .enums import BodyFlags as BodyFlags
     from .enums import EqType as EqType
     from .enums import GeoType as GeoType
@@ -55,7 +56,7 @@ _NAMES = {
     "contacts": ("Contacts",),
     "control": ("Control",),
     "enums": (
-        "MAXVAL", "Axis", "BodyFlags", "EqType", "GeoType", "JointTargetMode", "JointType", "ModelFlags",
+        "MAXVAL", "Axis", "AxisType", "BodyFlags", "EqType", "GeoType", "JointTargetMode", "JointType", "ModelFlags",
         "ParticleFlags", "ShapeFlags",
     ),
     "fields": ("FIELDS", "Field"),

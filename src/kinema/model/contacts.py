@@ -66,8 +66,8 @@ class Contacts(Holder):
                     value.fill_(int(field.fill))
             place(self, field, value)
 
-    def clear(self) -> None:
-        """Forget all contacts."""
+    def clear(self, bump_generation: bool = True) -> None:
+        """Forget all contacts; `bump_generation` is not used: nothing counts how often they were found."""
         self._counters.zero_()
         for field, array in self.arrays():
             if find(self, field) is not None and field.dtype == wp.int32 and np.any(field.fill):

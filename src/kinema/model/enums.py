@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from enum import IntEnum, IntFlag
+from typing import Any
 
 import numpy as np
 
 MAXVAL = 1.0e10
 """Large finite number that stands for "no limit" (MuJoCo's mjMAXVAL)."""
+
+
+AxisType = Any
+"""What says an axis: an `Axis`, a letter, an index, or three numbers."""
 
 
 class Axis(IntEnum):

@@ -228,8 +228,16 @@ class Model(Closed):
             place(buffers, field, list(value) if isinstance(value, list) else wp.clone(value))
         return buffers
 
-    def collide(self, state: State, contacts: Contacts | None = None, *, collision_pipeline: Any = None) -> Contacts:
-        """Find the contacts of a state; new buffers are made where none are given."""
+    def collide(
+        self, state: State, contacts: Contacts | None = None, *, collision_pipeline: Any = None,
+        enable_rigid_soft_full_surface_contact: bool = False,
+    ) -> Contacts:  # fmt: skip
+        """Find the contacts of a state; new buffers are made where none are given.
+
+        With particles, contacts are those of particles with shapes: whole surfaces are refused.
+        """
+        if enable_rigid_soft_full_surface_contact:
+            raise BuildError("collide(): enable_rigid_soft_full_surface_contact=True is not supported")
         if collision_pipeline is not None:
             contacts = collision_pipeline.contacts() if contacts is None else contacts
             collision_pipeline.collide(state, contacts)

@@ -87,8 +87,20 @@ class CollisionPipeline(Closed):
         """Empty buffers."""
         return self.model.contacts()
 
-    def collide(self, state: State, contacts: Contacts) -> None:
-        """Find the contacts of a state; the buffers are cleared first."""
+    def collide(
+        self, state: State, contacts: Contacts, *, soft_contact_margin: float | None = None, dt: float | None = None,
+        soft_self_contact: bool | None = None,
+    ) -> None:  # fmt: skip
+        """Find the contacts of a state; the buffers are cleared first.
+
+        Args:
+            state: The state.
+            contacts: Where they go.
+            soft_contact_margin: How near particles count as touching [m]; None: as the pipeline was told.
+            dt: Not used: contacts are those of the state, none is looked for ahead.
+            soft_self_contact: Not used: `SolverConvex(particle_enable_self_contact=True)` has these.
+        """
         from ..adapter.model_contacts import collide_model  # a higher layer, imported on use
 
-        collide_model(self.model, state, contacts, rules=self._rules, soft_gap=self.soft_contact_gap)
+        gap = self.soft_contact_gap if soft_contact_margin is None else soft_contact_margin
+        collide_model(self.model, state, contacts, rules=self._rules, soft_gap=gap)

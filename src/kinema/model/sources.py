@@ -41,8 +41,8 @@ class Mesh(MeshMakers):
         if not np.all(np.isfinite(self.vertices)):
             raise BuildError("Mesh: vertices must be finite")
 
-    def finalize(self, device: Any = None, requires_grad: bool = False) -> int:
-        """The id of a Warp mesh of it on a device, made once."""
+    def finalize(self, device: Any = None, requires_grad: bool = False, *, bvh_constructor: str | None = None) -> int:
+        """The id of a Warp mesh of it on a device, made once; how its boxes are sorted is Warp's affair."""
         import warp as wp
 
         from ..devices import device_named

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BuildError
+from ..errors import BuildError, did_you_mean
 from ..model import Mesh
 from .pose import decompose
 
@@ -49,9 +49,15 @@ def scaled(mesh: Mesh, scale: np.ndarray) -> tuple[Mesh, np.ndarray]:
     return Mesh(mesh.vertices * scale, faces.reshape(-1), color=mesh.color), np.ones(3)
 
 
+LOOKS = (
+    "apply_stage_units", "face_varying_normal_conversion", "load_visual_materials", "maxhullvert",
+    "preserve_facevarying_uvs", "return_uv_indices", "vertex_splitting_angle_threshold_deg",
+)  # fmt: skip
+
+
 def get_mesh(
     source: Any = None, *, load_normals: bool = False, load_uvs: bool = False, root_path: str | None = None,
-    compute_inertia: bool = True, prim: Any = None,
+    compute_inertia: bool = True, prim: Any = None, **looks: Any,
 ) -> Mesh:  # fmt: skip
     """The mesh of a prim in its own frame, or all meshes of a stage or a file as one, in the stage's frame.
 
@@ -62,7 +68,13 @@ def get_mesh(
         compute_inertia: As above: masses are computed where a mesh gets a density.
         root_path: Where to look for meshes.
         prim: Another name of `source`.
+        looks: How Newton reads normals, texture coordinates and materials: taken, and nothing to do.
     """
+    for name, value in looks.items():
+        if name not in LOOKS:
+            raise BuildError(f"get_mesh() has no argument {name!r}{did_you_mean(name, LOOKS)}")
+        if name == "apply_stage_units" and value:
+            raise BuildError("get_mesh(): apply_stage_units=True is not supported: stages are in metres")
     from pxr import Usd, UsdGeom
 
     source = prim if source is None else source

@@ -107,12 +107,13 @@ class ViewerViser(ViewerNull):
         label: Title of the page.
         verbose: Say where the page is.
         share: Refused: pages are shown to this machine only; `kinema.viewer.view(host=...)` opens them to others.
+        plot_history_size: Not used: nothing that is logged is plotted.
         record_to_viser: Refused: `kinema.viewer.write_html` writes a page that plays offline.
     """
 
     def __init__(
         self, *, port: int = 8080, paused: bool = False, label: str | None = None, verbose: bool = True,
-        share: bool = False, record_to_viser: str | None = None,
+        share: bool = False, record_to_viser: str | None = None, plot_history_size: int = 250,
     ):  # fmt: skip
         if share or record_to_viser:
             what = "share=True" if share else "record_to_viser"
@@ -181,10 +182,12 @@ class ViewerGL(ViewerViser):
     """
 
     def __init__(
-        self, *, width: int = 1280, height: int = 720, vsync: bool = False, headless: bool = False, port: int = 8080
-    ):
-        super().__init__(port=port)
-        self._headless = headless
+        self, *, width: int = 1280, height: int = 720, vsync: bool = False, headless: bool = False, port: int = 8080,
+        paused: bool = False, num_frames: int | None = None, enable_cuda_interop: bool = False,
+        plot_history_size: int = 250,
+    ):  # fmt: skip
+        super().__init__(port=port, paused=paused)
+        self._headless, self.num_frames = headless, num_frames
 
     def set_model(self, model: Model, max_worlds: int | None = None) -> None:
         """Open the page, unless nobody is to see it."""
