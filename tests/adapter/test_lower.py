@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import mujoco
 import numpy as np
 import pytest
+import warp as wp
 
 from kinema.adapter import lower as lowering
 from kinema.adapter.view import view
@@ -201,3 +202,17 @@ def test_a_joint_of_a_rod_is_a_ball_with_a_spring_and_hinges_where_twist_differs
         m, _, _ = lowered(builder)
         assert m.jnt_type.tolist() == kinds and m.jnt_stiffness.tolist() == stiffness
         assert m.opt.integrator == mujoco.mjtIntegrator.mjINT_DISCRETE
+
+
+def test_a_body_without_mass_stays_where_it_is_put(lowered):
+    """Newton's way to pin a body: inverse masses of 0."""
+    builder = ModelBuilder()
+    first, second = (builder.add_link(xform=((0.0, 0.0, z), (0.0, 0.0, 0.0, 1.0)), mass=1.0, inertia=np.eye(3))
+                     for z in (1.0, 0.8))  # fmt: skip
+    joints = [builder.add_joint_free(first), builder.add_joint_ball(first, second, child_xform=wp.transform(
+        (0.0, 0.0, 0.2), wp.quat_identity()))]  # fmt: skip
+    builder.add_articulation(joints)
+    builder.body_inv_mass[first], builder.body_inv_inertia[first] = 0.0, wp.mat33(0.0)
+    assert builder.body_mass[first] == 0.0 and builder.body_inv_mass[second] == 1.0
+    m, _, _ = lowered(builder)
+    assert m.body_mocapid.tolist() == [-1, 0, -1] and m.nv == 3 and m.body_parentid[2] == 1

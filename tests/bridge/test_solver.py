@@ -83,6 +83,7 @@ def test_a_document_beside_shapes_of_no_world():
     model = main.finalize("cpu")
     solver, states = run(SolverMuJoCo, model, 200, 0.005, threads=2)
     assert solver.trouble() == {}
+    assert solver.mj_model.nq * 3 == model.joint_coord_count and solver.mj_data.time > 0.0
     heights = states[-1]["body_q"].reshape(3, -1, 7)[:, 0, 2]
     assert (heights > 0.02).all() and (heights < 0.5).all(), "they lie on the ground"
 

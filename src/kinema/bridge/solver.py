@@ -59,6 +59,21 @@ class SolverMuJoCo(SolverConvex):
             impratio=impratio, threads=threads, **more,
         )  # fmt: skip
 
+    @property
+    def mj_model(self) -> Any:
+        """MuJoCo's model of the first class of worlds."""
+        return self._first().models[0]
+
+    @property
+    def mj_data(self) -> Any:
+        """MuJoCo's data of the first world."""
+        return self._first().data[0]
+
+    def _first(self) -> Any:
+        if self.backend != "c":
+            raise BuildError(f"backend={self.backend!r} has no MjModel and MjData of its own: use backend='c'")
+        return self.batches[0].engine
+
     def _together(self) -> None:
         return None  # another program runs the worlds
 
