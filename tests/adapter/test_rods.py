@@ -97,3 +97,12 @@ def test_a_disabled_joint_is_refused():
     builder.joint_enabled[1] = False
     with pytest.raises(BuildError, match="is disabled"):
         SolverConvex(builder.finalize(device="cpu"))
+
+
+def test_a_segment_in_the_middle_cannot_be_pinned_by_its_mass():
+    builder = ModelBuilder()
+    bodies, _ = builder.add_rod([(0.1 * k, 0.0, 1.0) for k in range(5)], radius=0.01)
+    builder.body_mass[bodies[-1]] = 0.0
+    builder.body_inertia[bodies[-1]] = np.zeros((3, 3))
+    with pytest.raises(BuildError, match="has no mass: only the first one"):
+        SolverConvex(builder.finalize("cpu"))

@@ -225,6 +225,12 @@ class _Lowering:
 
     def _inertial(self, node: Node, body: int) -> None:
         mass = float(self.rows["body_mass"][body])
+        joint = self.tree.get(body)
+        if joint is not None and self._type(joint) == JointType.ROD and self._is_held(body):
+            raise BuildError(
+                f"the segment of a rod that joint {self._joint_label(joint)!r} holds has no mass: only the first one, "
+                "which has a free joint, can be pinned so; give it its mass and hold it by a fixed joint to the world"
+            )
         if mass <= 0.0:
             return
         inertia = np.asarray(self.rows["body_inertia"][body], dtype=float).reshape(3, 3)

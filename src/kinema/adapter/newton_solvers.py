@@ -75,6 +75,12 @@ class SolverVBD(NewtonSolver):
         "collision_pipeline", "collision_frequency", "collision_frequency_type",
     )  # fmt: skip
 
+    def rebuild_bvh(self, state: Any) -> None:
+        """Nothing is kept that would have to be built anew."""
+
+    def set_rigid_history_update(self, update: bool) -> None:
+        """No history of contacts is kept from step to step."""
+
 
 class SolverFeatherstone(NewtonSolver):
     """Articulated bodies with penalty contacts, in Newton."""
