@@ -5,7 +5,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from oracle import compare, random_poses, two_geoms
+from oracle import compare, kinema_contacts, mujoco_contacts, random_poses, two_geoms
 from shapes import ASSET, GEOM
 
 SHARED = Path(__file__).parents[3] / "shared" / "models"
@@ -45,6 +45,19 @@ def test_pair(pair, margin):
     assert score.touching > 30
     assert score.judged > 150
     assert score.fraction >= 0.97, score.failures
+
+
+@pytest.mark.parametrize("pair", [("ellipsoid", "cylinder"), ("ellipsoid", "box"), ("sphere", "ellipsoid")])
+def test_shapes_about_one_centre(pair):
+    """The difference of the centres has no direction: the search begins along x, as MuJoCo's does."""
+    m = two_geoms(*(GEOM[t] for t in pair), asset=ASSET)
+    d = mujoco.MjData(m)
+    for qpos in random_poses(m, np.random.default_rng(3), 20, aligned=0.0):
+        qpos[:3] = qpos[7:10] = [0.125, 0.25, 0.5]  # floats
+        theirs = mujoco_contacts(m, d, qpos)
+        ours = kinema_contacts(m, d.geom_xpos[None], d.geom_xmat[None])[0]
+        assert len(ours) == len(theirs) == 1
+        np.testing.assert_allclose(ours[0, :7], theirs[0, :7], atol=2e-4)
 
 
 @pytest.mark.parametrize("pair", [("cylinder", "box"), ("cylinder", "cylinder"), ("box", "cube"), ("capsule", "cube")])

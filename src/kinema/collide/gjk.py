@@ -3,12 +3,15 @@
 The shapes A, B touch when their Minkowski difference A - B contains the origin; their distance is that of A - B to it.
 GJK keeps a simplex of support points of A - B, moves to its point x nearest to the origin, and looks for a support
 point s along -x. The gap x.(x - s) bounds the error of |x|^2 (Frank-Wolfe); x.s > 0 proves that the shapes are apart.
+
+The first x is the difference of the centres. Where these coincide it only says where to look: a unit vector takes its
+place, or any where not even a direction is left.
 """
 
 import warp as wp
 
 from kinema.collide.bundles import Hulls
-from kinema.collide.precision import HALF, ONE, TINY, ZERO, mat33r, mat43r, real, vec3r, vec4r
+from kinema.collide.precision import HALF, ONE, TINY, ZERO, mat33r, mat43r, real, unit, vec3r, vec4r
 from kinema.collide.simplex import combine, nearest_weights
 from kinema.collide.support import Shape, is_discrete, support
 
@@ -66,6 +69,9 @@ def gjk(m: Hulls, s1: Shape, s2: Shape, x1: vec3r, x2: vec3r, tolerance: real, i
     n = int(0)
     x = x1 - x2
     norm = wp.length(x)
+    if norm < smallest:
+        x = unit(x)
+        norm = ONE
     previous = ZERO
     for k in range(iterations + 1):
         if norm == ZERO:
