@@ -2,7 +2,10 @@
 
 import mujoco
 import numpy as np
+import warp as wp
 
+from kinema.collide.bound import boxes_apart
+from kinema.collide.bundles import Geoms
 from kinema.collide.cull import PLANE, WIDTH, cells
 from kinema.collide.detect import Detector
 from kinema.collide.filter import geom_pairs
@@ -68,3 +71,36 @@ def test_pairs_pass_whose_spheres_overlap():
     assert 0.05 < passed.mean() < 0.95
     touching = detector.contacts.pair.numpy()[0, : int(detector.contacts.ncon.numpy()[0])]
     assert passed[0, touching].all()
+
+
+@wp.kernel(enable_backward=False)
+def ask_boxes(geoms: Geoms, pairs: wp.array(dtype=wp.vec2i), margin: float, apart: wp.array2d(dtype=int)):
+    w, p = wp.tid()
+    apart[w, p] = wp.where(boxes_apart(geoms, w, pairs[p][0], pairs[p][1], margin), 1, 0)
+
+
+def test_boxes_are_apart_along_a_face_normal():
+    """What one thread finds, which stops at the first axis that tells, is what all six axes say."""
+    m = model(6)
+    m.geom_aabb[:, :3] = np.random.default_rng(4).uniform(-0.05, 0.05, size=(m.ngeom, 3))
+    random, margin = np.random.default_rng(3), 0.01
+    xpos = random.uniform(-0.3, 0.3, size=(NWORLD, m.ngeom, 3))
+    xmat = np.linalg.qr(random.normal(size=(NWORLD, m.ngeom, 3, 3)))[0]
+    detector = Detector(m, NWORLD, device="cpu")
+    detector.geoms.xpos.assign(xpos.astype(np.float32))
+    detector.geoms.xmat.assign(xmat.astype(np.float32))
+    pairs = np.array([(a, b) for a in range(2, m.ngeom) for b in range(1, a)], np.int32)
+    apart = wp.zeros((NWORLD, len(pairs)), dtype=int, device="cpu")
+    wp.launch(ask_boxes, apart.shape, [detector.geoms, wp.array(pairs, dtype=wp.vec2i, device="cpu"), margin, apart],
+              device="cpu")  # fmt: skip
+
+    center = xpos + np.einsum("wgij,gj->wgi", xmat, m.geom_aabb[:, :3])
+    one, other = pairs.T
+    between = center[:, other] - center[:, one]
+    axes = np.concatenate([xmat[:, one], xmat[:, other]], axis=-1)  # six columns
+    turned = [np.abs(np.einsum("wpia,wpij->wpaj", axes, xmat[:, k])) for k in (one, other)]
+    reach = sum(np.einsum("wpaj,pj->wpa", t, m.geom_aabb[k, 3:]) for t, k in zip(turned, (one, other), strict=True))
+    gap = (np.abs(np.einsum("wpia,wpi->wpa", axes, between)) - reach).max(axis=-1) - margin
+    sure = np.abs(gap) > 1e-5
+    assert 0.2 < np.mean(gap > 0.0) < 0.8
+    np.testing.assert_array_equal(apart.numpy()[sure] > 0, gap[sure] > 0.0)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from kinema.convex.constraint import assemble
+from kinema.convex.engine import Engine
 from kinema.convex.solve.primal import conjugate_gradient, newton
 from kinema.convex.stage import Stage
 from tests.convex.constraint.test_rows import SCENE
@@ -64,6 +65,20 @@ def test_conjugate_gradients_reach_the_same_acceleration(model, dm_control_asset
     harness = solve_both(m, d, solver=conjugate_gradient())
     check(m, d, harness)
     assert 3 < harness.read("solver_niter", 1) < 200
+
+
+def test_room_for_fewer_rows_than_a_vector_has():
+    m = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><body><joint axis="0 1 0" frictionloss=".3" limited="true"
+        range="-10 10"/><geom size=".1" pos=".3 0 0"/></body></worldbody></mujoco>""")
+    d = mujoco.MjData(m)
+    d.qpos[0] = 0.3
+    engine = Engine(m, 1, device="cpu")
+    engine.write("qpos", d.qpos[None])
+    engine.step(1)
+    mujoco.mj_step(m, d)
+    assert d.nefc == 2 and engine.d.efc.D.shape[1] < 8
+    np.testing.assert_allclose(engine.read("efc_force")[0, :2], d.efc_force, rtol=1e-4)
+    np.testing.assert_allclose(engine.read("qvel")[0], d.qvel, rtol=1e-4)
 
 
 TABLE = """<body>

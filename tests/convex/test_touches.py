@@ -10,9 +10,9 @@ import warp as wp
 import kinema.collide
 import kinema.convex
 import kinema.math
-from kinema.collide import cull, gather
+from kinema.collide import bound, cull, gather
 from kinema.convex import factor, inverse, mass, parts
-from kinema.convex.constraint import columns, place
+from kinema.convex.constraint import columns, contact_columns, place
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.reader import holds_arrays, is_array
@@ -164,6 +164,8 @@ FUNCTIONS = {
     "before": gather.contacts_before,
     "mark near pairs": cull.mark_near,
     "next near pair": cull.next_near,
+    "boxes apart": bound.boxes_apart_early,
+    "columns of a contact": contact_columns.put_columns,
     "row forces": inverse.row_forces,
     "put": store._put_vec3,
     "parts of a recipe": parts.call_parts,

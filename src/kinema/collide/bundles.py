@@ -183,6 +183,8 @@ class Cull:
     cell: wp.array(dtype=wp.vec3i)  # places of a geom and of the first of eight in that list, and which of these
     pair: wp.array(dtype=int)  # (8 ncell,) their pairs, -1 where there is none
     near: wp.array2d(dtype=int)  # (nworld, words) a bit for every pair
+    convex: wp.array(dtype=int)  # (npair,) its place among those of convex shapes, -1: another kind
+    axis: wp.array2d(dtype=wp.vec3)  # (nworld, nconvex) along which they were apart when last looked at: last_axis.py
 
 
 @wp.struct

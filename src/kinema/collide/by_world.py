@@ -10,19 +10,23 @@ import warp as wp
 
 from kinema.collide.asleep import KEEP, LOOK
 from kinema.collide.broad import sweep_world
-from kinema.collide.build import Build
+from kinema.collide.build import CONVEX, Build
 from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Pairs, Settings, Touch
 from kinema.collide.cull import find_near, next_near
+from kinema.collide.last_axis import remembering_pair
 from kinema.collide.narrow import finish_contact, finish_world, is_near, is_near_and_awake, pair_function
 from kinema.collide.speculative import speculative_pair
 from kinema.collide.swept import may_meet, pair_at
+from kinema.collide.table import PairFunction
 from kinema.collide.workspace import Workspace
 
 
 @cache
 def world_function(build: Build):
     """``detect_world(w, geoms, meshes, hfields, pairs, settings, contacts)``: all contacts of one world, in order."""
-    collide_pair = pair_function(build)
+    remembers = build.listed and build.mask & CONVEX != 0 and not build.portal
+    collide_again = remembering_pair(build.epa, build.polygon, build.degree) if remembers else None
+    collide_pair = pair_function(build._replace(mask=build.mask & ~CONVEX) if remembers else build)
     collide_ahead = speculative_pair(build.polygon, build.degree) if build.ahead else None
     near = is_near_and_awake if build.sleeps else is_near
 
@@ -66,6 +70,10 @@ def world_function(build: Build):
                 if near(w, pair, geoms, pairs):
                     options = settings.options
                     n = collide_pair(w, pair, geoms, meshes, hfields, pairs, options, touch, found, Workspace())
+                    if wp.static(remembers):
+                        if pairs.function[w, pair] == wp.static(int(PairFunction.CONVEX)):
+                            cull = settings.cull[0]
+                            n = collide_again(w, pair, geoms, meshes, pairs, cull, options, touch, found)
                     for k in range(found, wp.min(found + n, contacts.dist.shape[1])):
                         finish_contact(contacts, pairs, w, k, pair, False)
                     found += n

@@ -36,6 +36,15 @@ def core(s: Shape, all: bool):
 
 
 @wp.func
+def cores(s1: Shape, s2: Shape):
+    """Both without what is round about them, and what was taken away from each."""
+    inflated = (s1.margin > ZERO or s2.margin > ZERO) and s1.type != SIMPLEX and s2.type != SIMPLEX
+    c1, taken1 = core(s1, inflated)
+    c2, taken2 = core(s2, inflated)
+    return c1, c2, taken1, taken2
+
+
+@wp.func
 def simplex_features(g: Gjk, d: Depth) -> Depth:
     """Features of the nearest points GJK found."""
     second = wp.where(g.n > 1, 1, 0)
@@ -67,15 +76,14 @@ def convex_distance(capacity: int):
         r = Depth()
         x1 = center(s1)
         x2 = center(s2)
-        inflated = (s1.margin > ZERO or s2.margin > ZERO) and s1.type != SIMPLEX and s2.type != SIMPLEX
-        c1, taken1 = core(s1, inflated)
-        c2, taken2 = core(s2, inflated)
+        c1, c2, taken1, taken2 = cores(s1, s2)
         taken = taken1 + taken2
         g = Gjk()
         # first the cores, if there is anything to take away, then the shapes
         for k in range(wp.where(taken > ZERO, 0, 1), 2):
             g = gjk(m, c1, c2, x1, x2, tolerance, iterations, cutoff + taken)
             if g.dist == FAR:
+                r.axis = g.axis
                 return r
             apart = g.dist > tolerance or (k == 1 and (g.n < 2 or g.separated))
             if apart or not need_depth:
@@ -102,13 +110,54 @@ def convex_distance(capacity: int):
 
 
 @cache
+def convex_contacts(capacity: int, polygon_max: int, degree_max: int):
+    """Contacts of two convex shapes whose distance is known, with room as `convex_pair` says."""
+    several_contacts = multicontact(polygon_max, degree_max) if capacity != ASK else None
+
+    @wp.func
+    def write_contacts(
+        w: int,
+        s1: Shape,
+        s2: Shape,
+        r: Depth,
+        meshes: Meshes,
+        options: Options,
+        touch: Touch,
+        base: int,
+        work: Workspace,
+    ) -> int:
+        """Write the contacts of two shapes of world w from slot ``base`` on; return how many; -1 asks for scratch."""
+        if r.wanted:
+            return -1
+        if not r.found or r.dist >= ZERO:
+            return 0
+        m = s1.margin
+        none = wp.vec3()
+        if options.multiccd != 0 and may_have_several(s1, s2):
+            if wp.static(capacity == ASK):
+                return -1
+            if wp.static(capacity != ASK):
+                c = several_contacts(meshes, s1, s2, r.x1, r.x2, r.id1, r.id2, r.p1, r.p2, work)
+                if c.n > 0:
+                    for k in range(c.n):
+                        pos = wp.vec3(HALF * (c.x1[k] + c.x2[k]))
+                        emit(touch, w, base + k, float(m + c.dist[k]), pos, wp.vec3(c.normal), none)
+                    return c.n
+        pos = wp.vec3(HALF * (r.x1 + r.x2))
+        emit(touch, w, base, float(m + r.dist), pos, wp.vec3(unit(r.x1 - r.x2)), none)
+        return 1
+
+    return write_contacts
+
+
+@cache
 def convex_pair(capacity: int, polygon_max: int, degree_max: int):
     """Contacts of two convex geoms, with room for EPA iterations, polygon vertices and polygons at a vertex.
 
     With LENT and 0, scratch is lent; with ASK it is asked for where it is needed (workspace.py).
     """
     signed_distance = convex_distance(capacity)
-    several_contacts = multicontact(polygon_max, degree_max) if capacity != ASK else None
+    write_contacts = convex_contacts(capacity, polygon_max, degree_max)
 
     @wp.func
     def collide_convex(
@@ -124,28 +173,10 @@ def convex_pair(capacity: int, polygon_max: int, degree_max: int):
         work: Workspace,
     ) -> int:
         """Write the contacts of geoms g1, g2 of world w from slot ``base`` on; return how many; -1 asks for scratch."""
-        m = real(margin)
-        s1 = geom_shape(geoms, w, g1, m)
-        s2 = geom_shape(geoms, w, g2, m)
+        s1 = geom_shape(geoms, w, g1, real(margin))
+        s2 = geom_shape(geoms, w, g2, real(margin))
         tolerance = real(options.ccd_tolerance)
         r = signed_distance(meshes.hull, s1, s2, tolerance, options.ccd_iterations, ZERO, True, work)
-        if r.wanted:
-            return -1
-        if not r.found or r.dist >= ZERO:
-            return 0
-        none = wp.vec3()
-        if options.multiccd != 0 and may_have_several(s1, s2):
-            if wp.static(capacity == ASK):
-                return -1
-            if wp.static(capacity != ASK):
-                c = several_contacts(meshes, s1, s2, r.x1, r.x2, r.id1, r.id2, r.p1, r.p2, work)
-                if c.n > 0:
-                    for k in range(c.n):
-                        pos = wp.vec3(HALF * (c.x1[k] + c.x2[k]))
-                        emit(touch, w, base + k, float(m + c.dist[k]), pos, wp.vec3(c.normal), none)
-                    return c.n
-        pos = wp.vec3(HALF * (r.x1 + r.x2))
-        emit(touch, w, base, float(m + r.dist), pos, wp.vec3(unit(r.x1 - r.x2)), none)
-        return 1
+        return write_contacts(w, s1, s2, r, meshes, options, touch, base, work)
 
     return collide_convex

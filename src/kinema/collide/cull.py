@@ -18,6 +18,7 @@ import warp as wp
 
 from kinema.collide.bundles import Cull, Geoms, Pairs
 from kinema.collide.filter import GeomPairs
+from kinema.collide.table import PairFunction
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Geom
 
@@ -53,13 +54,16 @@ def cells(m, host: GeomPairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def bundle(m, host: GeomPairs, nworld: int) -> Cull:
-    """The cells of a model, and a bit for every pair of every world."""
+    """The cells of a model, and of every world a bit for every pair, and room for what convex ones remember."""
     b = Cull()
     geom, cell, pair = cells(m, host)
     b.geom = wp.array(geom.astype(np.int32), dtype=int)
     b.cell = wp.array(cell.astype(np.int32), dtype=wp.vec3i)
     b.pair = wp.array(pair.reshape(-1).astype(np.int32), dtype=int)
     b.near = wp.zeros((nworld, -(-len(host.function) // 32)), dtype=int)
+    convex = np.asarray(host.function) == PairFunction.CONVEX
+    b.convex = wp.array(np.where(convex, np.cumsum(convex) - 1, -1).astype(np.int32), dtype=int)
+    b.axis = wp.zeros((nworld, int(convex.sum())), dtype=wp.vec3)
     return b
 
 
@@ -156,8 +160,11 @@ def mark_near(
         if (++k == words) return -1;
         left = bits[k];
     }
-    int low = 0;
-    while (!(left >> low & 1u)) ++low;
+#if defined(__CUDA_ARCH__)
+    const int low = __ffs(left) - 1;
+#else
+    const int low = __builtin_ctz(left);
+#endif
     return 32 * k + low < count ? 32 * k + low : -1;
 """)
 def next_near(near: wp.array2d(dtype=int), w: int, after: int, count: int) -> int:

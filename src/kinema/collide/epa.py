@@ -61,6 +61,7 @@ class Depth:
     id2: wp.vec3i
     failed: bool  # the initial polytope could not be made: the shapes only touch
     wanted: bool  # the shapes overlap, and there was no room for a polytope to tell how deep
+    axis: vec3r  # not found: along it the shapes are apart, from the second to the first
 
 
 @wp.func

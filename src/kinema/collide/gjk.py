@@ -33,6 +33,7 @@ class Gjk:
     id1: wp.vec4i  # features of those points
     id2: wp.vec4i
     warm: wp.vec2i  # where the next support search may start
+    axis: vec3r  # beyond the cutoff: along it the shapes are apart, from the second to the first
 
 
 @wp.func
@@ -87,6 +88,7 @@ def gjk(m: Hulls, s1: Shape, s2: Shape, x1: vec3r, x2: vec3r, tolerance: real, i
         if lower > ZERO and lower >= cutoff * norm:
             r.separated = True
             r.dist = FAR
+            r.axis = x
             return r
 
         r.p[n] = s

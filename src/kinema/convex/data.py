@@ -245,7 +245,7 @@ class Search:
     next_tree: data("ntree", dtype=int, rows=True)
     last_tree: data("ntree", dtype=int, rows=True)
     first_row: data("ntree", dtype=int, rows=True)
-    next_row: data(3, "nefcmax", dtype=int, rows=True)  # and on the CPU two ints a row, see solve/columns.cpp
+    next_row: data(4, "nefcmax", dtype=int, rows=True)  # and on the CPU columns (solve/columns.cpp) and runs of rows
     acc: data("nv_narrow", rows=True)
     Ma: data("nv_narrow", rows=True)
     Mv: data("nv_narrow", rows=True)

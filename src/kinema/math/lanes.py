@@ -101,3 +101,19 @@ return x;
 """)
 def lane_get(x: int, source: int) -> int:  # noqa: F811
     """x of another lane of the group."""
+
+
+NO_VECTORS = "defined(__CUDA_ARCH__) || defined(KN_WIDTH)"
+"""Where native code may not use vectors of floats: on CUDA, and where numbers are duals (gradients/dual.cpp)."""
+
+
+@wp.func_native(f"""
+#if {NO_VECTORS}
+return false;
+#else
+return true;
+#endif
+""")
+def has_vectors() -> bool:
+    """Is this a CPU thread whose native code may use vectors of floats?"""
+    ...

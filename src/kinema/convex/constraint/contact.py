@@ -11,6 +11,7 @@ import warp as wp
 
 from kinema.convex.bundle import vec5
 from kinema.convex.constraint.columns import clear_rows, column, column_count, next_moved
+from kinema.convex.constraint.contact_columns import put_columns
 from kinema.convex.constraint.row import holds, point_column, row_time, tree_pair
 from kinema.convex.data import ContactRows, Contacts, Data, Rows
 from kinema.convex.model import Model
@@ -26,7 +27,7 @@ from kinema.math.impedance import (
     safe_solref,
     stiffness,
 )
-from kinema.math.lanes import lane_count, lane_get, lane_sum
+from kinema.math.lanes import has_vectors, lane_count, lane_get, lane_sum
 from kinema.math.spatial import angular
 from kinema.mujoco_enums import MINVAL, Cone, Constraint
 
@@ -62,33 +63,40 @@ def contact_columns(m: Model, d: Data, w: int, lane: int):
             frame = d.con.frame[w, c]
             friction = d.con.friction[w, c]
             vel = wp.spatial_vector()
-            clear_rows(d.efc.J, w, r, d.crow.want[w, c], trees, m.tree.dofadr, m.tree.dofnum)
-            count = column_count(trees, m.tree.dofnum, m.size.nv)
-            q = next_moved(trees, m.tree.dofadr, m.tree.dofnum, m.dof.bodyid, m.dof.bodyend, bodies[0], bodies[1], lane,
-                           count)  # fmt: skip
-            while q < count:
-                i = column(trees, m.tree.dofadr, m.tree.dofnum, q)
-                body = m.dof.bodyid[i]
-                end = m.dof.bodyend[i]
-                sign = holds(bodies[1], body, end) - holds(bodies[0], body, end)
-                axis = wp.spatial_vector()
-                if sign != 0.0:
-                    cdof = d.inertia.cdof[w, i]
-                    point = point_column(cdof, pos - d.inertia.subtree_com[w, m.body.rootid[body]])
-                    axis = wp.spatial_vector(sign * (frame * point), sign * (frame * angular(cdof)))
-                    vel += axis * d.state.qvel[w, i]
-                if dim == 1:
-                    d.efc.J[w, r, i] = axis[0]
-                elif m.opt.cone == Cone.PYRAMIDAL:
-                    for k in range(1, dim):
-                        edge = friction[k - 1] * axis[k]
-                        d.efc.J[w, r + 2 * k - 2, i] = axis[0] + edge
-                        d.efc.J[w, r + 2 * k - 1, i] = axis[0] - edge
-                else:
-                    for k in range(dim):
-                        d.efc.J[w, r + k, i] = axis[k]
+            if has_vectors():
+                vel = put_columns(
+                    d.efc.J, d.inertia.cdof, d.inertia.subtree_com, d.state.qvel, m.body.rootid, m.tree.dofadr,
+                    m.tree.dofnum, m.dof.bodyid, m.dof.bodyend, w, r, d.crow.want[w, c], dim, m.opt.cone, bodies, trees,
+                    pos, frame, friction,
+                )  # fmt: skip
+            else:
+                clear_rows(d.efc.J, w, r, d.crow.want[w, c], trees, m.tree.dofadr, m.tree.dofnum)
+                count = column_count(trees, m.tree.dofnum, m.size.nv)
                 q = next_moved(trees, m.tree.dofadr, m.tree.dofnum, m.dof.bodyid, m.dof.bodyend, bodies[0], bodies[1],
-                               q + lane_count(), count)  # fmt: skip
+                               lane, count)  # fmt: skip
+                while q < count:
+                    i = column(trees, m.tree.dofadr, m.tree.dofnum, q)
+                    body = m.dof.bodyid[i]
+                    end = m.dof.bodyend[i]
+                    sign = holds(bodies[1], body, end) - holds(bodies[0], body, end)
+                    axis = wp.spatial_vector()
+                    if sign != 0.0:
+                        cdof = d.inertia.cdof[w, i]
+                        point = point_column(cdof, pos - d.inertia.subtree_com[w, m.body.rootid[body]])
+                        axis = wp.spatial_vector(sign * (frame * point), sign * (frame * angular(cdof)))
+                        vel += axis * d.state.qvel[w, i]
+                    if dim == 1:
+                        d.efc.J[w, r, i] = axis[0]
+                    elif m.opt.cone == Cone.PYRAMIDAL:
+                        for k in range(1, dim):
+                            edge = friction[k - 1] * axis[k]
+                            d.efc.J[w, r + 2 * k - 2, i] = axis[0] + edge
+                            d.efc.J[w, r + 2 * k - 1, i] = axis[0] - edge
+                    else:
+                        for k in range(dim):
+                            d.efc.J[w, r + k, i] = axis[k]
+                    q = next_moved(trees, m.tree.dofadr, m.tree.dofnum, m.dof.bodyid, m.dof.bodyend, bodies[0],
+                                   bodies[1], q + lane_count(), count)  # fmt: skip
             for k in range(dim):
                 vel[k] = lane_sum(vel[k])
             if lane == 0:

@@ -31,6 +31,18 @@ auto row_cost = [&](int kind, float r, float D, float f, float bound, float& for
     return 0.5f * D * r * r;
 };
 
+// The same for several rows at a time, without a branch: of numbers and masks that are vectors (eights.cpp). A row alone is
+// quadratic between two bounds, and linear or nothing beyond them:   low      high
+//     equality                                                      -inf      inf
+//     friction                                                      -R f      R f
+//     one-sided                                                     -inf      0
+auto rows_beyond = [](auto r, auto low, auto high) { return (r <= low) | (r >= high); };
+auto rows_cost = [](auto r, auto D, auto f, auto bound, auto is_friction, auto outside) {
+    const decltype(r) none = {}, linear = is_friction ? f * ((r < 0.0f ? -r : r) - 0.5f * bound) : none;
+    return outside ? linear : 0.5f * D * r * r;
+};
+auto rows_slope = [](auto r, auto D, auto f, auto low, auto outside) { return outside ? (r <= low ? -f : f) : D * r; };
+
 // forces and zone of an elliptic contact at the residuals r of its rows; returns its cost; force may be r itself
 auto cone_cost = [&](const float* r, const float* D, float mu, const float* fri, int dim, float* force,
                      int& zone) -> float {

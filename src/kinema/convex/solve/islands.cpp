@@ -4,6 +4,7 @@
 // An island is named by its first tree, its root. On the CPU lists run through its trees and rows in ascending order; where
 // a warp shares out the rows of a system that no group can hold, all trees are one island.
 #undef KN_ISLANDS
+#undef KN_RUNS
 #undef KN_ROWS
 #undef KN_TREES
 #undef KN_TREES_BACK
@@ -13,7 +14,8 @@
 #if KN_LANES == 1
 #define KN_BUSY(root) (first_row[root] >= 0)
 #define KN_ISLANDS(root) for (int root = 0; root < ntree; ++root) if (KN_BUSY(root))
-#define KN_ROWS(i) for (int i = first_row[root]; i >= 0; i = next_row[i])
+#define KN_RUNS(b, e) for (int b = first_row[root], e = 0; b >= 0 && (e = run_end[b]); b = next_row[e - 1])
+#define KN_ROWS(i) KN_RUNS(b_##i, e_##i) for (int i = b_##i; i < e_##i; ++i)
 #define KN_TOGETHER(t, u) (root_of[t] == root_of[u])
 #define KN_TREES(t) for (int t = root; t >= 0; t = next_tree[t])
 #define KN_TREES_BACK(t) for (int t = last_tree[root]; t >= 0; t = t == root ? -1 : last_tree[t])
@@ -23,6 +25,7 @@ int* next_tree = KN_ROW(int, d.solver.next_tree);
 int* last_tree = KN_ROW(int, d.solver.last_tree);
 int* first_row = KN_ROW(int, d.solver.first_row);
 int* next_row = KN_ROW(int, d.solver.next_row);
+int* run_end = next_row + 3 * d.solver.next_row.shape[2];  // rows of an island that follow each other: the one after the last
 int* row_tree = next_row;  // a tree of each row, until the lists are made
 const bool split = (m.opt.disableflags & Disable::ISLAND) == 0;
 
@@ -53,8 +56,9 @@ if (lane == 0 && split && ntree > 1)
 KN_SYNC();
 for (int t = 0; t < ntree; ++t) first_row[t] = -1;
 for (int k = nefc - 1; k >= 0; --k) {
-    const int t = find(next_row[k]);
-    next_row[k] = first_row[t];
+    const int t = find(next_row[k]), after = first_row[t];
+    run_end[k] = after == k + 1 ? run_end[after] : k + 1;
+    next_row[k] = after;
     first_row[t] = k;
 }
 for (int t = 0; t < ntree; ++t) {  // last_tree: of a root the last tree of its island, of others the one before

@@ -10,10 +10,16 @@
 // that is guessed wrong costs more than a block; J, which is not kept so, is laid into strips first. Spans are the blocks
 // of the trees that a row of H has columns in. What lies in a block beside its pattern is zero; what lies right of the
 // diagonal is not read. The three functions that do the work are compiled once each, not wherever they are called from,
-// and keep pointers at hand under names of their own, for a store of a vector may change anything that lies in memory. Trees coupled in H: bit u of row t of
-// `pattern`, u < t.
+// and keep pointers at hand under names of their own, for a store of a vector may change anything that lies in memory. Trees
+// coupled in H: bit u of row t of `pattern`, u < t.
+//
+// Columns are counted from the first dof of the island, so that the matrix of a small one is small: it begins with a block,
+// its rows follow each other closely, and the next island's takes the same place, which is at hand.
 
-const int pitch = (nv + 7) & ~7;
+const int origin = tree_adr[root];
+auto begin_of = [&](int t) -> int { return tree_adr[t] - origin; };  // columns of a tree
+auto end_of = [&](int t) -> int { return tree_adr[t] - origin + tree_num[t]; };
+const int pitch = (end_of(last_tree[root]) + 7) & ~7;
 const int GATHER = 6, SPANS = 32;
 float* strip = KN_ROW(float, d.solver.strip);
 float *const matrix = H, *const strips = strip, *const inverses = strip + 2 * GATHER * pitch;  // of D; then a right hand side
@@ -31,20 +37,20 @@ auto spans_of_tree = [&](int t, Span* s) -> int {
     for (int q = 0; q <= t >> 5; ++q)
         for (unsigned bits = pattern[t * nword + q]; bits; bits &= bits - 1) {
             const int u = 32 * q + __builtin_ctz(bits);
-            n = extend(s, n, tree_adr[u], tree_adr[u] + tree_num[u]);
+            n = extend(s, n, begin_of(u), end_of(u));
         }
-    return extend(s, n, tree_adr[t], tree_adr[t] + tree_num[t]);
+    return extend(s, n, begin_of(t), end_of(t));
 };
 
 auto start_hessian = [&]() {  // H = M, with room for what rows and elimination add
     Span s[SPANS];
     KN_TREES(t) {
-        const int n = spans_of_tree(t, s), first = tree_adr[t];
-        for (int k = first; k < first + tree_num[t]; ++k) {
+        const int n = spans_of_tree(t, s), first = begin_of(t);
+        for (int k = first; k < end_of(t); ++k) {
             float* row = H + (size_t)k * pitch;
             for (int q = 0; q < n; ++q)
                 for (int b = s[q].from; b < s[q].to && 8 * b <= k; ++b) block_of(row, b) = vec8{};
-            copy(row + first, M + (size_t)k * widest, k + 1 - first);
+            copy(row + first, M + (size_t)(origin + k) * widest, k + 1 - first);
         }
     }
 };
@@ -97,15 +103,17 @@ auto add_curvature = [&]() {
         for (int q = 0; q < n; ++q)
             for (int b = s[q].from; b < s[q].to; ++b) block_of(left, b) = block_of(right, b) = vec8{};
         for (int q = 0, m = columns_of(k, from, to); q < m; ++q) {
-            const float* row = J + (size_t)k * nv;
-            copy(left + from[q], row + from[q], to[q] - from[q]);
-            if (scaled) copy_scaled(right + from[q], row + from[q], D[k], to[q] - from[q]);
+            const float* row = J + (size_t)k * nv + from[q];
+            const int first = from[q] - origin, count = to[q] - from[q];
+            copy(left + first, row, count);
+            if (scaled) copy_scaled(right + first, row, D[k], count);
         }
     };
     auto blocks_of = [&](int k, int q) -> Span {
-        if (is_single(k)) return q ? Span{0, 0} : Span{column_of(k) / 8, column_of(k) / 8 + 1};
-        const int range = columns[2 * k + q];
-        return Span{(range & 0xffff) / 8, ((range >> 16) + 7) / 8};
+        const int range = columns[2 * k + q], only = column_of(k) - origin;
+        if (is_single(k)) return q ? Span{0, 0} : Span{only / 8, only / 8 + 1};
+        if (range == 0) return Span{0, 0};
+        return Span{((range & 0xffff) - origin) / 8, ((range >> 16) - origin + 7) / 8};
     };
     auto holds = [](Span a, Span b) -> bool { return b.from == b.to || (a.from <= b.from && b.to <= a.to); };
     auto add_group = [&](bool scaled) __attribute__((noinline)) {
@@ -137,7 +145,7 @@ auto add_curvature = [&]() {
     KN_ROWS(k) {
         if (state[k] == ConstraintState::QUADRATIC) {
             if (is_single(k)) {
-                H[(size_t)column_of(k) * (pitch + 1)] += D[k] * number_of(k) * number_of(k);
+                H[(size_t)(column_of(k) - origin) * (pitch + 1)] += D[k] * number_of(k) * number_of(k);
                 continue;
             }
             if (count == 4) flush();
@@ -180,7 +188,7 @@ auto factor = [&]() __attribute__((noinline)) {  // H = L'DL in place, eight dof
     const int pitch = width;
     Span s[SPANS];
     KN_TREES_BACK(t) {
-        const int n = spans_of_tree(t, s), first = tree_adr[t], end = first + tree_num[t];
+        const int n = spans_of_tree(t, s), first = begin_of(t), end = end_of(t);
         for (int p = (end - 1) / 8; 8 * p + 7 >= first; --p) {
             float* panel = H + (size_t)8 * p * pitch;
             const int low = wp::max(first - 8 * p, 0), high = wp::min(end - 8 * p, 8);  // dofs of this tree among the eight
@@ -231,10 +239,11 @@ auto solve = [&](float* y) __attribute__((noinline)) {
     const int pitch = width;
     Span s[SPANS];
     KN_TREES(t)
-        for (int b = tree_adr[t] / 8; 8 * b < tree_adr[t] + tree_num[t]; ++b) block_of(rhs, b) = vec8{};
-    KN_TREES(t) copy(rhs + tree_adr[t], y + tree_adr[t], tree_num[t]);
+        for (int b = begin_of(t) / 8; 8 * b < end_of(t); ++b) block_of(rhs, b) = vec8{};
+    y += origin;
+    KN_TREES(t) copy(rhs + begin_of(t), y + begin_of(t), tree_num[t]);
     KN_TREES_BACK(t) {  // L' z = y
-        const int n = spans_of_tree(t, s), first = tree_adr[t], end = first + tree_num[t];
+        const int n = spans_of_tree(t, s), first = begin_of(t), end = end_of(t);
         for (int e = (end - 1) / 8; 8 * e + 7 >= first; --e) {
             const float* L = H + (size_t)8 * e * pitch;
             const int low = first - 8 * e, high = end - 8 * e;  // dofs of this tree among the eight
@@ -258,7 +267,7 @@ auto solve = [&](float* y) __attribute__((noinline)) {
         }
     }
     KN_TREES(t) {  // L y = D^-1 z
-        const int n = spans_of_tree(t, s), first = tree_adr[t], end = first + tree_num[t];
+        const int n = spans_of_tree(t, s), first = begin_of(t), end = end_of(t);
         for (int e = first / 8; 8 * e < end; ++e) {
             const float* L = H + (size_t)8 * e * pitch;
             const int low = first - 8 * e, high = end - 8 * e;

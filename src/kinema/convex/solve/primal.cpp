@@ -105,15 +105,23 @@ auto update = [&](int i) -> float {
     for (int k = 0; k < dim; ++k) state[i + k] = zone;
     return cost;
 };
+#if KN_LANES == 1
+#include "eights.cpp"
+#endif
 auto start_at = [&]() -> float {  // residuals, forces and states at a; returns the cost of all rows
     KN_SYNC();
     KN_EACH(i, nefc) r[i] = row_times(i, a) - aref[i];
     KN_SYNC();
+#if KN_LANES == 1
+    bool any = false;
+    return settle(0, nefc, any);
+#else
     float cost = 0.0f;
     KN_EACH(i, nefc) cost += update(i);
     KN_SUM(cost);
     KN_SYNC();
     return cost;
+#endif
 };
 
 // choose the better start: the unconstrained acceleration, or the last one; where that is worse, the former once more
@@ -213,11 +221,27 @@ scale = 1.0f / scale;
 // cost change, slope and curvature at a + alpha x
 auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve) -> float {
     float dc = 0.0f, d1 = 0.0f, d2 = 0.0f;
+#if KN_LANES == 1
+    vec8 change = {}, first = {}, second = {};
+    KN_EIGHTS(k, end) {
+        const int at = place_of(k);
+        const Alone e = alone(at, k, end);
+        const vec8 from = floats_of(r, at), along = floats_of(v, at), step = alpha * along, y = from + step;
+        const ivec8 outside = beyond(e, y), was = beyond(e, from);
+        const vec8 bent = cost_of(e, y, outside) - cost_of(e, from, was);
+        change += e.live ? (outside | was ? bent : e.D * step * (from + 0.5f * step)) : vec8{};
+        first += e.live ? rows_slope(y, e.D, e.f, e.low, outside) * along : vec8{};
+        second += e.live & ~outside ? e.D * along * along : vec8{};
+    }
+    dc = sum8(change); d1 = sum8(first); d2 = sum8(second);
+    if (cones)
+#endif
     KN_ROWS(i) {
         const int kind = kind_of(i), c = id[i];
-        if (kind < CONE_HEAD) dc += row_line(kind, r[i], v[i], D[i], loss[i], R[i] * loss[i], alpha, d1, d2);
-        else if (kind == CONE_HEAD)
+        if (kind == CONE_HEAD)
             dc += cone_line(r + i, v + i, D + i, mu_of(c), friction_of(c), dim_of(c), alpha, d1, d2);
+        else if (KN_LANES > 1 && kind < CONE_HEAD)
+            dc += row_line(kind, r[i], v[i], D[i], loss[i], R[i] * loss[i], alpha, d1, d2);
     }
     KN_SUM3(dc, d1, d2);
     slope = d1 + c1 + alpha * c2;
@@ -407,13 +431,24 @@ for (;;) {
         a[i] += alpha * x[i]; Ma[i] += alpha * Mv[i];
         cost += 0.5f * (Ma[i] - KN_AT(KN_SMOOTH, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
     }
+    float moved = 0.0f;
+#if KN_LANES == 1
+    KN_EIGHTS(k, end) {
+        const int at = place_of(k);
+        const vec8 from = floats_of(r, at);
+        put_floats(r, at, within(at, k, end), from + alpha * floats_of(v, at));
+    }
+    bool any = false;
+    KN_RUNS(begin, end) cost += settle(begin, end, any);
+    moved = any ? 1.0f : 0.0f;
+#else
     KN_ROWS(i) { r[i] += alpha * v[i]; v[i] = (float)state[i]; }
     KN_SYNC();
     KN_ROWS(i) cost += update(i);
     KN_SYNC();
-    float moved = 0.0f;
     KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == ConstraintState::CONE) ? 1.0f : 0.0f;
     KN_SUM(moved); KN_SUM(cost);
+#endif
     done = ended = is_minimum(moved > 0.0f, alpha, gain, cost);
     ++iter;
 }

@@ -10,16 +10,20 @@
 // The factor only has to be good enough to converge. Models of few iterations end where MuJoCo's doubles do.
 const int TURNS = 6;
 auto is_stiff = [&]() -> bool {  // asked before H is factored
-    KN_DOFS(i) if (H[(size_t)i * pitch + i] > 3e3f * inertia_of(i)) return true;
+    KN_DOFS(i) if (H[(size_t)(i - origin) * (pitch + 1)] > 3e3f * inertia_of(i)) return true;
     return false;
 };
 auto refine = [&](float* x, float* dx) {
     for (int turn = 0; turn < TURNS; ++turn) {
         KN_ROWS(k) v[k] = row_times(k, x);
-        KN_ROWS(k) {  // v = s'(r + J x)
-            if (state[k] == ConstraintState::QUADRATIC) v[k] = D[k] * (r[k] + v[k]);
-            else if (state[k] != ConstraintState::CONE) v[k] = -force[k];
-            else if (kind_of(k) == CONE_HEAD) {
+        KN_EIGHTS(k, end) {  // v = s'(r + J x)
+            const int at = place_of(k);
+            const ivec8 zone = ints_of(state, at), live = within(at, k, end) & (zone != (int)ConstraintState::CONE);
+            const vec8 pull = floats_of(D, at) * (floats_of(r, at) + floats_of(v, at));
+            put_floats(v, at, live, zone == (int)ConstraintState::QUADRATIC ? pull : -floats_of(force, at));
+        }
+        if (cones) KN_ROWS(k) {
+            if (state[k] == ConstraintState::CONE && kind_of(k) == CONE_HEAD) {
                 const Cone e = contact_cone(k);
                 float along[6];
                 for (int p = 0; p < e.dim; ++p) along[p] = v[k + p];
