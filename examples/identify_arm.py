@@ -86,6 +86,8 @@ def by_mujoco(parameters: list[sysid.Parameter], ctrl: np.ndarray, read: np.ndar
     """Seconds that mujoco.sysid takes for the same, by its fastest way, and what it finds."""
     from mujoco import sysid as theirs
 
+    if not hasattr(theirs, "ParameterDict"):
+        raise SystemExit("mujoco.sysid is there without what it needs: pip install 'mujoco[sysid]'")
     spec = mujoco.MjSpec.from_string(ARM)
     m = spec.compile()
     times = np.arange(len(ctrl) + 1) * m.opt.timestep
