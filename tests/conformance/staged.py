@@ -45,11 +45,12 @@ def stage_kernel(
 ) -> wp.Kernel:
     """One thread a world runs a stage over the items from `begin` to `end`, every `step`-th, backwards if asked to.
 
-    Items of a sweep are bodies, level by level. With `awake`, only those that do not sleep.
+    Items of a sweep are bodies, level by level. With `awake`, only those that do not sleep. What a kind of stage has
+    not is a function all the same: Warp generates a kernel a second time where something static has no value.
     """
     listed = awake and not is_sweep
-    count_items = (AWAKE_COUNTS if listed else COUNTS)[over or "nbody"] if over or is_sweep else None
-    item = AWAKE_ITEMS[over] if listed else None
+    count_items = (AWAKE_COUNTS if listed else COUNTS)[over or "nbody"] if over or is_sweep else func
+    item = AWAKE_ITEMS[over] if listed else func
     run_item = if_awake(func) if awake and is_sweep else func
 
     @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128})
