@@ -100,10 +100,9 @@ class NamedArrays:
 
     def _held(self, name: str) -> wp.array:
         """An array by its name, which may be a wrong one."""
-        array = self.layout.arrays.get(name)
-        if array is None:
+        if name not in self.layout.arrays:
             check_held(self.layout, name)
-        return array
+        return self.layout.arrays[name]
 
     def bundle(self, struct: Any) -> Any:
         """An instance of a struct of arrays declared by their names, each up to date."""

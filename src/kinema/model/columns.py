@@ -165,7 +165,7 @@ class PoseRow(wp.transformf):
         self._row = row
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        super().__setitem__(index, value)
+        super().__setitem__(index, value)  # type: ignore[misc]
         self._row[index] = value
 
     def tolist(self) -> list[float]:
@@ -176,7 +176,7 @@ class PoseRow(wp.transformf):
 class InverseRows:
     """View of masses or inertias as Newton's builder has them besides, inverted: 0 stays 0."""
 
-    def __init__(self, rows: np.ndarray):
+    def __init__(self, rows: Any):
         self._rows = rows
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
