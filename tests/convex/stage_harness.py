@@ -29,7 +29,7 @@ class Harness:
     nefcmax: int = 512
 
     def __post_init__(self):
-        capacity = {**scratch_sizes(self.m), "nconmax": self.nconmax, "nefcmax": self.nefcmax,
+        capacity = {**scratch_sizes(self.m, self.nefcmax), "nconmax": self.nconmax, "nefcmax": self.nefcmax,
                     "ntreeword": -(-self.m.ntree // 32)}  # fmt: skip
         self.layout = Layout(self.m, self.nworld, wp.get_device("cpu"), capacity)
         self.model = self.layout.fill(Model, {"collision": Collision()})

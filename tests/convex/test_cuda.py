@@ -1,10 +1,14 @@
-"""Inverse dynamics and energy compile for CUDA (sm_90) on a machine without a GPU. Steps: test_corpus_on_cuda.py."""
+"""Inverse dynamics, energy and conjugate gradients compile for CUDA (sm_90) on a machine without a GPU.
+
+Steps: test_corpus_on_cuda.py.
+"""
 
 import mujoco
 import pytest
 
 from kinema.convex import step as recipe
-from kinema.convex.stage import cohort_kernel, runs
+from kinema.convex.solve import sparse
+from kinema.convex.stage import cohort_kernel, lane_kernel, runs
 
 from . import mechanisms
 from .hopper import compile_kernel, stack
@@ -33,3 +37,10 @@ def test_kernels_compile_for_hopper(case):
     assert groups
     for group in groups:
         assert stack(compile_kernel(cohort_kernel(group))) < 4096, "Model and Data must not be copied to each thread"
+
+
+@pytest.mark.slow
+def test_conjugate_gradients_compile_for_hopper():
+    m = mujoco.MjModel.from_xml_string(mechanisms.SPRINGS)
+    m.opt.solver = mujoco.mjtSolver.mjSOL_CG
+    assert stack(compile_kernel(lane_kernel((sparse.stage(m, cuda=True),)))) < 4096

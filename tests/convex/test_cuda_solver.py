@@ -1,4 +1,4 @@
-"""Newton's method as CUDA runs it, threads as fibres on the CPU, beside the CPU's own.
+"""Newton's method and conjugate gradients as CUDA runs them, threads as fibres on the CPU, beside the CPU's own.
 
 The same rows and the same start: accelerations, forces, zones and the number of iterations must agree, with iterations
 to spare and with few, and threads must give the same bits in either order.
@@ -59,6 +59,7 @@ SCENES = {
         + arm(14, "0 2 .05", 0.2).replace("<body ", '<body name="b" ', 1),
         "elliptic", WELD,
     ),
+    "conjugate": scene(arm(8, "0 0 .05", 0.1), "pyramidal").replace("<option ", '<option solver="CG" '),
 }  # fmt: skip
 
 
@@ -88,8 +89,9 @@ def solve(engine, functions, *, backward: bool) -> dict[str, np.ndarray]:
         engine.layout.arrays[name].fill_(-7)
     for code, stage in functions:
         code.bind()
+        block = max(stage.block, stage.threads, 32)
         for w in range(WORLDS):
-            code.run(w, threads=stage.threads, groups=stage.groups, block=max(stage.block, 32), backward=backward)
+            code.run(w, threads=stage.threads, groups=stage.groups, block=block, backward=backward)
     return {name: engine.read(name) for name in RESULTS}
 
 
@@ -130,8 +132,8 @@ def test_the_recipe_of_cuda_has_the_rows_of_mujoco(model: str):
     assert acted_on.mean() > 0.9
 
 
-def is_newton(stage) -> bool:
-    return stage.func is not None and stage.func.key.split("__")[-1] in ("newton", "find_islands")
+def is_solver(stage) -> bool:
+    return stage.func is not None and stage.func.key.split("__")[-1] in ("newton", "find_islands", "conjugate_gradient")
 
 
 @pytest.mark.parametrize("model", SCENES)
@@ -140,7 +142,7 @@ def test_it_lands_where_the_cpu_lands(model: str, tmp_path):
     for iterations in (100, 2):
         engine = settled(model, iterations)
         if not functions:
-            stages = [stage for stage in engine.recipes["step"] if is_newton(stage)]
+            stages = [stage for stage in engine.recipes["step"] if is_solver(stage)]
             for k, stage in enumerate(stages):
                 (tmp_path / str(k)).mkdir()
                 functions.append((Emulated(stage.func.native_snippet, engine, tmp_path / str(k)), stage))
@@ -168,7 +170,7 @@ def test_rows_that_find_no_room_in_shared_memory(model: str, holds: Group, tmp_p
     engine = settled(model, 100)
     expected = {name: engine.read(name) for name in RESULTS}
     func = _island(holds, elliptic=model == "elliptic")
-    stage = next(stage for stage in engine.recipes["step"] if is_newton(stage))
+    stage = next(stage for stage in engine.recipes["step"] if is_solver(stage))
     run = type(stage)(func, lanes=True, threads=holds.threads, block=holds.block)
     assert engine.read("nefc").max() > holds.tile
     compare(engine, solve(engine, [(Emulated(func.native_snippet, engine, tmp_path), run)], backward=False), expected)

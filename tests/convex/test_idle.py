@@ -37,7 +37,7 @@ def engines(m, n=3):
 
 def test_what_no_stage_touches_is_one_row(model):
     engine = StagedEngine(model, 64, device="cpu", cuda=True)
-    assert {"qLU", "qDeriv", "cfrc_int", "cacc", "contact_load", "solver_Mgrad"} <= engine.layout.idle
+    assert {"qLU", "qDeriv", "cfrc_int", "cacc", "contact_load", "solver_lists"} <= engine.layout.idle
     assert not engine.layout.idle & touched(engine.recipes["step"])
     assert not engine.layout.idle & {"qpos", "userdata", "qacc", "qfrc_applied", "plastic", "status"}
     whole = StagedEngine(model, 64, device="cpu")

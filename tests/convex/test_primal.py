@@ -6,8 +6,11 @@ import pytest
 
 from kinema.convex.constraint import assemble
 from kinema.convex.engine import Engine
-from kinema.convex.solve.primal import conjugate_gradient, newton
+from kinema.convex.solve.primal import newton
+from kinema.convex.solve.sparse import conjugate_gradient
 from kinema.convex.stage import Stage
+from tests.conformance.dynamics import put_states
+from tests.conformance.staged import StagedEngine
 from tests.convex.constraint.test_rows import SCENE
 from tests.convex.stage_harness import Harness
 
@@ -59,6 +62,7 @@ def test_real_models_in_contact(model, cone, dm_control_assets, random_state):
 @pytest.mark.parametrize("model", ["suite/humanoid.xml", "suite/quadruped.xml"])
 def test_conjugate_gradients_reach_the_same_acceleration(model, dm_control_assets, random_state):
     m = mujoco.MjModel.from_xml_path(str(dm_control_assets / model))
+    m.opt.solver = mujoco.mjtSolver.mjSOL_CG
     d = mujoco.MjData(m)
     random_state(m, d)
     mujoco.mj_step(m, d, 200)
@@ -79,6 +83,26 @@ def test_room_for_fewer_rows_than_a_vector_has():
     assert d.nefc == 2 and engine.d.efc.D.shape[1] < 8
     np.testing.assert_allclose(engine.read("efc_force")[0, :2], d.efc_force, rtol=1e-4)
     np.testing.assert_allclose(engine.read("qvel")[0], d.qvel, rtol=1e-4)
+
+
+def test_conjugate_gradients_of_stiff_rows_go_on_to_the_minimum(dm_control_assets, random_state):
+    """Directions stay conjugate to those before them: with floats the search ends half way, far from the minimum."""
+    m = mujoco.MjModel.from_xml_path(str(dm_control_assets / "suite/humanoid.xml"))
+    m.opt.solver, m.opt.iterations, m.opt.tolerance = mujoco.mjtSolver.mjSOL_CG, 200, 1e-8
+    m.opt.o_solimp[:] = [0.99, 0.999, 0.001, 0.5, 2]
+    m.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_OVERRIDE)
+    d = mujoco.MjData(m)
+    random_state(m, d)
+    mujoco.mj_step(m, d, 200)
+    d.qacc_warmstart[:] = 0
+    mujoco.mj_forward(m, d)
+    taken = int(d.solver_niter[: d.nisland].max())
+    assert taken > 20
+    engine = StagedEngine(m, nworld=1)
+    put_states(engine, [d])
+    engine.forward()
+    assert engine.read("solver_niter")[0] > 0.8 * taken
+    np.testing.assert_allclose(engine.read("qacc")[0], d.qacc, atol=2e-4 * np.abs(d.qacc).max())
 
 
 TABLE = """<body>

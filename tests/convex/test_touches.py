@@ -17,7 +17,7 @@ from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.convex.reader import holds_arrays, is_array
 from kinema.convex.sleep import touch
-from kinema.convex.solve import dense, dual, islands, primal
+from kinema.convex.solve import dense, dual, islands, primal, sparse
 from kinema.convex.solve.groups import group
 from kinema.math import store
 from kinema.math.touches import declared
@@ -30,7 +30,7 @@ def compiled(text: str, *, cuda: bool) -> str:
     values = {"__CUDA_ARCH__": 900} if cuda else {}
     taken: list[tuple[bool, bool]] = []  # is this branch read, was one before
     lines = []
-    for line in re.sub(r"//.*", "", text).splitlines():
+    for line in re.sub(r"//.*", "", text).replace("\\\n", " ").splitlines():
         found = DIRECTIVE.match(line)
         alive = all(now for now, _ in taken)
         if not found:
@@ -140,7 +140,8 @@ FUNCTIONS = {
     "newton, discrete": islands._island(group(27), elliptic=True, discrete=True),
     "newton, beyond": primal.newton(2),
     "islands": islands._find((8, 32), (32, 64), False),
-    "conjugate gradients": primal.conjugate_gradient(),
+    "conjugate gradients": sparse.conjugate_gradient(),
+    "conjugate gradients, rows that list their columns": sparse.conjugate_gradient(listed=True),
     "projected Gauss-Seidel": dual.projected_gauss_seidel(),
     "noslip": dual.noslip(),
     "noslip, discrete": dual.noslip(discrete=True),

@@ -250,13 +250,10 @@ class Search:
     Ma: data("nv_narrow", rows=True)
     Mv: data("nv_narrow", rows=True)
     grad: data("nv_narrow", rows=True)
-    grad_last: data("nv_narrow", rows=True)  # conjugate gradients only, as are the next two
-    Mgrad: data("nv_narrow", rows=True)
-    Mgrad_last: data("nv_narrow", rows=True)
     search: data("nv_narrow", rows=True)
     Jaref: data("nefcmax_narrow", rows=True)
     Jv: data("nefcmax_narrow", rows=True)
-    wide: data("nwide", dtype=wp.float64, rows=True)  # all of these of models with flexes: solve/sparse.cpp
+    wide: data("nwide", dtype=wp.float64, rows=True)  # all of these in doubles: solve/sparse.cpp
     spill: data("nspill", rows=True)  # numbers of rows that find no room in the shared memory of a team
 
 

@@ -266,10 +266,9 @@ class Engine(NamedArrays):
         """Make room for so many contacts and constraint rows of a world: a step recorded into a graph cannot grow."""
         room = self.layout.capacity
         wanted = {**room, "nconmax": max(room["nconmax"], contacts), "nefcmax": max(room["nefcmax"], rows)}
-        if self.source.nflex:
-            wanted |= self.scratch_sizes(wanted["nefcmax"])
-        self.layout.resize(wanted)
+        self.layout.resize(wanted | self.scratch_sizes(wanted["nefcmax"]))
         self.rebuild()
+        self.recipes |= self.decide()  # groups that hold the rows
         self.guard.look()
 
     def set_side_stream(self, stream: wp.Stream) -> None:

@@ -55,7 +55,7 @@ from kinema.convex.solve.dense import (
 from kinema.convex.solve.islands import NO_ISLANDS, newton_stages
 from kinema.convex.solve.islands import sizes as island_sizes
 from kinema.convex.solve.native import WARP
-from kinema.convex.solve.primal import conjugate_gradient, newton
+from kinema.convex.solve.primal import newton
 from kinema.convex.stage import Stage
 from kinema.mujoco_enums import Disable, Enable, Integrator, Sensor, Solver
 
@@ -142,7 +142,7 @@ def velocities(m, dense: Blocks | None = None, extension: Extension = NONE) -> l
     recipe += [Stage(transmission.actuator_velocity, over="nactuator")] if m.nactuator else []
     if tendon.has_armature(m):
         recipe += [Stage(mass.tendon_armature), Stage(tendon.tendon_bias)]
-    if not dense or dual.is_dual(m):
+    if is_factored(m, dense):
         recipe.append(Stage(factor.factor_mass))
     if m.ntendon:
         recipe.append(Stage(tendon.tendon_passive))
@@ -176,7 +176,7 @@ def acceleration(
     unconstrained = smooth_stages(dense) if dense else [Stage(smooth.smooth_acceleration)]
     regularize, alone = [], []
     if is_discrete(m):
-        forces += [*metric.stages(m, factored=not dense or dual.is_dual(m)), Stage(metric.shifted_force, over="nv")]
+        forces += [*metric.stages(m, factored=is_factored(m, dense)), Stage(metric.shifted_force, over="nv")]
         unconstrained = discrete_stages(dense) if dense else metric.acceleration_stages(m)
         rows_of = metric.regularize_sparse_rows if has_flexes(m) else metric.regularize_rows
         regularize, alone = [Stage(rows_of, lanes=True)], discrete.free_body_stages(m)
@@ -196,15 +196,18 @@ def acceleration(
     ]  # fmt: skip
 
 
+def is_factored(m, dense: Blocks | None) -> bool:
+    """Is the sparse factor of M needed? Groups on CUDA hold M themselves; solvers that go through memory do not."""
+    return not dense or dual.is_dual(m) or sparse.is_conjugate(m)
+
+
 def solver(m, dense: Blocks | None = None, rows: int = 0, *, cuda: bool = False) -> list[Stage]:
     """The constraint solver the model asks for; `dense`: on CUDA, with room for so many rows."""
     at_once = is_discrete(m)
     if m.opt.solver == Solver.PGS:
         return [Stage(dual.projected_gauss_seidel(discrete=at_once, sparse=has_flexes(m)), lanes=True)]
-    if has_flexes(m):
+    if has_flexes(m) or sparse.is_conjugate(m):
         return [sparse.stage(m, cuda)]
-    if m.opt.solver == Solver.CG:
-        return [Stage(conjugate_gradient(discrete=at_once), lanes=True)]
     return newton_stages(m, rows) if dense else [Stage(newton(discrete=at_once), lanes=True, alone=True)]
 
 

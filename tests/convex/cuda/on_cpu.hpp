@@ -16,8 +16,8 @@
 struct float4 { float x, y, z, w; };
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 namespace wp {
-inline float max(float a, float b) { return a > b ? a : b; }
-inline float min(float a, float b) { return a < b ? a : b; }
+template <class X> inline X max(X a, X b) { return a > b ? a : b; }
+template <class X> inline X min(X a, X b) { return a < b ? a : b; }
 }
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline float __int_as_float(int x) { float y; std::memcpy(&y, &x, 4); return y; }
@@ -34,7 +34,7 @@ struct Block {
     ucontext_t outside;
     int current = 0;
     void (*work)(int) = nullptr;
-    uint32_t word[1024];
+    uint64_t word[1024];
 };
 inline Block block;
 struct Index { unsigned x; };
@@ -59,10 +59,10 @@ inline void __syncwarp(unsigned mask = 0xffffffffu) {
     meet_(base + low, base + high, 1);
 }
 template <class X> inline X trade_(unsigned mask, X x, int from) {
-    std::memcpy(block.word + block.current, &x, 4);
+    std::memcpy(block.word + block.current, &x, sizeof(X));
     __syncwarp(mask);
     X y = x;
-    if (from >= 0 && from < (int)block.fibres.size()) std::memcpy(&y, block.word + from, 4);
+    if (from >= 0 && from < (int)block.fibres.size()) std::memcpy(&y, block.word + from, sizeof(X));
     __syncwarp(mask);
     return y;
 }

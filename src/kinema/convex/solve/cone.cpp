@@ -1,5 +1,6 @@
 // What one row, or the rows of one elliptic contact, add to the cost s(r): value, force, zone, slope and curvature
-// along a line, and second derivative. One text for every solver, a CPU thread and a CUDA warp.
+// along a line, and second derivative. One text for every solver, a CPU thread and a CUDA warp; of cones also for floats
+// and doubles, as the residuals are.
 //
 //   equality       1/2 D r^2
 //   friction       Huber: 1/2 D r^2 where |r| < R f, else f (|r| - R f / 2)
@@ -10,8 +11,12 @@
 
 enum { EQUALITY_ROW, FRICTION_ROW, ONE_SIDED_ROW, CONE_HEAD, CONE_TAIL, NO_ROW };
 
+auto square_root = [](auto x) -> decltype(x) {
+    return sizeof(x) == sizeof(float) ? (decltype(x))sqrtf((float)x) : (decltype(x))sqrt((double)x);
+};
+
 // the zone of a cone
-auto cone_zone = [](float N, float T, float mu) -> int {
+auto cone_zone = [](auto N, auto T, float mu) -> int {
     if (N >= mu * T || (T <= 0.0f && N >= 0.0f)) return ConstraintState::SATISFIED;
     if (mu * N + T <= 0.0f || (T <= 0.0f && N < 0.0f)) return ConstraintState::QUADRATIC;
     return ConstraintState::CONE;
@@ -44,13 +49,14 @@ auto rows_cost = [](auto r, auto D, auto f, auto bound, auto is_friction, auto o
 auto rows_slope = [](auto r, auto D, auto f, auto low, auto outside) { return outside ? (r <= low ? -f : f) : D * r; };
 
 // forces and zone of an elliptic contact at the residuals r of its rows; returns its cost; force may be r itself
-auto cone_cost = [&](const float* r, const float* D, float mu, const float* fri, int dim, float* force,
-                     int& zone) -> float {
-    float U[6], T = 0.0f, cost = 0.0f;
+auto cone_cost = [&](const auto* r, const float* D, float mu, const float* fri, int dim, auto* force,
+                     int& zone) -> decltype(r[0] + 0.0f) {
+    typedef decltype(r[0] + 0.0f) Real;
+    Real U[6], T = 0.0f, cost = 0.0f;
     U[0] = r[0] * mu;
     for (int k = 1; k < dim; ++k) { U[k] = r[k] * fri[k - 1]; T += U[k] * U[k]; }
-    const float N = U[0];
-    T = sqrtf(T);
+    const Real N = U[0];
+    T = square_root(T);
     zone = cone_zone(N, T, mu);
     if (zone == ConstraintState::SATISFIED) {
         for (int k = 0; k < dim; ++k) force[k] = 0.0f;
@@ -60,7 +66,8 @@ auto cone_cost = [&](const float* r, const float* D, float mu, const float* fri,
             force[k] = -D[k] * r[k];
         }
     } else {
-        const float Dm = cone_stiffness(D[0], mu), NmT = N - mu * T;
+        const float Dm = cone_stiffness(D[0], mu);
+        const Real NmT = N - mu * T;
         cost += 0.5f * Dm * NmT * NmT;
         force[0] = -Dm * NmT * mu;
         for (int k = 1; k < dim; ++k) force[k] = -force[0] / T * U[k] * fri[k - 1];
@@ -91,39 +98,41 @@ auto row_line = [&](int kind, float r, float v, float D, float f, float bound, f
 };
 
 // the same for the rows of an elliptic contact
-auto cone_line = [&](const float* r, const float* v, const float* D, float mu, const float* fri, int dim, float alpha,
-                    float& d1, float& d2) -> float {
-    const float U0 = r[0] * mu, V0 = v[0] * mu, Dm = cone_stiffness(D[0], mu);
-    float UU = 0.0f, UV = 0.0f, VV = 0.0f, q0 = D[0] * r[0] * r[0], q1 = D[0] * r[0] * v[0], q2 = D[0] * v[0] * v[0];
+auto cone_line = [&](const auto* r, const auto* v, const float* D, float mu, const float* fri, int dim, auto alpha,
+                    auto& d1, auto& d2) -> decltype(r[0] + 0.0f) {
+    typedef decltype(r[0] + 0.0f) Real;
+    const float Dm = cone_stiffness(D[0], mu);
+    const Real U0 = r[0] * mu, V0 = v[0] * mu;
+    Real UU = 0.0f, UV = 0.0f, VV = 0.0f, q0 = D[0] * r[0] * r[0], q1 = D[0] * r[0] * v[0], q2 = D[0] * v[0] * v[0];
     for (int k = 1; k < dim; ++k) {
-        const float u = r[k] * fri[k - 1], t = v[k] * fri[k - 1];
+        const Real u = r[k] * fri[k - 1], t = v[k] * fri[k - 1];
         UU += u * u; UV += u * t; VV += t * t;
         q0 += D[k] * r[k] * r[k];
         q1 += D[k] * r[k] * v[k];
         q2 += D[k] * v[k] * v[k];
     }
-    auto cost_at = [&](float s) -> float {
-        const float N = U0 + s * V0, TT = wp::max(0.0f, UU + s * (2.0f * UV + s * VV)), T = sqrtf(TT);
-        if (N >= mu * T || (T <= 0.0f && N >= 0.0f)) return 0.0f;
+    auto cost_at = [&](Real s) -> Real {
+        const Real N = U0 + s * V0, TT = wp::max(Real(0), UU + s * (2.0f * UV + s * VV)), T = square_root(TT);
+        if (N >= mu * T || (T <= 0.0f && N >= 0.0f)) return Real(0);
         if (mu * N + T <= 0.0f) return 0.5f * q0 + s * (q1 + 0.5f * s * q2);
         return 0.5f * Dm * (N - mu * T) * (N - mu * T);
     };
-    const float N = U0 + alpha * V0, TT = UU + alpha * (2.0f * UV + alpha * VV);
+    const Real N = U0 + alpha * V0, TT = UU + alpha * (2.0f * UV + alpha * VV);
     if (TT <= 0.0f) {
         if (N < 0.0f) { d1 += q1 + alpha * q2; d2 += q2; }
     } else {
-        const float T = sqrtf(TT);
+        const Real T = square_root(TT);
         if (N >= mu * T) {
         } else if (mu * N + T <= 0.0f) {
             d1 += q1 + alpha * q2; d2 += q2;
         } else {
-            const float T1 = (UV + alpha * VV) / T, T2 = VV / T - (UV + alpha * VV) * T1 / TT;
-            const float n1 = V0 - mu * T1;
+            const Real T1 = (UV + alpha * VV) / T, T2 = VV / T - (UV + alpha * VV) * T1 / TT;
+            const Real n1 = V0 - mu * T1;
             d1 += Dm * (N - mu * T) * n1;
             d2 += Dm * (n1 * n1 - (N - mu * T) * mu * T2);
         }
     }
-    return cost_at(alpha) - cost_at(0.0f);
+    return cost_at(alpha) - cost_at(Real(0));
 };
 
 // second derivative of the cost of an elliptic contact in the middle zone, between its rows p and q

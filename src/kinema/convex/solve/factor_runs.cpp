@@ -184,7 +184,7 @@ auto is_stiff = [&]() -> bool {  // asked before H is factored
 };
 auto refine = [&](double* x, double* dx) {
     for (int turn = 0; turn < TURNS; ++turn) {
-        KN_ROWS(k) v[k] = row_times(k, x);
+        KN_ROWS(k) v[k] = row_by(k, x);
         KN_SYNC();
         KN_ROWS(k) {  // v = s'(r + J x)
             if (state[k] == ConstraintState::QUADRATIC) v[k] = D[k] * (r[k] + v[k]);

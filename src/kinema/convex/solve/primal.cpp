@@ -1,4 +1,4 @@
-// Newton's method, or conjugate gradients, for one world, run by a group of lanes (lanes.cpp).
+// Newton's method for one world, run by a group of lanes (lanes.cpp). Conjugate gradients: sparse.cpp.
 //
 //   minimize over a:   1/2 (a - a_s)' M (a - a_s) + s(J a - aref)
 //
@@ -6,8 +6,7 @@
 // per limit, pyramid edge or frictionless contact, and per elliptic contact a cone with a top (free), a middle and a
 // bottom (quadratic) zone. Each iteration takes a direction x and finds the exact minimum along it:
 //
-//   KN_NEWTON 1:  H x = -g,  H = M + J' (d2s/dr2) J = U'U
-//   KN_NEWTON 0:  x = -M^-1 g + beta x_last,  M = U'U,  beta by Hager and Zhang
+//   H x = -g,  H = M + J' (d2s/dr2) J = U'U
 //
 // Matrices are row-major; U is upper triangular, so that every inner loop runs along a row; one CPU thread takes the lower
 // triangle instead, from the last dof to the first (leaves_first.cpp). Trees are the blocks of
@@ -153,7 +152,6 @@ KN_EACH(i, nv)
 // trees coupled in H: by a row, or by eliminating a tree that couples both
 if (lane == 0) {
     for (int t = 0; t < ntree * nword; ++t) pattern[t] = 0u;
-#if KN_NEWTON
     auto couple = [&](int t, int u) { pattern[t * nword + (u >> 5)] |= 1u << (u & 31); };
     auto coupled = [&](int t, int u) -> bool { return pattern[t * nword + (u >> 5)] >> (u & 31) & 1u; };
     bool any = false;
@@ -179,7 +177,6 @@ if (lane == 0) {
                     pattern[u * nword + q] |= pattern[t * nword + q] & (q == u >> 5 ? ~1u << (u & 31) : ~0u);
     }
 #endif
-#endif
 }
 KN_SYNC();
 
@@ -191,7 +188,7 @@ KN_SYNC();
 KN_ISLANDS(root) {
 
 #include "rank_one.cpp"
-#if defined(__CUDA_ARCH__) && KN_NEWTON
+#if defined(__CUDA_ARCH__)
 #include "blocks.cpp"
 #endif
 
@@ -199,21 +196,8 @@ float scale = 0.0f;
 #if KN_LANES == 1
 KN_DOFS(i) scale += inertia_of(i);
 #else
-if ((m.opt.disableflags & Disable::ISLAND) == 0) {  // as of one island: the dofs of all trees that rows act on
-    int* acted_on = KN_ROW(int, d.solver.root);
-    KN_EACH(t, ntree) acted_on[t] = 0;
-    KN_SYNC();
-    KN_EACH(k, nefc) {
-        const int t = trees[2 * k], u = trees[2 * k + 1];
-        if (t < 0) for (int all = 0; all < ntree; ++all) acted_on[all] = 1;
-        else acted_on[t] = 1;
-        if (u >= 0) acted_on[u] = 1;
-    }
-    KN_SYNC();
-    KN_EACH(i, nv) if (acted_on[tree_of[i]]) scale += inertia_of(i);
-} else {
-    KN_EACH(i, nv) scale += inertia_of(i);
-}
+#include "acted_on.cpp"
+KN_EACH(i, nv) if (is_acted_on(i)) scale += inertia_of(i);
 KN_SUM(scale);
 #endif
 scale = 1.0f / scale;
@@ -336,15 +320,8 @@ auto start_hessian = [&]() {  // H = M, with room for what rows and elimination 
 };
 #endif
 
-#if KN_NEWTON && KN_LANES == 1
+#if KN_LANES == 1
 #include "refine.cpp"
-#endif
-#if !KN_NEWTON
-float* g_last = KN_ROW(float, d.solver.grad_last);
-float* z = KN_ROW(float, d.solver.Mgrad);
-float* z_last = KN_ROW(float, d.solver.Mgrad_last);
-start_hessian();
-factor();
 #endif
 
 int iter = 0;
@@ -368,7 +345,6 @@ for (;;) {
     const bool flat = is_flat(gg, forces);
     if (iter >= maxiter || (iter > 0 ? flat : is_nothing(gg, forces))) { done = true; continue; }
 
-#if KN_NEWTON
     // H = M + J' D J over active rows, and the Hessians of cones
     KN_DOFS(i) x[i] = -g[i];
     KN_SYNC();
@@ -392,25 +368,6 @@ for (;;) {
         if (stiff) refine(x, Mv);
 #endif
     }
-#else
-    KN_DOFS(i) { z_last[i] = z[i]; z[i] = g[i]; }
-    KN_SYNC();
-    solve(z);
-    float beta = 0.0f;
-    if (iter > 0) {
-        float xy = 0.0f, yMy = 0.0f, yz = 0.0f, xg = 0.0f, xx = 0.0f;
-        KN_DOFS(i) {
-            const float y = g[i] - g_last[i];
-            xy += x[i] * y; yMy += y * (z[i] - z_last[i]); yz += y * z[i]; xg += x[i] * g[i]; xx += x[i] * x[i];
-        }
-        KN_SUM(xy); KN_SUM(yMy); KN_SUM(yz); KN_SUM(xg); KN_SUM(xx);
-        if (xy >= 1e-15f)  // else conjugacy is lost: restart downhill
-            beta = wp::max((yz - 2.0f * yMy / xy * xg) / xy,
-                           -1.0f / wp::max(1e-15f, sqrtf(xx) * wp::min(0.01f, sqrtf(gg))));
-    }
-    KN_DOFS(i) { x[i] = -z[i] + beta * x[i]; g_last[i] = g[i]; }
-    KN_SYNC();
-#endif
 
     // exact line search
     float c1 = 0.0f, c2 = 0.0f, xx = 0.0f, gx = 0.0f;
@@ -420,7 +377,7 @@ for (;;) {
         c1 += x[i] * (Ma[i] - KN_AT(KN_SMOOTH, i)); c2 += x[i] * Mv[i]; xx += x[i] * x[i]; gx += g[i] * x[i];
     }
     KN_SUM3(c1, c2, xx); KN_SUM(gx);
-    if ((iter > 0 ? KN_NEWTON : flat || !KN_NEWTON) && gains_little(gx)) { done = true; continue; }
+    if ((iter > 0 || flat) && gains_little(gx)) { done = true; continue; }
     float gain;
     const float alpha = line_search(c1, c2, xx, gx, gain);
     if (!(alpha > 0.0f)) { done = true; continue; }
@@ -462,7 +419,7 @@ KN_DOFS(i) {
     size += g[i] * g[i];
 }
 KN_SUM(rest); KN_SUM(size);
-bool spoilt = KN_NEWTON && (ended || iter < maxiter) && differs(rest, size);
+bool spoilt = (ended || iter < maxiter) && differs(rest, size);
 if (spoilt) {
     float noise = 0.0f;
     KN_ROWS(k) if (state[k] == ConstraintState::QUADRATIC || state[k] == ConstraintState::CONE) {

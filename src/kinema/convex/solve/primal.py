@@ -1,4 +1,4 @@
-"""Newton's method and conjugate gradients with exact line search, for systems of any size.
+"""Newton's method with exact line search, for systems of any size.
 
 Dense linear algebra is where a step spends its time, and where plain array indexing costs most, so these functions are
 native code: one thread on the CPU, or a warp on CUDA, takes a world through memory (primal.cpp). On CUDA islands that a
@@ -27,7 +27,6 @@ SCRATCH = """
     d.solver.last_tree[w] d.solver.first_row[w] d.solver.next_row[w] d.solver.acc[w]
     d.solver.Ma[w] d.solver.Mv[w] d.solver.grad[w] d.solver.search[w] d.solver.Jaref[w] d.solver.Jv[w]
 """
-CONJUGATE = "d.solver.grad_last[w] d.solver.Mgrad[w] d.solver.Mgrad_last[w]"
 
 
 @cache
@@ -42,15 +41,3 @@ def newton(bucket: int = -1, *, discrete: bool = False) -> wp.Function:
     def newton(m: Model, d: Data, w: int, lane: int): ...
 
     return newton
-
-
-@cache
-def conjugate_gradient(*, discrete: bool = False) -> wp.Function:
-    """Conjugate gradients, preconditioned by the mass matrix, or the metric in its place."""
-    system = DISCRETE if discrete else CONTINUOUS
-
-    @wp.func_native(source("primal.cpp", NEWTON=0, BEYOND=0, **system.definitions))
-    @touches(reads=f"{READS} {system.reads} {SCRATCH} {CONJUGATE}", writes=f"{RESULT} {SCRATCH} {CONJUGATE}")
-    def conjugate_gradient(m: Model, d: Data, w: int, lane: int): ...
-
-    return conjugate_gradient

@@ -1,17 +1,22 @@
-// Newton's method, or conjugate gradients, for one world of very many dofs: no dense matrix, rows that list their columns.
+// Newton's method for one world of very many dofs, and conjugate gradients for any: no dense matrix.
 //
 //   minimize over a:   1/2 (a - a_s)' M (a - a_s) + s(J a - aref)
 //
 // The problem, the maths of rows and the line search are those of primal.cpp. What differs is what is stored:
 //
-//   J   row k has ncol[k] entries, in the columns col[k]
+//   J   row k has ncol[k] entries, in the columns col[k] (KN_LISTED 1); or the columns of one or two trees (rows.cpp)
 //   M   sparse rows, as the model lists them; M x goes by the rows of the full matrix, M^-1 g by the factor of M
 //   H   in rows of runs: Newton's matrix has, in row k, the columns below k that rows, M, or elimination from the last
 //       dof to the first couple with k (factor_runs.cpp)
 //
+//
+//   KN_NEWTON 1:  H x = -g,  H = M + J' (d2s/dr2) J
+//   KN_NEWTON 0:  x = -M^-1 g + beta x_last,  beta by Hager and Zhang
+//
 // and that vectors and sums are doubles. Hundreds of stiff rows pull at a vertex, and what is left of them is small:
-// gradients made of floats end a search before it has come as far as MuJoCo's. Matrices stay floats, which are what is
-// read most. On CUDA a block of KN_TEAM threads works on the world, and gathers J' f dof by dof (gather_rows.cpp).
+// gradients made of floats end a search before it has come as far as MuJoCo's. So do directions that must be conjugate to
+// those before them, of which floats forget half after some twenty. Matrices stay floats, which are what is read most. On
+// CUDA a block of KN_TEAM threads works on the world, and gathers J' f dof by dof (gather_rows.cpp).
 
 #include "lanes.cpp"
 #include "wide_lanes.cpp"
@@ -25,38 +30,33 @@ if (nefc == 0 || nv == 0) {
     return;
 }
 
-const int width = m.size.ncolmax, ntree = m.size.ntree;
-const float* J = KN_ROW(float, d.efc.J);
-const int* col = KN_ROW(int, d.efc.col);
-const int* ncol = KN_ROW(int, d.efc.ncol);
-const float* R = KN_ROW(float, d.efc.R);
-const float* D = KN_ROW(float, d.efc.D);
-const float* loss = KN_ROW(float, d.efc.frictionloss);
-const float* aref = KN_ROW(float, d.efc.aref);
-const int* type = KN_ROW(int, d.efc.type);
-const int* id = KN_ROW(int, d.efc.id);
+const int ntree = m.size.ntree;
 const int* tree_of = m.dof.treeid.data;
-const int* tree_adr = m.tree.dofadr.data;
-const int* tree_num = m.tree.dofnum.data;
-float* force = KN_ROW(float, d.efc.force);
-int* state = KN_ROW(int, d.efc.state);
+const float* D = KN_ROW(float, d.efc.D);
+const float* aref = KN_ROW(float, d.efc.aref);
+#if KN_LISTED
+#include "listed_rows.cpp"
+#else
+#include "rows.cpp"
+#endif
 double* a = KN_ROW(double, d.solver.wide);  // the acceleration, M a, M x, the gradient, the search direction
 double *Ma = a + nv, *Mv = Ma + nv, *g = Mv + nv, *x = g + nv;
 double *r = x + nv, *v = r + nefc, *f = v + nefc;  // of rows: J a - aref, J x, and the force
 double *g_last = f + nefc, *z = g_last + nv, *z_last = z + nv;  // conjugate gradients only
 
-int* lists = KN_ROW(int, d.solver.lists);  // of Newton's matrix, then of entries of J by dof
-
-#include "cone.cpp"
+#if KN_LISTED
 #include "sparse_islands.cpp"
-
-auto row_times = [&](int k, const double* p) -> double {  // (J p)_k
+auto row_by = [&](int k, const double* p) -> double {  // (J p)_k
     const float* row = J + (size_t)k * width;
     const int* at = col + (size_t)k * width;
     double s = 0.0;
     for (int q = 0, n = ncol[k]; q < n; ++q) s += row[q] * p[at[q]];
     return s;
 };
+#else
+#include "islands.cpp"
+#include "wide_rows.cpp"
+#endif
 auto mass_at = [&](int entry) -> float { return entry < 0 ? 0.0f : KN_AT(KN_METRIC, entry); };
 #if KN_DISCRETE
 const auto* full = m.dof.metric_full.data;  // rows: where they begin, then columns and entries
@@ -83,11 +83,9 @@ auto update = [&](int i) -> double {
     const int kind = kind_of(i);
     if (kind == CONE_HEAD) {
         const int c = id[i], dim = dim_of(c);
-        float at[6], out[6];
         int zone;
-        for (int k = 0; k < dim; ++k) at[k] = (float)r[i + k];
-        const double cost = cone_cost(at, D + i, mu_of(c), friction_of(c), dim, out, zone);
-        for (int k = 0; k < dim; ++k) { f[i + k] = out[k]; state[i + k] = zone; }
+        const double cost = cone_cost(r + i, D + i, mu_of(c), friction_of(c), dim, f + i, zone);
+        for (int k = 0; k < dim; ++k) state[i + k] = zone;
         return cost;
     }
     if (kind > CONE_HEAD) return 0.0;
@@ -106,12 +104,8 @@ auto update = [&](int i) -> double {
 auto along = [&](int i, double alpha, double& d1, double& d2) -> double {
     const int kind = kind_of(i);
     if (kind == CONE_HEAD) {
-        const int c = id[i], dim = dim_of(c);
-        float at[6], by[6], s1 = 0.0f, s2 = 0.0f;
-        for (int k = 0; k < dim; ++k) { at[k] = (float)r[i + k]; by[k] = (float)v[i + k]; }
-        const double gain = cone_line(at, by, D + i, mu_of(c), friction_of(c), dim, (float)alpha, s1, s2);
-        d1 += s1; d2 += s2;
-        return gain;
+        const int c = id[i];
+        return cone_line(r + i, v + i, D + i, mu_of(c), friction_of(c), dim_of(c), alpha, d1, d2);
     }
     if (kind > CONE_HEAD) return 0.0;
     const double y = r[i] + alpha * v[i], bound = (double)R[i] * loss[i];
@@ -130,7 +124,7 @@ auto along = [&](int i, double alpha, double& d1, double& d2) -> double {
 };
 auto start_at = [&]() -> double {
     KN_SYNC();
-    KN_EACH(i, nefc) r[i] = row_times(i, a) - aref[i];
+    KN_EACH(i, nefc) r[i] = row_by(i, a) - aref[i];
     KN_SYNC();
     double cost = 0.0;
     KN_EACH(i, nefc) cost += update(i);
@@ -160,7 +154,7 @@ for (int i = 0; i < nv; ++i)
         KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i);
         KN_AT(d.frc.qfrc_constraint, i) = 0.0f;
     }
-#else
+#elif KN_LISTED
 #include "gather_rows.cpp"
 #endif
 
@@ -172,7 +166,12 @@ KN_SYNC();
 KN_ISLANDS(root) {
 
 double inertia = 0.0;
+#if KN_LISTED || KN_LANES == 1
 KN_DOFS(i) inertia += diagonal(i);
+#else
+#include "acted_on.cpp"
+KN_DOFS(i) if (is_acted_on(i)) inertia += diagonal(i);
+#endif
 KN_WIDE_SUM(inertia);
 const float scale = (float)(1.0 / inertia);
 
@@ -182,7 +181,7 @@ auto contact_cone = [&](int k) -> Cone {  // of the elliptic contact whose rows 
     for (int q = 0; q < dim; ++q) at[q] = (float)r[k + q];
     return cone_at(at, D[k], mu_of(c), friction_of(c), dim);
 };
-#if KN_LANES == 1
+#if KN_LISTED && KN_LANES == 1
 auto add_rows = [&](double* out, const double* by, double sign) {  // out += sign J' by
     KN_ROWS(k) if (by[k] != 0.0) {
         const float* row = J + (size_t)k * width;
@@ -190,6 +189,10 @@ auto add_rows = [&](double* out, const double* by, double sign) {  // out += sig
         const double s = sign * by[k];
         for (int q = 0, n = ncol[k]; q < n; ++q) out[at[q]] += s * row[q];
     }
+};
+#elif KN_LANES == 1
+auto add_rows = [&](double* out, const double* by, double sign) {
+    KN_ROWS(k) if (by[k] != 0.0) add_row_of(out, k, sign * by[k]);
 };
 #endif
 double C1 = 0.0, C2 = 0.0;  // slope and curvature of the Gauss term along x
@@ -285,7 +288,7 @@ for (;;) {
     // exact line search
     double xx = 0.0, gx = 0.0;
     C1 = C2 = 0.0;
-    KN_ROWS(i) v[i] = row_times(i, x);
+    KN_ROWS(i) v[i] = row_by(i, x);
     KN_DOFS(i) {
         Mv[i] = mass_times(i, x);
         C1 += x[i] * (Ma[i] - KN_AT(KN_SMOOTH, i)); C2 += x[i] * Mv[i]; xx += x[i] * x[i]; gx += g[i] * x[i];
