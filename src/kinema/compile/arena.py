@@ -11,6 +11,7 @@ The sparse estimate is for sparse Jacobians, unless all dofs of flexes may be in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -76,11 +77,11 @@ def _flex_bytes(m: Any, njmax: int) -> tuple[int, int]:
     if not m.nflex or not _is_sparse(m):
         return nv, 0
     first, number = np.asarray(m.body_dofadr), np.asarray(m.body_dofnum)
-    dofs_of = [range(int(a), int(a) + int(n)) if n else () for a, n in zip(first, number, strict=True)]
-    parts = [[] if m.flex_rigid[f] else _coupled_bodies(m, f) for f in range(int(m.nflex))]
+    dofs_of: list[Sequence[int]] = [range(a, a + n) for a, n in zip(first.tolist(), number.tolist(), strict=True)]
+    parts: list[list[list[int]]] = [[] if m.flex_rigid[f] else _coupled_bodies(m, f) for f in range(int(m.nflex))]
     dofs = [{i for bodies in groups for b in bodies for i in dofs_of[b]} for groups in parts]
-    own = sorted(set().union(*dofs))
-    touching = len(set().union(*(d for d, touches in zip(dofs, _touching(m), strict=True) if touches)))
+    own = sorted(set[int]().union(*dofs))
+    touching = len(set[int]().union(*(d for d, touches in zip(dofs, _touching(m), strict=True) if touches)))
     if min(touching, njmax) >= len(own):
         return nv, 0
     place = {i: k for k, i in enumerate(own)}
