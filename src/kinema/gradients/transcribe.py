@@ -30,7 +30,11 @@ from kinema.errors import BuildError
 
 MARK = "// numbers of this module are dual"
 _NUMBERS = {"float32": "dual32", "float64": "dual64", "float": "dual32", "double": "dual64"}
-_KERNEL = re.compile(r"(__global__ void \w+\(\s*wp::launch_bounds_t<1> dim,)\s*(\w+) var_m,\s*(\w+) var_d,([^{]*\{)")
+_KERNEL = re.compile(  # as Warp writes it, or references.py
+    r"(__global__ void \w+\(\s*wp::launch_bounds_t<1> dim,)\s*(?:const __grid_constant__ )?(\w+) (?:arg_)?var_m,"
+    r"\s*(?:const __grid_constant__ )?(\w+) (?:arg_)?var_d,([^{]*\{)"
+    r"(?:\s*\w+& var_[md] = const_cast<\w+&>\(arg_var_[md]\);)*"
+)
 _original = ModuleBuilder.codegen
 
 
