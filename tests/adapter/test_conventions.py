@@ -163,9 +163,15 @@ def test_bodies_and_wrenches(case):
     moving.v = wp.zeros((WORLDS, n), dtype=wp.spatial_vector, device="cpu")
     items, found, flat = boundary.Items(), boundary.Found(), boundary.Flat()
     items.bodies, items.places, items.nbody, items.njnt = bodies, case.places, n, -1
+    items.chains = kinematics.chains(m.body_parentid, wp.get_device("cpu"))
+    items.nchain = len(items.chains.own)
     found.qpos, found.qvel, found.body_ipos, flat.body_q, flat.body_qd = qpos, qvel, case.ipos, body_q, body_qd
-    inputs = [items, found, tree, moving, flat, 1]
-    wp.launch(boundary.write_items, (1, WORLDS), inputs, device="cpu")
+    written = []
+    for lanes in (1, 4):  # a thread that takes all chains, and several, as on CUDA
+        body_q.zero_()
+        wp.launch(boundary.write_items, (lanes, WORLDS), [items, found, tree, moving, flat, lanes], device="cpu")
+        written.append(body_q.numpy())
+    assert np.array_equal(*written)
     poses, twists = body_q.numpy().reshape(WORLDS, n - 1, 7), body_qd.numpy().reshape(WORLDS, n - 1, 6)
     for w, d in enumerate(data):
         for b in range(1, n):
@@ -199,3 +205,12 @@ def _twists(m, d):
 def test_kernels_compile_for_cuda(module, tmp_path):
     wp.compile_aot_module(module, arch=90, module_dir=str(tmp_path), use_ptx=True)
     assert any(tmp_path.iterdir())
+
+
+def test_chains_hold_every_body_once_behind_its_ancestors():
+    parents = np.array([0, 0, 1, 2, 1, 4, 0, 6, 2])
+    found = kinematics.chains(parents, "cpu")
+    body, start, own = (array.numpy().tolist() for array in (found.body, found.start, found.own))
+    ways = [body[a:b] for a, b in zip(start, start[1:], strict=False)]
+    assert ways == [[1, 2, 3], [1, 4, 5], [6, 7], [1, 2, 8]]
+    assert [way[k - a :] for way, k, a in zip(ways, own, start, strict=False)] == [[1, 2, 3], [4, 5], [6, 7], [8]]

@@ -18,8 +18,7 @@ import warp as wp
 
 from kinema.adapter import conventions
 from kinema.adapter.conventions import Joints, Particles, Places
-from kinema.adapter.kinematics import Moving, Tree, move_body
-from kinema.arrays import empty_worlds
+from kinema.adapter.kinematics import Chains, Moving, Tree, chains, move_body
 from kinema.compile.rows import RUNNING
 from kinema.convex.status import BAD_STATE
 from kinema.errors import BuildError
@@ -39,6 +38,8 @@ class Items:
     rootid: wp.array(dtype=int)
     controls: wp.array(dtype=wp.vec2i)
     particles: Particles
+    chains: Chains
+    nchain: int
     njnt: int  # without those of particles, which follow
     nbody: int
     nu: int
@@ -178,25 +179,29 @@ def write_item(w: int, k: int, items: Items, found: Found, flat: Flat):
 
 
 @wp.func
-def write_bodies(w: int, items: Items, found: Found, tree: Tree, moving: Moving, flat: Flat):
-    """The bodies of one world where its state puts them, parents first.
+def write_chain(w: int, c: int, items: Items, found: Found, tree: Tree, moving: Moving, flat: Flat, alone: bool):
+    """The bodies of a chain where the state puts them.
 
-    Along a chain the parent is the body before, and is still at hand: a thread waits for memory only at branches.
+    Along it the parent is the body before, and is still at hand. A thread that is alone with its chain comes all the
+    way from the world; one that takes all of them finds the parent of the first where it has put it.
     """
     if flat.body_q.shape[0] > 0:
-        before = int(0)
-        x = moving.x[w, 0]
-        v = moving.v[w, 0]
-        for b in range(1, items.nbody):
-            parent = tree.body_parentid[b]
-            if parent != before:
-                x = moving.x[w, parent]
-                v = moving.v[w, parent]
+        own = items.chains.own[c]
+        x = wp.transform_identity()
+        v = wp.spatial_vector()
+        first = items.chains.start[c]
+        if not alone:
+            first = own
+            parent = tree.body_parentid[items.chains.body[own]]
+            x = moving.x[w, parent]
+            v = moving.v[w, parent]
+        for k in range(first, items.chains.start[c + 1]):
+            b = items.chains.body[k]
             x, v = move_body(tree, found.qpos, found.qvel, w, b, x, v)
-            moving.x[w, b] = x
-            moving.v[w, b] = v
-            before = b
-            if items.bodies[b] >= 0:
+            if not alone:
+                moving.x[w, b] = x
+                moving.v[w, b] = v
+            if k >= own and items.bodies[b] >= 0:
                 conventions.body_out(
                     w, b, items.bodies, items.places, x, v, found.body_ipos[w, b], flat.body_q, flat.body_qd
                 )
@@ -213,13 +218,13 @@ def read_items(items: Items, flat: Flat, given: Given, frozen: int, lanes: int):
 
 @wp.kernel(enable_backward=False)
 def write_items(items: Items, found: Found, tree: Tree, moving: Moving, flat: Flat, lanes: int):
-    """The engine's state to the state, and bodies where it puts them: all bodies of a world are one item."""
+    """The engine's state to the state, and bodies where it puts them, chain by chain."""
     lane, w = wp.tid()
-    for k in range(lane, items.njnt + items.nparticle + 2, lanes):
-        if k == 0:
-            write_bodies(w, items, found, tree, moving, flat)
+    for k in range(lane, items.nchain + items.njnt + items.nparticle + 1, lanes):
+        if k < items.nchain:
+            write_chain(w, k, items, found, tree, moving, flat, lanes > 1)
         else:
-            write_item(w, k - 1, items, found, flat)
+            write_item(w, k - items.nchain, items, found, flat)
 
 
 @wp.kernel(enable_backward=False)
@@ -293,12 +298,13 @@ class Boundary:
             name: wp.array(np.asarray(getattr(host, name), np.int32), dtype=int, device=self.device)
             for name, field in Tree.vars.items() if field.type.ndim == 1
         }  # fmt: skip
-        shape = (self.nworld, items.nbody)
+        items.chains = chains(host.body_parentid, self.device)
+        items.nchain = items.chains.own.shape[0]
         self.moving = Moving()
-        self.moving.x = empty_worlds(shape, wp.transform, self.device)
-        self.moving.v = empty_worlds(shape, wp.spatial_vector, self.device)
-        self.moving.x.fill_(wp.transform_identity())
-        self.moving.v.zero_()
+        if not self.device.is_cuda:
+            shape = (self.nworld, items.nbody)
+            self.moving.x = wp.full(shape, wp.transform_identity(), dtype=wp.transform, device=self.device)
+            self.moving.v = wp.zeros(shape, dtype=wp.spatial_vector, device=self.device)
         self._commands: dict[tuple, list[wp.Launch]] = {}
         self._version = -1
 
@@ -350,7 +356,7 @@ class Boundary:
 
     def _writes(self, state: State) -> list[wp.Launch]:
         flat = self._flat(state, None)
-        lanes = self._lanes(self.items.njnt + self.items.nparticle + 2)
+        lanes = self._lanes(self.items.nchain + self.items.njnt + self.items.nparticle + 1)
         inputs = [self.items, self._of_engine(Found), self._of_engine(Tree, given=self.tree), self.moving, flat, lanes]
         commands = [self._record(write_items, (lanes, self.nworld), inputs)]
         commands += self._loads(state.body_qdd, state.body_parent_f)

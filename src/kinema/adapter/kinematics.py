@@ -12,6 +12,7 @@ the poses of geoms and sites that a step needs in between.
 
 from __future__ import annotations
 
+import numpy as np
 import warp as wp
 
 from kinema.math.quaternion import axis_angle
@@ -36,6 +37,39 @@ class Tree:
     qpos0: wp.array2d(dtype=float)
     mocap_pos: wp.array2d(dtype=wp.vec3)
     mocap_quat: wp.array2d(dtype=wp.vec4)
+
+
+@wp.struct
+class Chains:
+    """Bodies in chains: each goes on from its parent as long as that is the last so far, else it begins another.
+
+    A chain has the way from the world to its first body before it, so that a thread can go through it alone.
+    """
+
+    body: wp.array(dtype=int)  # the way, then its own bodies
+    start: wp.array(dtype=int)  # where each begins; one more: the end of the last
+    own: wp.array(dtype=int)  # its first body of its own
+
+
+def chains(parentid: np.ndarray, device: wp.Device) -> Chains:
+    """The chains of a model's bodies; parents stand before their children, and so do their chains."""
+    ways: list[list[int]] = []
+    shared: list[int] = []
+    place = {0: (-1, 0)}  # of each body its chain, and how far along
+    for body in range(1, len(parentid)):
+        chain, along = place[int(parentid[body])]
+        if chain < 0 or along < len(ways[chain]):
+            ways.append(ways[chain][:along] if chain >= 0 else [])
+            shared.append(along)
+            chain = len(ways) - 1
+        ways[chain].append(body)
+        place[body] = chain, len(ways[chain])
+    found = Chains()
+    start = np.cumsum([0, *map(len, ways)])
+    found.body = wp.array(np.array([body for way in ways for body in way], np.int32), dtype=int, device=device)
+    found.start = wp.array(start.astype(np.int32), dtype=int, device=device)
+    found.own = wp.array((start[:-1] + shared).astype(np.int32), dtype=int, device=device)
+    return found
 
 
 @wp.struct
