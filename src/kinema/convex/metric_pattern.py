@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from kinema.convex.flex.elastic import coupled_dofs
-from kinema.convex.flex.tables import has_flexes
 from kinema.convex.transmission import moment_colind, moment_rowadr, moment_rownnz
 from kinema.mujoco_enums import Bias, Disable, Gain, Integrator, Solver, Transmission
 
@@ -104,7 +103,7 @@ def pattern(m: Any, mass: Mapping[str, np.ndarray] | None = None) -> dict[str, n
         "dof_metric_rowadr": np.cumsum(count) - count,
         "dof_metric_colind": np.array([dof for row in rows for dof in sorted(row)], dtype=np.int32),
     }
-    found["dof_metric_full"] = full_rows(rows) if is_discrete(m) and has_flexes(m) else np.zeros((0, 2), np.int32)
+    found["dof_metric_full"] = full_rows(rows) if is_discrete(m) else np.zeros((0, 2), np.int32)
     return found | (merged_trees(m, spans) if any(a != b for a, b in spans) else {})
 
 

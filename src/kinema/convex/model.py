@@ -176,7 +176,7 @@ class Dofs:
     metric_rownnz: index("nv")  # sparsity of the metric of the discrete integrator, as that of M: metric_pattern.py
     metric_rowadr: index("nv")
     metric_colind: index("nmetric")
-    metric_full: index("nmetricfull", dtype=wp.vec2i)  # of models with flexes: metric_pattern.full_rows
+    metric_full: index("nmetricfull", dtype=wp.vec2i)  # of the discrete integrator: metric_pattern.full_rows
     D_rownnz: index()
     D_rowadr: index()
     D_diag: index()
