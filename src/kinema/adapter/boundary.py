@@ -298,7 +298,7 @@ class Boundary:
             name: wp.array(np.asarray(getattr(host, name), np.int32), dtype=int, device=self.device)
             for name, field in Tree.vars.items() if field.type.ndim == 1
         }  # fmt: skip
-        items.chains = chains(host.body_parentid, self.device)
+        items.chains = chains(np.asarray(host.body_parentid)[: items.nbody], self.device)  # without particles
         items.nchain = items.chains.own.shape[0]
         self.moving = Moving()
         if not self.device.is_cuda:
