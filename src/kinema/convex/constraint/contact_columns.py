@@ -37,12 +37,17 @@ for (int q = 0; q < 2 && trees[q] >= 0; ++q) {
         float* row = first + k * pitch;
         for (int i = from; i < end; ++i) row[i] = 0.0f;
     }
-    const wp::vec3 com = *wp::address(subtree_com, w, rootid.data[bodyid.data[from]]);
-    const float x = pos[0] - com[0], y = pos[1] - com[1], z = pos[2] - com[2];
+    float x, y, z;
+    int root = -1;  // motion vectors are about the centre of its bodies; the metric may take several trees as one
     for (int i = from; i < end; ++i) {
         const int body = bodyid.data[i], last = bodyend.data[i];
         const bool one = bodies[0] >= body && bodies[0] < last, two = bodies[1] >= body && bodies[1] < last;
         if (one == two) continue;  // moves neither, or both alike
+        if (rootid.data[body] != root) {
+            root = rootid.data[body];
+            const wp::vec3 com = *wp::address(subtree_com, w, root);
+            x = pos[0] - com[0]; y = pos[1] - com[1]; z = pos[2] - com[2];
+        }
         const float* const c = (const float*)(motions + i * (size_t)cdof.strides[1]);
         const float sign = two ? 1.0f : -1.0f;
         const float p[3] = {
