@@ -24,7 +24,7 @@ demo: $(DEMO)
 
 # Kernels are compiled quickly (tests/levels.py), and what takes longest begins first, so that both workers end together.
 test: $(STAMP)
-	KINEMA_TEST_LEVEL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # What needs a CUDA device; skipped, with the reason, where there is none. Without make: PYTHONPATH=src pytest -m gpu
 test-gpu: $(STAMP)

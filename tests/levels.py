@@ -1,9 +1,9 @@
-"""How hard the compiler works on kernels of the tests: less than for users, where `make test` asks for it.
+"""How hard the compiler works on kernels of the tests: less than for users, where KINEMA_TEST_LEVEL=1 asks for it.
 
-More than half the time of all tests is Clang's. `make test` sets KINEMA_TEST_LEVEL=1: kernels are then compiled at that
-level of optimisation, and functions are laid into others only where that costs nothing, which halves it. No number
-depends on that: Clang is run without contraction and may not reassociate, so all of it computes the same bits
-(tests/convex/test_levels.py compares them). What is lost is speed. So
+More than half the time of all tests is Clang's. With that variable kernels are compiled at that level of optimisation,
+and functions are laid into others only where that costs nothing, which halves it. No number depends on that: Clang is
+run without contraction and may not reassociate, so all of it computes the same bits (tests/convex/test_levels.py
+compares them). What is lost is speed. So
 
     @pytest.mark.optimised      compiles as users do: tests that run long, or that are about what the compiler made
 
@@ -18,6 +18,7 @@ Two things that a compiler may do with a value nobody has computed are only righ
                             there, so that a path through neither branch reads a variable that was never set.
 
 So here such addresses begin as that of a place that holds zeros, and constants are written out wherever they are named.
+`make test` compiles as users do: duals (tests/gradients) crash at that level.
 """
 
 import os
