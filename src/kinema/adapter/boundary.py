@@ -19,6 +19,7 @@ import warp as wp
 from kinema.adapter import conventions
 from kinema.adapter.conventions import Joints, Particles, Places
 from kinema.adapter.kinematics import Chains, Moving, Tree, chains, move_body
+from kinema.arrays import empty_worlds
 from kinema.compile.rows import RUNNING
 from kinema.convex.status import BAD_STATE
 from kinema.errors import BuildError
@@ -303,8 +304,9 @@ class Boundary:
         self.moving = Moving()
         if not self.device.is_cuda:
             shape = (self.nworld, items.nbody)
-            self.moving.x = wp.full(shape, wp.transform_identity(), dtype=wp.transform, device=self.device)
-            self.moving.v = wp.zeros(shape, dtype=wp.spatial_vector, device=self.device)
+            self.moving.x = empty_worlds(shape, wp.transform, self.device)
+            self.moving.v = empty_worlds(shape, wp.spatial_vector, self.device)
+            self.moving.x.fill_(wp.transform_identity())
         self._commands: dict[tuple, list[wp.Launch]] = {}
         self._version = -1
 
