@@ -4,7 +4,7 @@ import pytest
 import warp as wp
 
 from kinema.convex import known, parts
-from kinema.convex.solve import dual, primal
+from kinema.convex.solve import dual, primal, sparse
 from kinema.convex.stage import Stage
 
 FIVE = 5
@@ -37,7 +37,7 @@ def test_equal_functions_have_equal_names():
     assert named(scaled(2), once=True) != named(scaled(2))
 
 
-@pytest.mark.parametrize("solver", [primal.newton, primal.conjugate_gradient, dual.noslip, dual.projected_gauss_seidel])
+@pytest.mark.parametrize("solver", [primal.newton, sparse.conjugate_gradient, dual.noslip, dual.projected_gauss_seidel])
 def test_native_functions_of_one_name_are_told_apart_by_their_text(solver):
     """Else a model that steps with the discrete integrator would be given the solver of continuous time."""
     assert named(solver(discrete=False), lanes=True) != named(solver(discrete=True), lanes=True)
