@@ -22,7 +22,7 @@ CARRIERS := brax mujoco-mjx newton==1.7.0 newton-usd-schemas
 demo: $(DEMO)
 	$(BIN)/python examples/demo.py
 
-# Kernels are compiled quickly (tests/levels.py), and what takes longest begins first, so that both workers end together.
+# What takes longest begins first (tests/conftest.py), so that both workers end together.
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 

@@ -10,7 +10,9 @@ import os
 
 import mujoco
 import pytest
+import warp as wp
 
+from kinema.convex import known, parts
 from kinema.convex.reader import read
 from kinema.convex.schedule import races
 from kinema.convex.stage import cohort_kernel, lane_kernel
@@ -41,6 +43,17 @@ def test_stages_write_to_their_own_world_only(recipes):
         world = list(func.input_types)[2]
         away = {place.path for place, index in read(func).writes if index[:1] != (world,)}
         assert not away, f"{func.key} writes {away} of other worlds"
+
+
+def test_kernels_of_one_hash_are_one_kernel(recipes):
+    """Warp keeps kernels by a hash of what it sees of them: of a solver it did not see it would give any other."""
+    options = parts.drive.module.resolve_options(wp.config, 1)
+    lanes = {kernel for _, m in recipes for kernel in kernels_of(m) if kernel[0].lanes}
+    names: dict[bytes, set[str | None]] = {}
+    for kernel in lanes:
+        names.setdefault(lane_kernel(kernel).module.get_module_hash(), set()).add(known.name_of(kernel, options))
+    assert len(names) > 20 and None not in set().union(*names.values())
+    assert all(len(same) == 1 for same in names.values())
 
 
 def spread(recipes) -> list[tuple[str, mujoco.MjModel]]:

@@ -3,8 +3,9 @@
     SolverXPBD, SolverFeatherstone, SolverSemiImplicit, SolverKamino     rigid bodies, joints, particles
     SolverVBD                                                            cloth, soft bodies, rods and rigid bodies
 
-Their arguments say how they go about it: numbers of iterations, relaxations, penalties, room. None of it is needed
-here, so it is taken, and a warning says so; what a model says (stiffness, friction, limits, gains) acts as it is.
+Most of their arguments say how they go about it: numbers of iterations, relaxations, penalties, room. None of it is
+needed here, so it is taken, and a warning says so; what a model says (stiffness, friction, limits, gains) acts as it
+is. A few change the physics (PHYSICAL) in a way that SolverConvex does not know: the warning says that they do not act.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from kinema.model import Model
 
 OWN = ("integrator", "solver", "cone", "tolerance", "impratio", "threads", "particle_enable_self_contact")
 """What SolverConvex is told under these names too."""
+
+
+PHYSICAL = ("angular_damping", "enable_restitution", "integrate_with_external_rigid_solver")
+"""What would change a motion, and does not act here."""
 
 
 class NewtonSolver(SolverConvex):
@@ -34,10 +39,12 @@ class NewtonSolver(SolverConvex):
         for word in options:
             if word not in self.TAKEN and word not in OWN:
                 raise BuildError(f"{name}() has no argument {word!r}{did_you_mean(word, [*self.TAKEN, *OWN])}")
-        needless = [word for word in options if word in self.TAKEN]
-        if needless:
-            said = f"{name} is SolverConvex here: {', '.join(needless)} is taken and not needed"
-            warn_caller(said, ArgumentNotNeeded)
+        taken = [word for word in options if word in self.TAKEN]
+        physical = [word for word in taken if word in PHYSICAL]
+        needless = [word for word in taken if word not in PHYSICAL]
+        for words, said in ((needless, "taken and not needed"), (physical, "without effect: the model alone decides")):
+            if words:
+                warn_caller(f"{name} is SolverConvex here: {', '.join(words)} is {said}", ArgumentNotNeeded)
         super().__init__(model, **{word: value for word, value in options.items() if word in OWN})
 
 

@@ -105,6 +105,15 @@ def late_force(m: Model, d: Data, w: int):
 
 
 @wp.func
+def free_bias_along(slope: wp.spatial_matrix, x: wp.array2d(dtype=float), w: int, first: int, r: int) -> float:
+    """Row r of h d(bias)/dv of a free body, times what x has for its dofs."""
+    sum = float(0.0)
+    for c in range(6):
+        sum += slope[r, c] * x[w, first + c]
+    return sum
+
+
+@wp.func
 def late_force_alone(m: Model, d: Data, w: int, j: int):
     """N a' of free bodies on their own."""
     if m.jnt.type[j] == Joint.FREE:
@@ -112,9 +121,7 @@ def late_force_alone(m: Model, d: Data, w: int, j: int):
             first = m.jnt.dofadr[j]
             slope = free_bias_matrix(m, d, w, j)
             for r in range(6):
-                sum = float(0.0)
-                for c in range(6):
-                    sum += slope[r, c] * d.scratch.qacc_step[w, first + c]
+                sum = free_bias_along(slope, d.scratch.qacc_step, w, first, r)
                 row = m.dof.D_rowadr[first + r]
                 for a in range(row, row + m.dof.D_rownnz[first + r]):
                     sum -= m.opt.timestep[w] * d.inertia.qDeriv[w, a] * d.scratch.qacc_step[w, m.dof.D_colind[a]]
@@ -137,10 +144,7 @@ def spin_force(m: Model, d: Data, w: int, j: int):
             first = m.jnt.dofadr[j]
             slope = free_bias_matrix(m, d, w, j)
             for r in range(6):
-                sum = float(0.0)
-                for c in range(6):
-                    sum += slope[r, c] * d.frc.qacc[w, first + c]
-                d.frc.qacc_smooth[w, first + r] = sum
+                d.frc.qacc_smooth[w, first + r] = free_bias_along(slope, d.frc.qacc, w, first, r)
 
 
 def stages(engine: Any, elements: Sequence[Element]) -> list[Stage]:
