@@ -1,4 +1,4 @@
-"""docs/conformance.md: one section per stage, each rewritten by its own test and left alone by the others."""
+"""docs/conformance.md: one section per stage, each rewritten by its own test when asked, the others left alone."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ HERE = Path(__file__).resolve().parent
 HEAD = """# Conformance with MuJoCo
 
 Written by the tests in `tests/conformance`, one section per stage. MuJoCo is the judge: each section lists the models
-of the corpus that do not conform, and why, and the last one says of every number which device it is from. The tests
-write the first two sections; the survey of contacts and constraints, which takes longer, is run by hand:
+of the corpus that do not conform, and why, and the last one says of every number which device it is from. Two tests
+write the first two sections, where they are asked to; the survey of contacts and constraints takes longer:
 
+    KINEMA_UPDATE_BASELINE=1 python -m pytest tests/conformance/test_compile.py tests/conformance/test_smooth.py
     python -m tests.conformance.survey --scores scores.pickle --states states --jobs 2
     python -m tests.conformance.pack corpus.tar --states states      # for a machine with a GPU
     python -m tests.conformance.survey --device cuda:0 --corpus corpus.tar --scores gpu.pickle --jobs 16
