@@ -3,6 +3,7 @@
 import warnings
 from typing import Any
 
+from ..sound import mend
 from .actuator import Actuator
 from .clamping import ClampingBase, ClampingDCMotor, ClampingMaxEffort, ClampingPositionBased
 from .delay import Delay
@@ -10,6 +11,8 @@ from .drives import DriveBase, DrivePD, DrivePID
 from .neural import DriveNeuralGRU, DriveNeuralLSTM, DriveNeuralMLP
 from .prims import ActuatorParsed, ComponentKind, SchemaNames, parse_actuator_prim, register_actuator_component
 from .response import JointSpaceResponse
+
+mend()
 
 __all__ = [
     "Actuator", "ActuatorParsed", "ClampingBase", "ClampingDCMotor", "ClampingMaxEffort", "ClampingPositionBased",

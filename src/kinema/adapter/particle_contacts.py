@@ -11,6 +11,9 @@ from __future__ import annotations
 import warp as wp
 
 from kinema.model.enums import GeoType, ParticleFlags, ShapeFlags
+from kinema.sound import mend
+
+mend()
 
 FAR = 1.0e6
 MESH_REACH = 1.0e3

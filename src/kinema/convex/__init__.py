@@ -1,5 +1,7 @@
 """MuJoCo's physics for many worlds: one source for CPU and CUDA."""
 
+from kinema.sound import mend
 from kinema.unread import later
 
 later()
+mend()

@@ -2,6 +2,10 @@
 
 import warp as wp
 
+from kinema.sound import mend
+
+mend()
+
 
 @wp.func
 def paeth(a: int, b: int, c: int) -> int:

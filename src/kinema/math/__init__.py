@@ -1,5 +1,7 @@
 """Device mathematics: quaternions, frames, spatial vectors. Warp functions only, no arrays and no state."""
 
+from kinema.sound import mend
 from kinema.unread import later
 
 later()
+mend()

@@ -20,8 +20,11 @@ from typing import Any
 import warp as wp
 
 from ..errors import BuildError
+from ..sound import mend
 from .enums import BodyFlags, JointType
 from .model import Model
+
+mend()
 
 
 @wp.struct

@@ -12,10 +12,13 @@ import numpy as np
 import warp as wp
 
 from ..errors import WrongMoment
+from ..sound import mend
 from .enums import GeoType
 
 if TYPE_CHECKING:
     from .model import Model
+
+mend()
 
 _INFINITE = 1.0e6
 

@@ -15,10 +15,13 @@ import warp as wp
 
 from ..closed import Closed
 from ..errors import BuildError, did_you_mean
+from ..sound import mend
 from .fields import Field
 
 if TYPE_CHECKING:
     from .model import Model
+
+mend()
 
 
 class AttributeNamespace(Closed):

@@ -1,0 +1,114 @@
+"""Kernels of this package read no value that nobody has set: constants named in branches, several names at once."""
+
+import ast
+import functools
+import pathlib
+import types
+
+import numpy as np
+import pytest
+import warp as wp
+from warp._src import context
+
+from kinema import sound
+
+SOURCE = pathlib.Path(sound.__file__).parent
+LIMIT = wp.constant(3.0)
+OTHER = wp.constant(5.0)
+
+sound.mend()
+
+
+def constants(x: wp.array[float], out: wp.array[float]):
+    i = wp.tid()
+    if x[i] > 0.0:
+        if x[i] > 1.0:
+            out[i] = LIMIT
+        else:
+            out[i] = LIMIT + 1.0
+    if x[i] < 0.0:
+        out[i] = LIMIT + OTHER
+
+
+def elements(x: wp.array[float], out: wp.array[float]):
+    i = wp.tid()
+    if x[i] > 0.0:
+        a, b = x[0], x[1]
+    else:
+        a, b = x[1], x[0]
+    x[0] = 7.0
+    for _ in range(int(x[2])):
+        a, b = b, a
+    out[i] = 10.0 * a + b
+
+
+def ours(function):
+    """The function, as one of this package."""
+    twin = types.FunctionType(function.__code__, function.__globals__, function.__name__)
+    twin.__annotations__, twin.__module__ = function.__annotations__, "kinema.tested"
+    return wp.Kernel(twin, module=wp.Module(f"tested_{function.__name__}", None))
+
+
+def text(kernel) -> str:
+    options = kernel.module.resolve_options(wp.config, 1) | {"output_arch": None}
+    return context.ModuleBuilder(kernel.module, options).codegen("cpu")
+
+
+def test_a_constant_is_one_variable_with_a_value():
+    assert "wp::where(" not in text(ours(constants))
+    x, out = wp.array([2.0, 0.5, -1.0], dtype=float, device="cpu"), wp.zeros(3, dtype=float, device="cpu")
+    wp.launch(ours(constants), 3, [x, out], device="cpu")
+    np.testing.assert_array_equal(out.numpy(), [3.0, 4.0, 8.0])
+
+
+@pytest.mark.parametrize("first", [2.0, -2.0])
+def test_several_names_take_values(first):
+    """What is written to the array afterwards does not reach them, and they may be exchanged."""
+    x, out = wp.array([first, 4.0, 2.0], dtype=float, device="cpu"), wp.zeros(1, dtype=float, device="cpu")
+    wp.launch(ours(elements), 1, [x, out], device="cpu")
+    a, b = (first, 4.0) if first > 0 else (4.0, first)
+    assert out.numpy()[0] == 10.0 * a + b
+
+
+def test_hash_tells_the_rules():
+    """A kernel of others keeps its hash; one of ours does not find what was compiled without the rules."""
+    theirs = wp.Kernel(constants, module=wp.Module("theirs", None))
+    assert sound._is_ours(ours(constants).func) and not sound._is_ours(theirs.func)
+    hasher = context.ModuleHasher([theirs], {})
+    assert hasher.hash_adjoint(theirs.adj) == sound._their_hash(hasher, theirs.adj)
+    mine = ours(constants)
+    assert hasher.hash_adjoint(mine.adj) != sound._their_hash(hasher, mine.adj)
+
+
+@functools.cache
+def imported(path: pathlib.Path) -> frozenset[pathlib.Path]:
+    """Files of this package that a file imports when it is imported, packages around it included."""
+    names = set()
+    package = path.relative_to(SOURCE.parent).with_suffix("").parts[:-1]
+    names |= {package[: k + 1] for k in range(len(package))}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) + 1 - node.level] if node.level else ()
+            module = (*base, *(node.module or "").split(".")) if node.module else base
+            names |= {module, *((*module, alias.name) for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {tuple(alias.name.split(".")) for alias in node.names}
+    found = {SOURCE.parent.joinpath(*name).with_suffix(".py") for name in names if name}
+    found |= {SOURCE.parent.joinpath(*name, "__init__.py") for name in names if name}
+    return frozenset(file for file in found if file.is_file() and SOURCE in file.parents)
+
+
+def test_every_kernel_is_written_so():
+    """Whoever declares a kernel imports the rules, directly or through others."""
+    missing = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        if "@wp.kernel" not in path.read_text(encoding="utf-8"):
+            continue
+        reached, open_ = {path}, [path]
+        while open_:
+            new = imported(open_.pop()) - reached
+            reached |= new
+            open_ += new
+        if not any("\nmend()\n" in file.read_text(encoding="utf-8") for file in reached):
+            missing.append(str(path.relative_to(SOURCE)))
+    assert not missing
