@@ -15,21 +15,27 @@ from functools import cache
 import warp as wp
 
 from kinema.collide.build import CONVEX, HFIELD, PRIMITIVES, Build
+from kinema.collide.table import uses_native
 from kinema.convex.collision import detect
 from kinema.convex.constraint import contact, friction, limit
 from kinema.convex.counts import AWAKE_COUNTS, AWAKE_ITEMS, COUNTS
 from kinema.convex.data import Data
 from kinema.convex.engine import Engine
+from kinema.convex.flex.contact import detect_flexes
+from kinema.convex.flex.pairs import kinds
 from kinema.convex.idle import touched
 from kinema.convex.metric_pattern import is_discrete
 from kinema.convex.model import Model
 from kinema.convex.schedule import Run, chains, phases, plan
+from kinema.convex.sleep.sleepers import sleeps
 from kinema.convex.solve import dense
 from kinema.convex.solve.groups import LARGE
 from kinema.convex.solve.primal import newton
-from kinema.convex.stage import PARTS, Stage, due, if_awake
+from kinema.convex.stage import PARTS, WARP_LANES, Stage, due, if_awake
+from kinema.mujoco_enums import Geom
 
 END = 1 << 30
+FLEX_GEOMS = (Geom.PLANE, Geom.SPHERE, Geom.CAPSULE, Geom.ELLIPSOID, Geom.CYLINDER, Geom.BOX, Geom.MESH)
 ONE_LANE = {
     contact.contact_columns_in_lanes(1): contact.contact_columns,
     contact.contact_columns_in_lanes(2): contact.contact_columns,
@@ -122,6 +128,8 @@ class StagedEngine(Engine):
             for make in (dense._smooth, dense._euler, dense._implicit, dense._discrete, dense._noslip):
                 if stage.func is make(blocks):
                     return replace(stage, func=make(dense.Blocks(LARGE, 1, blocks.sleeps)))
+        if kind == "detect_flex_contacts" and not stage.threads > WARP_LANES:
+            return replace(stage, func=common_flex_detection(self.source, fresh=not self.collider.stages))
         if stage in self.collider.stages:
             return replace(stage, func=detect(common_build(self.collider.detector.build)))
         return stage
@@ -187,6 +195,17 @@ class OrderedEngine(StagedEngine):
                     for stage in chain:
                         if stage.over or stage.sweep or part == 0:
                             self._launch(stage, advancing, begin + part, end, PARTS[0])
+
+
+def common_flex_detection(m, fresh: bool) -> wp.Function:
+    """Detection of contacts of flexes of any dim with any geom; with height fields where the model has one."""
+    found = kinds(m)
+    several = {(int(geom), dim) for geom in FLEX_GEOMS for dim in (1, 2, 3)} | {(-1, dim) for dim in (1, 2, 3)}
+    if any(geom not in (*FLEX_GEOMS, -1) for geom, _ in found):
+        several |= found
+    capacity = 36 if m.opt.ccd_iterations <= 36 else max(64, 1 << (int(m.opt.ccd_iterations) - 1).bit_length())
+    return detect_flexes(frozenset(several), capacity, fresh, alone=True, few=True, sleeps=sleeps(m),
+                         portal=not uses_native(m))  # fmt: skip
 
 
 def common_build(build: Build) -> Build:

@@ -1,7 +1,8 @@
 """Geoms against elements of flexes: segments, triangles and tetrahedra, rounded by a radius.
 
     sphere     nearest point of the element; from within a tetrahedron, out of the nearest face
-    capsule    on a triangle: its ends, and the triangle's corners beside its axis; on a tetrahedron one contact
+    capsule    on a triangle: its ends, and the triangle's corners beside its axis; on a tetrahedron one contact,
+               unless the axis enters it: that is searched, as MuJoCo does
     box        on a triangle: the triangle's corners against the faces, the box's corners against the triangle
     segments   are capsules: sphere.py, capsule.py
 
@@ -162,7 +163,7 @@ def capsule_tetrahedron(
     touch: Touch, w: int, k: int, pos: wp.vec3, mat: wp.mat33, size: wp.vec3, a: wp.vec3, b: wp.vec3, c: wp.vec3,
     e: wp.vec3, radius: float, reach: float,
 ) -> int:  # fmt: skip
-    """Contact of a capsule with a tetrahedron: where its axis is nearest, or deepest below the least deep face."""
+    """Contact of a capsule with a tetrahedron, where its axis is nearest; -1: the axis enters it: no formula."""
     half = column(mat, 2) * size[1]
     low = pos - half
     along = 2.0 * half
@@ -185,40 +186,28 @@ def capsule_tetrahedron(
     normal = wp.vec3(1.0, 0.0, 0.0)
     dist = float(1.0e30)
     if first <= last:
+        return -1
+    for side in range(2):
+        end = wp.where(side == 0, low + along, low)
         for face in range(4):
             x = face_corner(a, b, c, e, face, 0)
-            n = inward_normal(a, b, c, e, face)
-            slope = wp.dot(along, n)
-            t = 0.5 * (first + last)
-            if wp.abs(slope) > 1.0e-6 * wp.length(along):
-                t = wp.where(slope > 0.0, last, first)
-            depth = wp.dot(low + t * along - x, n)
-            if -depth > dist or dist > 1.0e29:
-                dist = -depth
-                point = low + t * along
-                normal = n
-    else:
-        for side in range(2):
-            end = wp.where(side == 0, low + along, low)
-            for face in range(4):
-                x = face_corner(a, b, c, e, face, 0)
-                y = face_corner(a, b, c, e, face, 1)
-                z = face_corner(a, b, c, e, face, 2)
-                s = triangle_weights(x, y, z, end)
-                toward, length = normalize_with_length(x + s[1] * (y - x) + s[2] * (z - x) - end)
-                if length < dist:
-                    dist = length
-                    normal = toward
-                    point = end
-        for edge in range(6):
-            x = wp.where(edge < 3, a, wp.where(edge < 5, b, c))
-            y = wp.where(edge == 0, b, wp.where(edge == 1 or edge == 3, c, e))
-            st = segment_pair(low, along, x, y - x)
-            toward, length = normalize_with_length(x + st[1] * (y - x) - low - st[0] * along)
+            y = face_corner(a, b, c, e, face, 1)
+            z = face_corner(a, b, c, e, face, 2)
+            s = triangle_weights(x, y, z, end)
+            toward, length = normalize_with_length(x + s[1] * (y - x) + s[2] * (z - x) - end)
             if length < dist:
                 dist = length
                 normal = toward
-                point = low + st[0] * along
+                point = end
+    for edge in range(6):
+        x = wp.where(edge < 3, a, wp.where(edge < 5, b, c))
+        y = wp.where(edge == 0, b, wp.where(edge == 1 or edge == 3, c, e))
+        st = segment_pair(low, along, x, y - x)
+        toward, length = normalize_with_length(x + st[1] * (y - x) - low - st[0] * along)
+        if length < dist:
+            dist = length
+            normal = toward
+            point = low + st[0] * along
     dist = dist - size[0] - radius
     if dist > reach:
         return 0

@@ -7,7 +7,7 @@ import warp as wp
 from kinema.collide.bundles import HeightFields, Hulls, Options, Touch
 from kinema.collide.convex import convex_distance
 from kinema.collide.emit import emit
-from kinema.collide.hfield import MOST, Meeting, contact, find_cells, is_under, prism
+from kinema.collide.hfield import MOST, Meeting, contact, find_cells, is_under, portal_distance, prism, reaches_up
 from kinema.collide.precision import ZERO, mat33r, real, vec3r
 from kinema.collide.support import Shape, center
 from kinema.collide.workspace import Workspace
@@ -39,9 +39,9 @@ def beside(t: Meeting, s: Shape) -> vec3r:
 
 
 @cache
-def hfield_element(capacity: int):
+def hfield_element(capacity: int, portal: bool = False):
     """Contacts of a height field with an element; ``capacity``: of EPA iterations."""
-    signed_distance = convex_distance(capacity)
+    signed_distance = portal_distance if portal else convex_distance(capacity)
 
     @wp.func
     def collide_hfield_element(
@@ -60,7 +60,10 @@ def hfield_element(capacity: int):
                 if count < MOST:
                     s = prism(hfields, t.field, width * r + k, t.margin)
                     s.pos = apart
-                    if is_under(t, hulls, s):
+                    near = reaches_up(t, s)
+                    if wp.static(not portal):
+                        near = near and is_under(t, hulls, s)
+                    if near:
                         d = signed_distance(hulls, s, shape, tolerance, options.ccd_iterations, ZERO, True, work)
                         if d.found and d.dist < ZERO:
                             pos, normal = contact(t, d)

@@ -203,10 +203,11 @@ def contact_scalars(m: Model, d: Data, w: int, lane: int):
             bodies = d.crow.bodies[w, c]
             vel = d.crow.vel[w, c]
             if m.size.flg_surfacevel != 0:
-                vel += surface_velocity(
-                    m.geom.surfacevel, d.pose.geom_xpos, d.pose.geom_xmat, w, d.con.geom[w, c], d.con.pos[w, c],
-                    d.con.frame[w, c],
-                )  # fmt: skip
+                for side in range(2):
+                    vel += (2.0 * float(side) - 1.0) * surface_velocity(
+                        m.geom.surfacevel, d.pose.geom_xpos, d.pose.geom_xmat, w, d.con.geom[w, c][side],
+                        d.con.pos[w, c], d.con.frame[w, c],
+                    )  # fmt: skip
             weight = m.body.invweight0[w, bodies[0]] + m.body.invweight0[w, bodies[1]]
             impratio, time = m.opt.impratio[w], row_time(m.opt, w)
             put_rows(d.con, d.crow, d.efc, w, r, c, m.opt.cone, impratio, time, weight, vel)
@@ -215,21 +216,14 @@ def contact_scalars(m: Model, d: Data, w: int, lane: int):
 @wp.func
 def surface_velocity(
     surfacevel: wp.array2d(dtype=wp.spatial_vector), xpos: wp.array2d(dtype=wp.vec3), xmat: wp.array2d(dtype=wp.mat33),
-    w: int, geoms: wp.vec2i, pos: wp.vec3, frame: wp.mat33,
+    w: int, g: int, pos: wp.vec3, frame: wp.mat33,
 ) -> wp.spatial_vector:  # fmt: skip
-    """What moving surfaces add to the velocity of a contact: in the tangent plane and about the normal only."""
-    lin = wp.vec3()
-    ang = wp.vec3()
-    for side in range(2):
-        g = geoms[side]
-        local = surfacevel[w, g]
-        sign = 2.0 * float(side) - 1.0
-        rot = xmat[w, g]
-        turn = rot * wp.vec3(local[3], local[4], local[5])
-        lin += sign * (rot * wp.vec3(local[0], local[1], local[2]) + wp.cross(turn, pos - xpos[w, g]))
-        ang += sign * turn
-    along = frame * lin
-    return wp.spatial_vector(0.0, along[1], along[2], (frame * ang)[0], 0.0, 0.0)
+    """How the surface of a geom moves at a contact: in the tangent plane and about the normal only."""
+    local = surfacevel[w, g]
+    rot = xmat[w, g]
+    turn = rot * wp.vec3(local[3], local[4], local[5])
+    along = frame * (rot * wp.vec3(local[0], local[1], local[2]) + wp.cross(turn, pos - xpos[w, g]))
+    return wp.spatial_vector(0.0, along[1], along[2], (frame * turn)[0], 0.0, 0.0)
 
 
 @wp.func

@@ -548,12 +548,14 @@ def sparse_contacts(m: Model, d: Data, w: int, lane: int):
                             if not turns:
                                 vel += add_body(m, d, w, c, r, bearer, sign * part)
                             weight += part * m.body.invweight0[w, bearer]
-            geoms = d.con.geom[w, c]
-            if m.size.flg_surfacevel != 0 and geoms[0] >= 0 and geoms[1] >= 0:
-                vel += surface_velocity(
-                    m.geom.surfacevel, d.pose.geom_xpos, d.pose.geom_xmat, w, geoms, d.con.pos[w, c],
-                    d.con.frame[w, c],
-                )  # fmt: skip
+            if m.size.flg_surfacevel != 0:
+                for side in range(2):
+                    g = d.con.geom[w, c][side]
+                    if g >= 0:  # elements of flexes have no such velocity
+                        vel += (2.0 * float(side) - 1.0) * surface_velocity(
+                            m.geom.surfacevel, d.pose.geom_xpos, d.pose.geom_xmat, w, g, d.con.pos[w, c],
+                            d.con.frame[w, c],
+                        )  # fmt: skip
             d.crow.vel[w, c] = vel
             put_rows(
                 d.con, d.crow, d.efc, w, r, c, m.opt.cone, m.opt.impratio[w], row_time(m.opt, w), weight, vel

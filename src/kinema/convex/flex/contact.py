@@ -21,11 +21,12 @@ from kinema.collide.bound import ROUNDING
 from kinema.collide.bundles import Touch
 from kinema.collide.emit import emit
 from kinema.collide.narrow import finish_world
+from kinema.collide.table import uses_native
 from kinema.convex.bundle import vec5
 from kinema.convex.data import Data
 from kinema.convex.flex.meeting import boxes_meet, is_near, pair_function, passed_over
 from kinema.convex.flex.pairs import kinds, pair_lists
-from kinema.convex.flex.sweep import comes_before, longest_axis, low_end, sort_elements
+from kinema.convex.flex.sweep import is_first, longest_axis, low_end, sort_elements
 from kinema.convex.model import Model
 from kinema.convex.sleep.flexes import flex_pair_is_awake
 from kinema.convex.sleep.sleepers import sleeps
@@ -48,7 +49,7 @@ def put_contact(m: Model, d: Data, w: int, k: int, p: int, elem: wp.vec2i, vert:
     d.con.includemargin[w, k] = margin
     d.con.friction[w, k] = vec5(number[2], number[3], number[4], number[5], number[6])
     d.con.solref[w, k] = wp.vec2(number[7], number[8])
-    d.con.solreffriction[w, k] = wp.vec2()
+    d.con.solreffriction[w, k] = wp.vec2(number[15], number[16])
     d.con.solimp[w, k] = vec5(number[9], number[10], number[11], number[12], number[13])
     d.con.adhesion[w, k] = adhesion
     d.con.geom[w, k] = wp.vec2i(pair[0], -1)
@@ -76,11 +77,11 @@ def plane_vertex(m: Model, d: Data, w: int, p: int, v: int, touch: Touch, base: 
 
 
 @cache
-def items_of(found: frozenset[tuple[int, int]], capacity: int):
+def items_of(found: frozenset[tuple[int, int]], capacity: int, portal: bool):
     """``meet(m, d, w, p, i, touch, base)``: contacts of item i of a pair: a vertex, an element, or a sweep from one."""
     planes = any(kind == Geom.PLANE for kind, _ in found)
     elements = any(kind != Geom.PLANE for kind, _ in found)
-    collide = pair_function(found, capacity) if elements else None
+    collide = pair_function(found, capacity, portal) if elements else None
 
     @wp.func
     def meet(m: Model, d: Data, w: int, p: int, i: int, axis: int, sorted: bool, touch: Touch, base: int) -> int:
@@ -132,7 +133,7 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int):
                 if near:
                     near = not passed_over(m, p, g, one, two)
                 if near and itself:
-                    if not comes_before(m, d, w, one, two, axis):
+                    if not is_first(m, d, w, p, one, two, axis):
                         first = two
                         second = one
                 if near:
@@ -152,8 +153,7 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int):
 def keep_few(m: Model, d: Data, w: int, p: int, base: int, count: int) -> int:
     """Keep so many contacts of a pair, in their order; returns how many are left.
 
-    Meanwhile solreffriction, which contacts of flexes do not use, holds the squared distance to the nearest one kept,
-    and whether it is kept itself.
+    Meanwhile solreffriction holds the squared distance to the nearest one kept, and whether it is kept itself.
     """
     most = m.flex.pair[p][4]
     if most == 0 or count <= most or base + count > d.con.dist.shape[1]:
@@ -189,8 +189,9 @@ def keep_few(m: Model, d: Data, w: int, p: int, base: int, count: int) -> int:
 
 @cache
 def detect_flexes(
-    found: frozenset[tuple[int, int]], capacity: int, fresh: bool, alone: bool, few: bool, sleeps: bool = False
-) -> wp.Function:
+    found: frozenset[tuple[int, int]], capacity: int, fresh: bool, alone: bool, few: bool, sleeps: bool = False,
+    portal: bool = False,
+) -> wp.Function:  # fmt: skip
     """The stage, for what was found to meet.
 
     Args:
@@ -200,8 +201,9 @@ def detect_flexes(
         few: Of some pairs not all contacts are kept.
         sleeps: Trees may sleep: pairs of which neither side is awake are passed over, and the world may want to keep
             what it has (collide/asleep.py).
+        portal: Convex shapes meet as without nativeccd.
     """
-    meet = items_of(found, capacity)
+    meet = items_of(found, capacity, portal)
     sweeps = any(kind < 0 for kind, _ in found)
 
     @wp.func
@@ -283,5 +285,5 @@ def stages(m: Any, fresh: bool, cuda: bool = False) -> list[Stage]:
         return []
     rounded = 36 if m.opt.ccd_iterations <= 36 else max(64, 1 << (int(m.opt.ccd_iterations) - 1).bit_length())
     function = detect_flexes(found, rounded, fresh, alone=not cuda, few=bool(pair_lists(m)[0][:, 4].any()),
-                             sleeps=sleeps(m))  # fmt: skip
+                             sleeps=sleeps(m), portal=not uses_native(m))  # fmt: skip
     return [Stage(function, lanes=True, alone=True, threads=TEAM if cuda else WARP_LANES)]

@@ -35,7 +35,7 @@ PRIMITIVE = {
     2: (Geom.SPHERE, Geom.CAPSULE, Geom.BOX),
     3: (Geom.SPHERE, Geom.CAPSULE),
 }
-"""Geoms that meet elements analytically, by dim of the flex."""
+"""Geoms that meet elements by formulas, by dim of the flex; a capsule only while its axis is outside a tetrahedron."""
 
 
 @wp.func
@@ -249,18 +249,22 @@ def passed_over(m: Model, p: int, g: int, one: int, two: int) -> bool:
 
 
 @cache
-def pair_function(found: frozenset[tuple[int, int]], capacity: int):
+def pair_function(found: frozenset[tuple[int, int]], capacity: int, portal: bool):
     """``collide(m, d, w, g, one, two, reach, touch, base)``: contacts of a geom, or an element, with an element.
 
-    Convex shapes are searched in one place, whatever they are of: that is most of what there is to compile.
+    Convex shapes are searched in one place, whatever they are of: that is most of what there is to compile. `portal`:
+    they meet as without nativeccd, but for capsules in tetrahedra, which MuJoCo never leaves to portals.
     """
     among = frozenset(dim for kind, dim in found if kind < 0)
-    analytic = any(kind in PRIMITIVE[dim] for kind, dim in found if kind >= 0)
+    formulas = frozenset((kind, dim) for kind, dim in found if kind >= 0 and kind in PRIMITIVE[dim])
     fields = any(kind == Geom.HFIELD for kind, _ in found)
-    hulls = any(kind not in (-1, Geom.PLANE, Geom.HFIELD, *PRIMITIVE[dim]) for kind, dim in found)
-    collide_field = hfield_element(capacity) if fields else None
-    collide_geom_element = primitive_element(found) if analytic else None
-    collide_shapes = convex_element(capacity) if hulls or among - {1} else None
+    searched = found - formulas | found & {(int(Geom.CAPSULE), 3)}
+    hulls = any(kind not in (-1, Geom.PLANE, Geom.HFIELD) for kind, _ in searched)
+    collide_field = hfield_element(capacity, portal) if fields else None
+    collide_geom_element = primitive_element(formulas) if formulas else None
+    collide_shapes = convex_element(capacity, portal) if hulls or among - {1} else None
+    pierced = portal and (int(Geom.CAPSULE), 3) in found
+    collide_pierced = convex_element(capacity) if pierced else None
 
     @wp.func
     def first_shape(m: Model, d: Data, w: int, g: int, one: int, reach: float) -> Shape:
@@ -276,7 +280,7 @@ def pair_function(found: frozenset[tuple[int, int]], capacity: int):
         second = m.flex.elemvert[two]
         radius = m.flex.number[w, m.flex.elemlist[two][0]][0]
         n = int(0)
-        if wp.static(analytic):
+        if wp.static(len(formulas) > 0):
             if g >= 0:
                 n = collide_geom_element(m, d, w, g, two, radius, reach, touch, base)
                 if n >= 0:
@@ -300,6 +304,12 @@ def pair_function(found: frozenset[tuple[int, int]], capacity: int):
             s1 = first_shape(m, d, w, g, one, reach)
             s2 = shape_of_element(m, d, w, two, reach)
             flat = g >= 0 and second[2] >= 0 and second[3] < 0
+            if wp.static(pierced):
+                if g >= 0 and second[3] >= 0 and m.geom.type[wp.max(g, 0)] == Geom.CAPSULE:
+                    return collide_pierced(
+                        w, s1, s2, reach, False, m.collision.meshes.hull, m.collision.settings.options, touch, base,
+                        Workspace(),
+                    )  # fmt: skip
             n = collide_shapes(
                 w, s1, s2, reach, flat, m.collision.meshes.hull, m.collision.settings.options, touch, base, Workspace()
             )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kinema.collide.parameters import mix_parameters, override_parameters
-from kinema.convex.flex.tables import has_flexes
+from kinema.convex.flex.tables import has_flexes, search_of
 from kinema.mujoco_enums import Disable, FlexSelf, Geom
 
 MAX_CONTACTS = 50  # MuJoCo's mjMAXCONPAIR
@@ -84,21 +84,23 @@ def _everything(m: Any) -> SimpleNamespace:
 
 
 def pair_lists(m: Any) -> tuple[np.ndarray, np.ndarray]:
-    """For each pair geom, flex, flex, condim, contacts kept; and margin, gap, friction, solref, solimp, adhesion.
+    """For each pair geom, flex, flex, condim, contacts kept, and whether a sweep says which element comes first.
 
+    And of each margin, gap, friction, solref, solimp, adhesion, solreffriction.
     Where a flex has few dofs, being rigid or interpolated, and nothing softer meets it, MAX_CONTACTS are kept; 0: all.
     """
     pairs = flex_pairs(m)
     if not len(pairs):
-        return np.zeros((0, 5), int), np.zeros((0, 15))
+        return np.zeros((0, 6), int), np.zeros((0, 17))
     first = np.where(pairs[:, 0] >= 0, pairs[:, 0], m.ngeom + pairs[:, 1])
     p = override_parameters(m, mix_parameters(_everything(m), first, m.ngeom + pairs[:, 2]))
     same = pairs[:, 1] == pairs[:, 2]
     margin, gap = np.where(same, 0.0, p.margin), np.where(same, 0.0, p.gap)
-    numbers = np.column_stack([margin, gap, p.friction, p.solref, p.solimp, p.adhesion])
+    numbers = np.column_stack([margin, gap, p.friction, p.solref, p.solimp, p.adhesion, p.solreffriction])
     stiff = np.asarray(m.flex_rigid).astype(bool) | (np.asarray(m.flex_interp) != 0)
     few = stiff[pairs[:, 2]] & ((pairs[:, 0] >= 0) | stiff[pairs[:, 1]])
-    return np.column_stack([pairs, p.condim, MAX_CONTACTS * few]), numbers
+    swept = [int(f == other and search_of(m, f) == FlexSelf.SAP) for _, f, other in pairs.tolist()]
+    return np.column_stack([pairs, p.condim, MAX_CONTACTS * few, swept]), numbers
 
 
 def spans(m: Any) -> np.ndarray:

@@ -29,6 +29,14 @@ def comes_before(m: Model, d: Data, w: int, one: int, two: int, axis: int) -> bo
 
 
 @wp.func
+def is_first(m: Model, d: Data, w: int, p: int, one: int, two: int, axis: int) -> bool:
+    """Does a contact of two elements of a flex lead from the one to the other?"""
+    if m.flex.pair[p][5] != 0:
+        return comes_before(m, d, w, one, two, axis)
+    return m.flex.elemlist[one][1] < m.flex.elemlist[two][1]
+
+
+@wp.func
 def sift(m: Model, d: Data, w: int, start: int, count: int, base: int, axis: int):
     """Let an element sink to its place in a heap whose last comes first."""
     root = int(start)

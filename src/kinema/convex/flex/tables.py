@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from kinema.convex.flex.cells import elements, node_weights
-from kinema.mujoco_enums import Equality, Joint
+from kinema.mujoco_enums import Disable, Equality, FlexSelf, Joint
 
 CORNERS = 4  # vertices of the largest element
 
@@ -173,10 +173,35 @@ def element_vertices(m: Any) -> np.ndarray:
 
 
 def active_elements(m: Any) -> np.ndarray:
-    """1 for elements that may touch anything: of tetrahedra those near the surface, as many layers as are active."""
+    """Which elements may touch anything: of tetrahedra those near the surface, as many layers as are active."""
     flex = owner(m, "elem")
     near = np.asarray(m.flex_elemlayer) < np.asarray(m.flex_activelayers)[flex]
-    return ((np.asarray(m.flex_dim)[flex] < 3) | near).astype(int)
+    return (np.asarray(m.flex_dim)[flex] < 3) | near
+
+
+def search_of(m: Any, f: int) -> FlexSelf:
+    """How elements of a flex that may touch each other are found: all with all, in a tree of boxes, or by a sweep."""
+    way = FlexSelf(int(m.flex_selfcollide[f]))
+    if int(m.opt.disableflags) & Disable.MIDPHASE or int(m.flex_bvhadr[f]) < 0:
+        return FlexSelf.NARROW
+    if way == FlexSelf.AUTO:
+        return FlexSelf.BVH if int(m.flex_dim[f]) == 3 else FlexSelf.SAP
+    return way
+
+
+def element_places(m: Any) -> np.ndarray:
+    """The place of each element in its flex, from 1 on; 0: it may touch nothing.
+
+    Of two elements of a flex that touch, the contact leads from the earlier one to the other: by number, or by leaf
+    where a tree of boxes finds them. Those of a sweep are told apart as it runs.
+    """
+    places = np.concatenate([np.arange(int(n)) for n in m.flex_elemnum] or [np.zeros(0, int)]) + 1
+    for f in range(m.nflex):
+        if search_of(m, f) == FlexSelf.BVH:
+            nodes = int(m.flex_bvhadr[f]) + np.arange(int(m.flex_bvhnum[f]))
+            leaves = nodes[(np.asarray(m.bvh_child).reshape(-1, 2)[nodes] < 0).all(axis=1)]
+            places[int(m.flex_elemadr[f]) + np.asarray(m.bvh_nodeid)[leaves]] = np.arange(len(leaves)) + 1
+    return np.where(active_elements(m), places, 0)
 
 
 # ---------------------------------------------------------------------------------------------- equalities

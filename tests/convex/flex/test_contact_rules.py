@@ -1,0 +1,87 @@
+"""What decides a contact of a flex beside its geometry: which element comes first, options, and surfaces that move."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from .scenes import EDGES, GEOMS, disturbed, engine_at, model, off, scene
+
+SOLID = """<mujoco><option>{flag}</option><worldbody><flexcomp name="soft" type="grid" dim="{dim}" count="{count}"
+  spacing=".05 .05 .05" radius=".012" mass="1">{edges}<contact selfcollide="{mode}"/></flexcomp></worldbody></mujoco>"""
+MIDPHASE = '<flag midphase="disable"/>'
+
+
+def contacts(found, count: int) -> dict[tuple, np.ndarray]:
+    """Distance, place and normal of each contact, by what touches."""
+    name = lambda i: tuple(int(x) for part in ("geom", "flex", "elem", "vert") for x in found[part][i])  # noqa: E731
+    of = lambda i: np.array([found["dist"][i], *found["pos"][i], *np.ravel(found["frame"][i])[:3]])  # noqa: E731
+    together: dict[tuple, list[np.ndarray]] = {}
+    for i in range(count):
+        together.setdefault(name(i), []).append(of(i))
+    return {key: np.array(sorted(rows, key=lambda row: tuple(np.round(row[1:4], 4)))) for key, rows in together.items()}
+
+
+def assert_same_contacts(m: mujoco.MjModel, d: mujoco.MjData, engine, atol: float) -> None:
+    names = ("geom", "flex", "elem", "vert", "dist", "pos", "frame")
+    count = int(engine.read("ncon")[0])
+    ours = contacts({name: engine.read(f"contact_{name}")[0, :count] for name in names}, count)
+    theirs = contacts({name: np.asarray(getattr(d.contact, name)) for name in names}, d.ncon)
+    assert d.ncon > 0 and ours.keys() == theirs.keys()
+    for key, rows in theirs.items():
+        assert np.allclose(ours[key], rows, atol=atol), key
+
+
+@pytest.mark.parametrize("mode", ["narrow", "bvh", "sap", "auto", "bvh without midphase"])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_the_first_of_two_elements(dim, mode):
+    """By number, by the leaves of the tree of boxes, or by a sweep: normals lead from the first to the second."""
+    word, _, plain = mode.partition(" ")
+    count = {2: "5 5 1", 3: "3 3 2"}[dim]
+    m = model(SOLID.format(dim=dim, mode=word, count=count, edges=EDGES, flag=MIDPHASE if plain else ""))
+    d = mujoco.MjData(m)
+    d.qpos[:] = (0.04 * np.random.default_rng(1).standard_normal(m.nq)).astype(np.float32)
+    mujoco.mj_forward(m, d)
+    assert_same_contacts(m, d, engine_at(m, d), 1e-3)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("geom", ["capsule", "cylinder", "ellipsoid", "box"])
+def test_contacts_without_nativeccd(geom, dim):
+    m = model(scene(dim, GEOMS[geom], option='').replace("<worldbody>", '<option><flag nativeccd="disable"/></option>'
+                                                         "<worldbody>"))  # fmt: skip
+    d = disturbed(m, 3)
+    assert_same_contacts(m, d, engine_at(m, d), 2e-3)
+
+
+def test_a_capsule_that_pierces_a_solid():
+    """Where the axis of a capsule is in a tetrahedron, MuJoCo searches for the way out; so it is found here."""
+    pierced = '<body pos=".02 .03 .08" euler="60 20 0"><freejoint/><geom type="capsule" size=".03 .2"/></body>'
+    m = model(scene(3, pierced))
+    d = disturbed(m, 0)
+    assert d.contact.dist.min() < -0.04
+    assert_same_contacts(m, d, engine_at(m, d), 1e-3)
+
+
+def test_options_override_parameters_of_contacts():
+    """solref of the options is that of friction as well."""
+    text = scene(2, GEOMS["box"], option='o_margin=".004" o_solref=".03 .7" cone="elliptic"')
+    m = model(text.replace("<worldbody>", '<option><flag override="enable"/></option><worldbody>'))
+    d = disturbed(m, 3)
+    engine = engine_at(m, d)
+    assert d.ncon > 0 and np.allclose(d.contact.solreffriction, (0.03, 0.7))
+    assert np.allclose(engine.read("contact_solreffriction")[0, : d.ncon], d.contact.solreffriction)
+    assert off(engine.read("qacc")[0], d.qacc) < 1e-3
+
+
+def test_a_surface_that_moves_carries_a_flex():
+    """A belt of a geom: the velocity of its surface counts, though flexes have none."""
+    belt = GEOMS["box"].replace('type="box"', 'type="box" surfacevel=".5 -.3 .1 .2 -1 .4"')
+    m = model(scene(2, belt, option='cone="elliptic"'))
+    d = disturbed(m, 3)
+    engine = engine_at(m, d)
+    still = model(scene(2, GEOMS["box"], option='cone="elliptic"'))
+    other = mujoco.MjData(still)
+    other.qpos[:], other.qvel[:], other.qacc_warmstart[:] = d.qpos, d.qvel, d.qacc_warmstart
+    mujoco.mj_forward(still, other)
+    assert d.ncon > 0 and off(other.qacc, d.qacc) > 1e-2
+    assert off(engine.read("qacc")[0], d.qacc) < 1e-3
