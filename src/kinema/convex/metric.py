@@ -419,6 +419,11 @@ def stages(m: Any, factored: bool) -> list[Stage]:
     return recipe + ([Stage(factor_backbone)] if factored else [])
 
 
+def row_stages(m: Any) -> list[Stage]:
+    """Rows regularized for the metric, once they are there."""
+    return [Stage(regularize_sparse_rows if has_flexes(m) else regularize_rows, lanes=True)]
+
+
 def acceleration_stages(m: Any) -> list[Stage]:
     """qacc_smooth by the factor of the backbone."""
     return [Stage(tied_acceleration if is_coupled(m) else backbone_acceleration)]

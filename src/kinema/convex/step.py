@@ -178,8 +178,7 @@ def acceleration(
     if is_discrete(m):
         forces += [*metric.stages(m, factored=is_factored(m, dense)), Stage(metric.shifted_force, over="nv")]
         unconstrained = discrete_stages(dense) if dense else metric.acceleration_stages(m)
-        rows_of = metric.regularize_sparse_rows if has_flexes(m) else metric.regularize_rows
-        regularize, alone = [Stage(rows_of, lanes=True)], discrete.free_body_stages(m)
+        regularize, alone = metric.row_stages(m), discrete.free_body_stages(m)
     if m.opt.disableflags & Disable.CONSTRAINT:
         return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv"), *alone, keep]
     addresses, assembled = assemble.stages(m, in_lanes=dofs_a_lane(m) if dense is not None else 0)
@@ -319,7 +318,7 @@ def inverse_dynamics(m, collision: list[Stage], extension: Extension = NONE) -> 
     constraints = [Stage(inverse.no_constraint)]
     if not m.opt.disableflags & Disable.CONSTRAINT:
         addresses, rows = assemble.stages(m)
-        regularize = [Stage(metric.regularize_rows, lanes=True)] if at_once else []
+        regularize = metric.row_stages(m) if at_once else []
         given = inverse.sparse_inverse_constraint if has_flexes(m) else inverse.inverse_constraint
         constraints = [*addresses, *rows, *regularize, Stage(given)]
     force = discrete.inverse_stages(m) if at_once else [Stage(inverse.inverse_force)]

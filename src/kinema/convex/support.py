@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from kinema.compile.option import DISABLE, ENABLE, KEYWORDS
+from kinema.convex.flex.elastic import is_elastic
 from kinema.convex.flex.pairs import flex_pairs
 from kinema.convex.flex.rods import chain_of, is_box
 from kinema.errors import BuildError
@@ -76,8 +77,10 @@ def check_flexes(source: Any) -> None:
             if is_so(source, f):
                 raise BuildError(f"flex {_flex_name(source, f)!r}: {why}")
     dual = int(source.opt.solver) == Solver.PGS or int(source.opt.noslip_iterations) > 0
-    if dual and int(source.opt.integrator) == Integrator.DISCRETE:
-        raise BuildError('flexes with option integrator="discrete": use solver="Newton" or "CG", noslip_iterations="0"')
+    if dual and int(source.opt.integrator) == Integrator.DISCRETE and is_elastic(source):  # MuJoCo refuses it as well
+        raise BuildError(
+            'elastic flexes with option integrator="discrete": use solver="Newton" or "CG", noslip_iterations="0"'
+        )
 
 
 def _meets(source: Any, f: int, kind: Geom) -> bool:

@@ -68,3 +68,18 @@ def test_stiff_plates_do_not_blow_up():
     engine.step(300)
     assert np.abs(engine.read("qvel")[0]).max() < 0.1
     assert not np.any(engine.read("status"))
+
+
+@pytest.mark.parametrize("inside", [PLATE, EDGES])
+def test_inverse_dynamics(inside):
+    """Forces that go with an acceleration: rows are regularized in the metric there too, though they list columns."""
+    m = model(scene(2, PLANE, inside=inside, option=OPTION.format("Newton") + ' tolerance="1e-10"'))
+    d = disturbed(m, 10)
+    engine = engine_at(m, d)
+    d.qacc[:] = (d.qacc + np.random.default_rng(0).standard_normal(m.nv)).astype(np.float32)
+    engine.write("qacc", d.qacc[None].astype(np.float32))
+    mujoco.mj_inverse(m, d)
+    engine.inverse()
+    assert d.nefc > 0 and np.abs(d.qfrc_inverse).max() > 1e-2
+    for name in ("qfrc_constraint", "qfrc_inverse"):
+        assert off(engine.read(name)[0], getattr(d, name)) < 1e-3, name

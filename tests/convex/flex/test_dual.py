@@ -6,13 +6,17 @@ import pytest
 
 from .scenes import GEOMS, disturbed, engine_at, model, off, scene
 
-ARM = """<body pos=".3 .1 .3"><joint axis="0 1 0" frictionloss=".2"/>
+ARM = """<body pos=".3 .1 .3"><joint axis="0 1 0" frictionloss=".2" stiffness="3" damping=".4"/>
   <geom type="capsule" size=".03" fromto="0 0 0 -.3 0 -.28"/>
   <body pos="-.3 0 -.28"><joint axis="0 1 0" range="-10 10"/><geom size=".04" pos="0 0 -.03"/></body></body>"""
 
 
+PGS = 'solver="PGS" iterations="60" tolerance="0"'
+
+
 @pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
-@pytest.mark.parametrize("option", ['solver="PGS" iterations="60" tolerance="0"', 'noslip_iterations="5"'])
+@pytest.mark.parametrize("option", [PGS, 'noslip_iterations="5"', f'{PGS} integrator="discrete"',
+                                    'noslip_iterations="5" integrator="discrete"'])  # fmt: skip
 def test_forces_are_mujocos(option, cone):
     """Cloth with an arm lying on it: the same forces after as many iterations, from the same start."""
     m = model(scene(2, GEOMS["plane"] + ARM, option=f'{option} cone="{cone}"', height=0.005))

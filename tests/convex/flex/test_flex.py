@@ -178,7 +178,7 @@ def test_momentum_is_kept_without_gravity():
 
 def test_what_is_not_simulated_is_refused_by_name():
     refused = {
-        "discrete": scene(2, option='solver="PGS" integrator="discrete"'),
+        "discrete": scene(2, inside=PLATE, option='solver="PGS" integrator="discrete"'),
     }
     for word, text in refused.items():
         m = model(text)
