@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 import warp as wp
 
+from kinema.collide.build import PRIMITIVES
 from kinema.convex.engine import Engine
 from kinema.gradients import closed, others, transcribe
+from kinema.gradients.geometry import PLACES
 from kinema.gradients.linearize import Linearizer
+from kinema.gradients.moving_pairs import MovingPairs
 from kinema.gradients.tangents import part_kernel_of_worlds
 
 from ..convex.cuda.emulate import COMPILER, Emulated
 from ..convex.test_arguments import MOST, size
 from .models import LINKAGE, WALKER, settled
+from .test_moving_pairs import call_on_cpu
 
 NAMES = (
     "room", "slopes", "drifts", "points", "colored", "forces", "late_forces", "states", "weights", "alone", "places",
@@ -63,7 +67,12 @@ def test_a_warp_computes_what_a_cpu_thread_does(request, tmp_path, product, mode
     expected, out = (run.pull(), run.pulled) if product else (one.at_hand(), run.out)
     expected = expected.numpy().copy()
     along = run.along if product else wp.zeros((0, 2 * m.nv + m.na), dtype=float)
-    given = "".join(constant(name, getattr(run.tables[0], name)) for name in NAMES)
+    tables = {name: getattr(run.tables[0], name) for name in NAMES}
+    pairs = MovingPairs(one.engine, one.engine.collider.detector.build.only(PRIMITIVES))
+    call_on_cpu(pairs)
+    later = tables["places"].numpy()[PLACES:]
+    tables["places"] = wp.array([*pairs.places(), *later], dtype=wp.int64)
+    given = "".join(constant(name, array) for name, array in tables.items())
     given += constant("along", along) + constant("out", out)
     given += "const int slot = 0;\n"
     given += "".join(f"const int {name} = {getattr(run.tables[0], name)};\n" for name in NUMBERS)

@@ -41,7 +41,7 @@ def number(dtype: Any, width: int) -> Number:
     if scalar is wp.float32:
         return Number(FLOAT, count, 4, 4 + 4 * width)
     if scalar is wp.float64:
-        return Number(DOUBLE, count, 8, 8 + 4 * width)
+        return Number(DOUBLE, count, 8, 8 + 4 * (width + width % 2))
     size = wp.types.type_size_in_bytes(scalar)
     return Number(INTEGER, count, size, size)
 

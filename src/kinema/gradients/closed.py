@@ -31,6 +31,7 @@ from kinema.convex.solve.native import ROWS, WARP, lay_in
 from kinema.convex.stage import Stage
 from kinema.gradients import coloring, elements, geometry, others
 from kinema.gradients.anchor_slopes import POINT, anchor_slopes
+from kinema.gradients.moving_pairs import MovingPairs
 from kinema.gradients.row_slopes import row_slopes
 from kinema.gradients.tangents import Tangents
 from kinema.math.touches import touches
@@ -213,12 +214,12 @@ class Closed:
             engine, self.coloring.directions, self.coloring.results, width=WIDTH, colors=self.coloring.colors,
             cut=cut, stages=others.stages(engine, known), given=others.GIVEN,
         )  # fmt: skip
-        self.contacts: Tangents | None = None
+        self.contacts: Tangents | MovingPairs | None = None
         if engine.collider.stages and engine.layout.arrays["contact_dist"].size:
-            moving = Stage(geometry.moving_geoms(build or engine.collider.detector.build), alone=True)
-            self.contacts = Tangents(
-                engine, [], [], width=geometry.WIDTH["cuda" if cuda else "cpu"], given=geometry.GIVEN, colors=[],
-                stages=[moving],
+            build = build or engine.collider.detector.build
+            self.contacts = MovingPairs(engine, build) if cuda else Tangents(
+                engine, [], [], width=geometry.WIDTH, given=geometry.GIVEN, colors=[],
+                stages=[Stage(geometry.moving_geoms(build), alone=True)],
             )  # fmt: skip
         nx = 2 * int(m.nv) + int(m.na)
         columns = nx + int(m.nu)
@@ -257,10 +258,13 @@ class Closed:
         found, device = Tables(), self.engine.device
         for name in SHARED:
             setattr(found, name, getattr(shared, name))
-        duals = [run.runs[slot] for run in (self.forces, self.contacts) if run]
+        duals = [run.runs[slot] for run in (self.forces, self.contacts) if isinstance(run, Tangents)]
         calls = [] if device.is_cuda else [run.place() for run in duals]
         found.calls = wp.array(np.array(calls, np.int64).reshape(len(calls), 5), dtype=wp.int64, device=device)
-        places = geometry.places(duals[1].wide) if self.contacts else [0] * geometry.PLACES
+        places = [0] * geometry.PLACES
+        if self.contacts:
+            placed = isinstance(self.contacts, MovingPairs)
+            places = self.contacts.places() if placed else geometry.places(duals[1].wide)
         slope = duals[0].wide.get("qDeriv")  # by velocity, which the integrator takes in
         places += [slope.made.data, slope.made.strides[0], slope.made.strides[1]] if slope else [0, 0, 0]
         found.places = wp.array(places, dtype=wp.int64, device=device)
@@ -295,10 +299,10 @@ class Closed:
         for settle in self._settles:
             settle()
         for duals in (self.forces, self.contacts):
-            if duals and self.engine.device.is_cuda:
-                duals.run()
-            elif duals:
+            if isinstance(duals, Tangents) and self.engine.device.is_cpu:
                 duals.prepare()
+            elif duals:
+                duals.run()
         if self._pool is None:
             calls[0]()
         else:

@@ -162,13 +162,15 @@ for (int c = 0; c < ncon; ++c) {
         V p[6], q[6], h[6];
         for (int i = 0; i < 6; ++i) { p[i] = load(P + i * n8 + k); q[i] = load(Pd + i * n8 + k); h[i] = load(Ph + i * n8 + k); }
         const V first = load(on1 + k), second = load(on2 + k), sign = second - first;
-        auto geometry = [&](const float* t) -> V {  // rates along the twelve motions of the two geoms
-            V y = first * (t[1] * p[0] + t[2] * p[1] + t[3] * p[2] + t[4] * p[3] + t[5] * p[4] + t[6] * p[5]);
-            return y + second * (t[7] * p[0] + t[8] * p[1] + t[9] * p[2] + t[10] * p[3] + t[11] * p[4] + t[12] * p[5]);
+        auto geometry = [&](const float* t, int numbers) -> V {  // rates along the twelve motions of the two geoms
+            const int block = split ? numbers * number : 4;  // from four of them to the next four
+            const float *a = t + 1, *b = a + block, *c = b + block;
+            V y = first * (a[0] * p[0] + a[1] * p[1] + a[2] * p[2] + a[3] * p[3] + b[0] * p[4] + b[1] * p[5]);
+            return y + second * (b[2] * p[0] + b[3] * p[1] + c[0] * p[2] + c[1] * p[3] + c[2] * p[4] + c[3] * p[5]);
         };
-        V dy = geometry(distance), dx[3], de[9];
-        for (int i = 0; i < 3; ++i) dx[i] = geometry(place + i * number);
-        for (int i = 0; i < 9; ++i) de[i] = geometry(frame + i * number);
+        V dy = geometry(distance, 1), dx[3], de[9];
+        for (int i = 0; i < 3; ++i) dx[i] = geometry(place + i * number, 3);
+        for (int i = 0; i < 9; ++i) de[i] = geometry(frame + i * number, 9);
 
         // what a rigid motion (p) makes of motion vectors that differ between the bodies, at this place
         auto carried_by = [&](const float* s1, const float* s2, const V* own, const float* between, V* y) {

@@ -221,6 +221,13 @@ template <typename R> inline CUDA_CALLABLE dual_t<R> mod(const dual_t<R>& a, con
 template <typename R> inline CUDA_CALLABLE bool isfinite(const dual_t<R>& a) { return ::isfinite(a.v); }
 template <typename R> inline CUDA_CALLABLE bool isnan(const dual_t<R>& a) { return ::isnan(a.v); }
 template <typename R> inline CUDA_CALLABLE bool isinf(const dual_t<R>& a) { return ::isinf(a.v); }
+// adjoints of structs of duals are compiled, though nothing calls them
+template <typename R> inline CUDA_CALLABLE dual_t<R> atomicAdd(dual_t<R>* to, const dual_t<R>& more)
+{
+    const dual_t<R> before = *to;
+    *to += more;
+    return before;
+}
 template <typename T> inline CUDA_CALLABLE dual32 kn_cast(const T& a) { return dual32(a); }
 template <typename R> inline CUDA_CALLABLE int cast_int(const dual_t<R>& a) { return int(a.v); }
 

@@ -6,6 +6,7 @@ twelve directions are enough, whatever the model: each geom turns about and move
     d(distance, place, frame) = G_1 (turn, move)_1 + G_2 (turn, move)_2
 
 about the first place of contact of the pair. What dofs do to it follows by their motion vectors (contact_slopes.cpp).
+This is the way of the CPU, a world a thread; moving_pairs.py is that of CUDA.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from kinema.math.touches import touches
 GIVEN = ("ncon", "contact_pair", "contact_pos", "geom_xpos", "geom_xmat")
 """What detection has found, and this starts from."""
 
-WIDTH = {"cpu": 16, "cuda": 12}
+WIDTH = 16
 """Twelve motions, in registers of sixteen numbers."""
 
-PLACES = 10
+PLACES = 11
 """Numbers that `places` gives."""
 
 _SEED = """
@@ -82,9 +83,9 @@ def moving_geoms(build: Build) -> wp.Function:
 
 def places(wide: Any) -> list[int]:
     """Where the derivatives are: place, bytes to the next world and to the next contact, of distance, place and frame;
-    then the numbers of a dual."""
+    then the numbers of a dual, and 1 where directions are shared out (moving_pairs.py)."""
     found: list[int] = []
     for name in ("contact_dist", "contact_pos", "contact_frame"):
         made = wide[name].made
         found += [made.data, made.strides[0], made.strides[1]]
-    return [*found, wide["contact_dist"].number.wide // 4]
+    return [*found, wide["contact_dist"].number.wide // 4, 0]

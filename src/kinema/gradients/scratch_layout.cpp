@@ -73,6 +73,7 @@ const char* geometry_frame = (const char*)places.data[6];
 const long long dist_world = places.data[1], dist_item = places.data[2], pos_world = places.data[4], pos_item = places.data[5];
 const long long frame_world = places.data[7], frame_item = places.data[8];
 const int number = (int)places.data[9];  // floats of a dual
-const char* slope_of_dofs = (const char*)places.data[10];  // qDeriv (others.py)
-const long long slope_world = places.data[11], slope_item = places.data[12];
+const bool split = places.data[10] != 0;  // four directions each, one after the other (moving_pairs.py)
+const char* slope_of_dofs = (const char*)places.data[11];  // qDeriv (others.py)
+const long long slope_world = places.data[12], slope_item = places.data[13];
 const float h = *(const float*)((const char*)m.opt.timestep.data + (size_t)w * m.opt.timestep.strides[0]);

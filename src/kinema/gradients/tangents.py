@@ -228,6 +228,20 @@ class Colored(NamedTuple):
     moves: Moves
 
 
+def model_copies(room: Room, engine: Any, *, fixed: bool) -> Callable[[], None]:
+    """Copies what the model says into a room; `fixed`: what no program can write."""
+    names = {held.data: name for name, _, held in leaves(Model, engine.m.__ctype__())}
+    rows = [
+        one.copies(per_world=False) for place, one in room.arrays.items()
+        if not one.is_empty and names[place].startswith(FIXED) == fixed
+    ]  # fmt: skip
+    if not rows:
+        return lambda: None
+    lanes = 256 if engine.device.is_cuda else 1
+    inputs = [table(rows, COPY, engine.device), lanes]
+    return repeatable(copy_model, len(rows) * lanes, inputs, engine.device)
+
+
 class Tangents:
     """Derivatives of results of a step along directions, of every world.
 
@@ -268,8 +282,8 @@ class Tangents:
         number = 1 if cuda or engine.threads == 1 else min(engine.nworld, engine.threads)
         shares = np.array_split(np.arange(engine.nworld), number)
         self.runs: list[Any] = [_OnCuda(self)] if cuda else [_OnThread(self, share) for share in shares]
-        self._copy = self._copies(fixed=False)
-        self._copies(fixed=True)()
+        self._copy = model_copies(self.model, engine, fixed=False)
+        model_copies(self.model, engine, fixed=True)()
         self._pool = ThreadPoolExecutor(number) if number > 1 else None
 
     def _in_order(self, directions: Sequence[Moves], colors: Sequence[int] | None) -> list[Colored]:
@@ -304,19 +318,6 @@ class Tangents:
                     wanted = next(flags) and not (group and of_step.is_factor(stage))
                     masks[group, number] |= int(wanted) << bit
         return masks, columns
-
-    def _copies(self, *, fixed: bool) -> Callable[[], None]:
-        """Copies what the model says; `fixed`: what no program can write."""
-        names = {held.data: name for name, _, held in leaves(Model, self.engine.m.__ctype__())}
-        rows = [
-            one.copies(per_world=False) for place, one in self.model.arrays.items()
-            if not one.is_empty and names[place].startswith(FIXED) == fixed
-        ]  # fmt: skip
-        if not rows:
-            return lambda: None
-        device = self.engine.device
-        lanes = 256 if device.is_cuda else 1
-        return repeatable(copy_model, len(rows) * lanes, [table(rows, COPY, device), lanes], device)
 
     def prepare(self) -> None:
         """Take the model as it is now; part of a run."""
