@@ -1,5 +1,6 @@
 """Every option and flag of MJCF is obeyed or refused by name: the schema is walked, and there is no third way."""
 
+import copy
 import pathlib
 import re
 
@@ -8,10 +9,13 @@ import numpy as np
 import pytest
 
 from kinema.bridge.mjc import MuJoCoEngine
+from kinema.cli.oracle import STATE
 from kinema.compile import compile_model
+from kinema.convex.access import written
 from kinema.convex.support import HERE, HONOURED, REFUSED
 from kinema.errors import BuildError
 from kinema.mjcf.schema import root
+from kinema.mujoco_enums import Disable
 from tests.conformance.staged import StagedEngine
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -46,6 +50,7 @@ MODEL = """
 </mujoco>
 """
 
+SPRINGS_AND_DAMPERS = int(Disable.SPRING | Disable.DAMPER)
 FEW, FEW_CG = 'iterations="1"', 'iterations="3" solver="CG"'
 CASES = [
     ('timestep="0.001"', ""), ('impratio="5" cone="elliptic"', ""), ('gravity="1 0 -3"', ""),
@@ -58,6 +63,7 @@ CASES = [
     ('noslip_iterations="20" noslip_tolerance="0.5"', ""), ('actuatorgroupdisable="1"', ""),
     ('actuatorgroupdisable="0 2"', ""), ('integrator="Euler"', ""), ('integrator="RK4"', ""),
     ('integrator="implicit"', ""), ('integrator="implicitfast"', ""), ('integrator="discrete"', ""),
+    (f'integrator="RK4" {FEW}', ""),
     ('cone="pyramidal"', ""), ('cone="elliptic"', ""), ('jacobian="dense"', ""), ('jacobian="sparse"', ""),
     ('jacobian="auto"', ""),
     ('solver="PGS"', ""), ('solver="CG"', ""), ('solver="Newton"', ""),
@@ -104,6 +110,36 @@ def test_it_does_what_mujoco_does(option, flag):
 def test_very_short_line_searches(iterations, search):
     """A search that is cut off may end higher than it began: that is no end of the iterations."""
     follow_mujoco(f'iterations="{iterations}" ls_iterations="{search}"', "")
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "RK4", "implicit", "implicitfast", "discrete"])
+def test_forward_dynamics_leaves_the_state_alone(integrator):
+    """Also where the next solve starts: what is no part of moving on writes nothing of MuJoCo's integration state."""
+    m = mujoco.MjModel.from_xml_string(MODEL.format(option=f'integrator="{integrator}"', flag="", condim=3))
+    recipe = StagedEngine(m, 1, device="cpu").recipes["step"]
+    assert not written([stage for stage in recipe if not stage.advances]) & set(STATE)
+    assert {"qpos", "qvel", "qacc_warmstart", "time"} <= written(recipe)
+
+
+def test_without_springs_and_dampers_nothing_is_passive():
+    """Not gravity compensation, adhesion or a fluid either, each in its own field, whoever bears it."""
+    text = MODEL.format(option='density="50"', flag="", condim=3)
+    text = text.replace("<freejoint/><geom ", '<freejoint/><geom adhesion="2" ').replace('name="fore"', 'gravcomp=".7"')
+    m = mujoco.MjModel.from_xml_string(text.replace('joint name="b"', 'joint name="b" actuatorgravcomp="true"'))
+    d = state_of(m)
+    names = [f"qfrc_{kind}" for kind in ("gravcomp", "fluid", "adhesion", "passive", "actuator")]
+    for off in (0, SPRINGS_AND_DAMPERS):
+        m.opt.disableflags = off
+        engine = StagedEngine(m, 1, device="cpu")
+        for name in ("qpos", "qvel", "ctrl"):
+            engine.write(name, np.array(getattr(d, name)))
+        other = copy.copy(d)
+        mujoco.mj_forward(m, other)
+        engine.forward()
+        for name in names:
+            theirs = getattr(other, name)
+            assert np.any(theirs) == (off == 0 or name == "qfrc_actuator"), name
+            np.testing.assert_allclose(engine.read(name)[0], theirs, atol=2e-5, err_msg=name)
 
 
 def follow_mujoco(option, flag):

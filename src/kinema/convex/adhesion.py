@@ -16,6 +16,7 @@ from kinema.convex.data import Data
 from kinema.convex.flex.tables import has_flexes
 from kinema.convex.jacobian import last_dof
 from kinema.convex.model import Model
+from kinema.convex.passive import has_passive_forces
 from kinema.convex.stage import Stage
 
 
@@ -39,8 +40,8 @@ def pull_of(d: Data, w: int, c: int, side: int) -> wp.vec3:
 
 
 @wp.func
-def adheres(d: Data, w: int, c: int) -> bool:
-    return d.con.adhesion[w, c] != 0.0 and d.con.exclude[w, c] <= 1
+def adheres(m: Model, d: Data, w: int, c: int) -> bool:
+    return has_passive_forces(m) and d.con.adhesion[w, c] != 0.0 and d.con.exclude[w, c] <= 1
 
 
 @wp.func
@@ -49,7 +50,7 @@ def adhesion(m: Model, d: Data, w: int):
     for i in range(m.size.nv):
         d.frc.qfrc_adhesion[w, i] = 0.0
     for c in range(d.con.ncon[w]):
-        if adheres(d, w, c):
+        if adheres(m, d, w, c):
             for side in range(2):
                 body = geom_body(m.geom.bodyid, d.con.geom[w, c][side])
                 if body >= 0:
@@ -60,7 +61,7 @@ def adhesion(m: Model, d: Data, w: int):
 def flex_adhesion(m: Model, d: Data, w: int):
     """What contacts of flexes add to it."""
     for c in range(d.con.ncon[w]):
-        if adheres(d, w, c):
+        if adheres(m, d, w, c):
             for side in range(2):
                 f = d.fcon.flex[w, c][side]
                 if d.con.geom[w, c][side] < 0:

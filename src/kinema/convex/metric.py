@@ -48,7 +48,7 @@ from kinema.convex.metric_pattern import (
     sprung_tendons,
 )
 from kinema.convex.model import Model
-from kinema.convex.passive import damping_slope, joint_damping, spring_offset, stiffness_slope
+from kinema.convex.passive import damping_slope, has_passive_forces, joint_damping, spring_offset, stiffness_slope
 from kinema.convex.stage import Stage
 from kinema.convex.tendon import stretch, tendon_damping, tendon_rest
 from kinema.math.lanes import lane_count
@@ -123,8 +123,7 @@ def drag_derivative(m: Model, d: Data, w: int):
     """qDeriv = the slopes of the fluid's drag."""
     for a in range(m.size.nD):
         d.inertia.qDeriv[w, a] = 0.0
-    both = Disable.SPRING | Disable.DAMPER
-    if (m.opt.disableflags & both) != both:
+    if has_passive_forces(m):
         for b in range(1, m.size.nbody):
             d.scratch.body_slope[w, b] = body_drag_slope(m, d, w, b)
         add_composites(m, d, w, False)

@@ -21,6 +21,13 @@ from kinema.mujoco_enums import Disable, Joint
 
 
 @wp.func
+def has_passive_forces(m: Model) -> bool:
+    """Is there any passive force? With both springs and dampers disabled, there is none of any kind, as in MuJoCo."""
+    both = Disable.SPRING | Disable.DAMPER
+    return (m.opt.disableflags & both) != both
+
+
+@wp.func
 def stiffness_at(linear: float, poly: wp.vec2, x: float) -> float:
     """k(x) of a polynomial spring (mju_polyForce, even powers signed)."""
     return linear + x * (poly[0] + x * poly[1])
@@ -133,7 +140,7 @@ def gravity_compensation(m: Model, d: Data, w: int):
     """qfrc_gravcomp."""
     for i in range(m.size.nv):
         d.frc.qfrc_gravcomp[w, i] = 0.0
-    if (m.opt.disableflags & Disable.GRAVITY) == 0:
+    if (m.opt.disableflags & Disable.GRAVITY) == 0 and has_passive_forces(m):
         for b in range(1, m.size.nbody):
             amount = m.body.gravcomp[w, b]
             if amount != 0.0:
@@ -148,10 +155,9 @@ def gravity_compensation(m: Model, d: Data, w: int):
 
 @wp.func
 def passive_total(m: Model, d: Data, w: int, i: int):
-    """qfrc_passive of dof i: the sum; nothing when both springs and dampers are disabled, as in MuJoCo."""
-    both = Disable.SPRING | Disable.DAMPER
+    """qfrc_passive of dof i: the sum."""
     sum = float(0.0)
-    if (m.opt.disableflags & both) != both:
+    if has_passive_forces(m):
         sum = d.frc.qfrc_spring[w, i] + d.frc.qfrc_damper[w, i] + d.frc.qfrc_fluid[w, i] + d.frc.qfrc_adhesion[w, i]
         if m.jnt.actgravcomp[m.dof.jntid[i]] == 0:
             sum += d.frc.qfrc_gravcomp[w, i]

@@ -48,5 +48,5 @@ def unconstrained(m: Model, d: Data, w: int, i: int):
 
 @wp.func
 def keep_acceleration(m: Model, d: Data, w: int, i: int):
-    """Remember the acceleration as the next solve's start."""
+    """Remember the acceleration as the start of the next step's solve. Forward dynamics alone leaves that alone."""
     d.state.qacc_warmstart[w, i] = d.frc.qacc[w, i]

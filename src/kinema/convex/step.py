@@ -172,7 +172,8 @@ def acceleration(
     """Unconstrained and constrained acceleration."""
     forces = [*actuation.stages(m, extension.at("actuation", m)), *awake.actuator_stages(m)]
     forces.append(Stage(smooth.smooth_force, over="nv"))
-    keep = Stage(smooth.keep_acceleration, over="nv")
+    # a step of Runge and Kutta starts all of its solves from where the last step ended, and keeps its own last one
+    keep = [] if m.opt.integrator == Integrator.RK4 else [Stage(smooth.keep_acceleration, over="nv", advances=True)]
     unconstrained = smooth_stages(dense) if dense else [Stage(smooth.smooth_acceleration)]
     regularize, alone = [], []
     if is_discrete(m):
@@ -180,7 +181,7 @@ def acceleration(
         unconstrained = discrete_stages(dense) if dense else metric.acceleration_stages(m)
         regularize, alone = metric.row_stages(m), discrete.free_body_stages(m)
     if m.opt.disableflags & Disable.CONSTRAINT:
-        return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv"), *alone, keep]
+        return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv"), *alone, *keep]
     addresses, assembled = assemble.stages(m, in_lanes=dofs_a_lane(m) if dense is not None else 0)
     addresses = [] if awake.sleeps(m) else addresses  # there they come before velocities
     early = next((k for k, stage in enumerate(addresses) if stage.over == "ncon"), 0)  # contacts come later
@@ -191,7 +192,7 @@ def acceleration(
     solve = solver(m, dense, rows, cuda=cuda)
     return [
         *forces, *addresses[:early], *unconstrained, *addresses[early:], *assembled, *regularize, *solve, *noslip,
-        *alone, keep,
+        *alone, *keep,
     ]  # fmt: skip
 
 

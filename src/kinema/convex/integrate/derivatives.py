@@ -19,7 +19,7 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.integrate.fluid_slope import body_fluid_slope
 from kinema.convex.model import Model
-from kinema.convex.passive import damping_slope, joint_damping
+from kinema.convex.passive import damping_slope, has_passive_forces, joint_damping
 from kinema.convex.tendon import tendon_damping
 from kinema.math.spatial import cross_force, cross_motion, inertia_mul, vec10
 from kinema.mujoco_enums import Disable, Joint
@@ -147,8 +147,7 @@ def tendon_derivative(m: Model, d: Data, w: int):
 @wp.func
 def fluid_derivative(m: Model, d: Data, w: int):
     """qDeriv += the slopes of fluid forces, made symmetric where the matrix to factor must be (implicitfast)."""
-    both = Disable.SPRING | Disable.DAMPER
-    if (m.opt.disableflags & both) != both:
+    if has_passive_forces(m):
         for b in range(1, m.size.nbody):
             d.scratch.body_slope[w, b] = body_fluid_slope(m, d, w, b, m.body.alone[b] == 0)
         add_composites(m, d, w, False)
@@ -165,8 +164,7 @@ def bias_derivative(m: Model, d: Data, w: int):
 @wp.func
 def bias_and_fluid_derivative(m: Model, d: Data, w: int):
     """Both at once, in full (implicit)."""
-    both = Disable.SPRING | Disable.DAMPER
-    enabled = (m.opt.disableflags & both) != both
+    enabled = has_passive_forces(m)
     for b in range(1, m.size.nbody):
         slope = -bias_slope(d.inertia.cinert[w, b], d.vel.cvel[w, b])
         if enabled:
