@@ -2,7 +2,8 @@
 
     python -m tests.conformance.generated 0 100                    the scenes of these seeds
     python -m tests.conformance.generated 0 100 --integrator discrete --flag sleep
-    python -m tests.conformance.generated 0 100 --flex             scenes with deformable bodies
+    python -m tests.conformance.generated 0 100 --kind flex        scenes with deformable bodies
+    python -m tests.conformance.generated 0 100 --kind table       with what the table of MJCF adds (by_table.py)
     python -m tests.conformance.generated 17 --show                the text of one
 
 The rules are the corpus survey's (questions.py, states.py): a field that noise decides is not scored. A scene that does
@@ -25,14 +26,15 @@ from kinema.compile import compile_model
 from kinema.errors import KinemaError
 
 from . import flex_scenes
+from .by_table import scene_by_table
 from .compare import differences
 from .dynamics import Score, compare
 from .scenes import scene
 from .states import Case, state_vector
 from .workers import SPAWN, quiet
 
-SCENES = (scene, flex_scenes.scene)
-"""Scenes without and with deformable bodies."""
+SCENES = {"rigid": scene, "flex": flex_scenes.scene, "table": scene_by_table}
+"""Scenes without and with deformable bodies, and with attributes and elements that the schema chose."""
 
 
 def quick_case(m: mujoco.MjModel) -> Case:
@@ -57,11 +59,11 @@ def examine(text: str, *, quick: bool = False) -> Score:
     return found
 
 
-def work(seed: int, *, flex: bool, integrator: str, flags: Sequence[str], quick: bool) -> tuple[int, Score, float]:
+def work(seed: int, *, kind: str, integrator: str, flags: Sequence[str], quick: bool) -> tuple[int, Score, float]:
     quiet()
     begun = time.perf_counter()
     try:
-        score = examine(SCENES[flex](seed, integrator=integrator, flags=flags), quick=quick)
+        score = examine(SCENES[kind](seed, integrator=integrator, flags=flags), quick=quick)
     except Exception as error:  # a crash is a finding too
         score = Score(wrong={"broken": f"{type(error).__name__}: {error}".split("\n")[0]})
     return seed, score, time.perf_counter() - begun
@@ -73,7 +75,8 @@ def main() -> None:
     parser.add_argument("last", type=int, nargs="?", help="the seed after the last")
     parser.add_argument("--integrator", default="")
     parser.add_argument("--flag", nargs="*", default=[], help="flags to enable")
-    parser.add_argument("--flex", action="store_true", help="scenes with deformable bodies")
+    parser.add_argument("--kind", choices=SCENES, default="rigid")
+    parser.add_argument("--flex", action="store_const", const="flex", dest="kind", help="the same as --kind flex")
     parser.add_argument("--quick", action="store_true", help="look at two states of a short run only")
     parser.add_argument("--show", action="store_true", help="print the scenes only")
     parser.add_argument("--jobs", type=int, default=1)
@@ -81,9 +84,9 @@ def main() -> None:
     seeds = range(args.first, args.last or args.first + 1)
     if args.show:
         for seed in seeds:
-            print(SCENES[args.flex](seed, integrator=args.integrator, flags=args.flag))
+            print(SCENES[args.kind](seed, integrator=args.integrator, flags=args.flag))
         return
-    how = {"flex": args.flex, "integrator": args.integrator, "flags": args.flag, "quick": args.quick}
+    how = {"kind": args.kind, "integrator": args.integrator, "flags": args.flag, "quick": args.quick}
     good = scored = doubted = 0
     with ProcessPoolExecutor(args.jobs, mp_context=SPAWN) as pool:
         for seed, score, seconds in pool.map(partial(work, **how), seeds):

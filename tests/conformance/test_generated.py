@@ -12,6 +12,7 @@ from kinema.errors import KinemaError
 from tests.compile.oracle import agree
 
 from . import flex_scenes
+from .by_table import scene_by_table, tries
 from .generated import examine
 from .scenes import draw, scene
 
@@ -27,6 +28,21 @@ def test_a_scene_conforms(seed):
 
 def test_a_seed_is_a_scene():
     assert scene(3) == scene(3) != scene(4)
+    assert scene_by_table(3) == scene_by_table(3) != scene(3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_the_table_adds_is_compiled_or_refused_as_mujoco_does(seed):
+    """One attribute or element of the schema after another, whatever it is."""
+    taken_of = {True: 0, False: 0}
+    for text, taken in tries(scene(seed), seed):
+        taken_of[taken] += 1
+        if taken:
+            agree(text)
+        else:
+            with pytest.raises(KinemaError):
+                compile_model(text)
+    assert taken_of[True] > 15 and taken_of[False] > 3
 
 
 @pytest.mark.parametrize("seed", range(0, 40))
