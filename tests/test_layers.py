@@ -14,8 +14,8 @@ SOURCE = pathlib.Path(__file__).parents[1] / "src" / "kinema"
 
 # Each row may import from the rows above it and, inside one package, from itself. Two packages of one row do not mix.
 ORDER = [
-    {"errors", "mujoco_enums", "collector", "sound", "unread"},
-    {"devices", "building"},
+    {"errors", "mujoco_enums", "collector", "unread"},
+    {"devices", "building", "dialect"},
     {"arrays", "headers"},
     {"closed"},
     {"archive"},

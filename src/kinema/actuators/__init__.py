@@ -3,7 +3,7 @@
 import warnings
 from typing import Any
 
-from ..sound import mend
+from ..dialect import mend
 from .actuator import Actuator
 from .clamping import ClampingBase, ClampingDCMotor, ClampingMaxEffort, ClampingPositionBased
 from .delay import Delay

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import warp as wp
 
+from kinema.dialect import mend
 from kinema.model.enums import GeoType, ParticleFlags, ShapeFlags
-from kinema.sound import mend
 
 mend()
 

@@ -1,6 +1,6 @@
 """MuJoCo's physics for many worlds: one source for CPU and CUDA."""
 
-from kinema.sound import mend
+from kinema.dialect import mend
 from kinema.unread import later
 
 later()

@@ -26,18 +26,18 @@ def world_acceleration(m: Model, w: int) -> wp.spatial_vector:
 @wp.func
 def body_force(m: Model, d: Data, w: int, b: int):
     """Acceleration of one body without that of the dofs, and the force that this motion needs (mj_rne)."""
-    acc = world_acceleration(m, w)
-    frc = wp.spatial_vector()
-    if b > 0:
-        acc = d.scratch.rne_acc[w, m.body.parentid[b]]
-        first = m.body.dofadr[b]
-        for i in range(first, first + m.body.dofnum[b]):
-            acc += d.vel.cdof_dot[w, i] * d.state.qvel[w, i]
-        cinert = d.inertia.cinert[w, b]
-        vel = d.vel.cvel[w, b]
-        frc = inertia_mul(cinert, acc) + cross_force(vel, inertia_mul(cinert, vel))
+    if b == 0:
+        put(d.scratch.rne_acc, w, b, world_acceleration(m, w))
+        put(d.scratch.rne_frc, w, b, wp.spatial_vector())
+        return
+    acc = d.scratch.rne_acc[w, m.body.parentid[b]]
+    first = m.body.dofadr[b]
+    for i in range(first, first + m.body.dofnum[b]):
+        acc += d.vel.cdof_dot[w, i] * d.state.qvel[w, i]
+    cinert = d.inertia.cinert[w, b]
+    vel = d.vel.cvel[w, b]
     put(d.scratch.rne_acc, w, b, acc)
-    put(d.scratch.rne_frc, w, b, frc)
+    put(d.scratch.rne_frc, w, b, inertia_mul(cinert, acc) + cross_force(vel, inertia_mul(cinert, vel)))
 
 
 @wp.func

@@ -58,7 +58,8 @@ def name_of(stages: tuple[Stage, ...], options: Any) -> str | None:
     except Unnamed:
         return None
     machine = context._get_cpu_target_hash(options["cpu_compiler_flags"])
-    ground = [wp.__version__, machine, package_digest(), os.environ.get("KINEMA_BY_VALUE", ""), sorted(options.items())]
+    ground = [wp.__version__, machine, package_digest(), os.environ.get("KINEMA_BY_VALUE", ""),
+              os.environ.get("KINEMA_CHECK_INDICES", ""), sorted(options.items())]  # fmt: skip
     return hashlib.sha256(repr([ground, said]).encode()).hexdigest()[:32]
 
 

@@ -83,19 +83,19 @@ def project(
 @wp.func
 def composite_inertia(m: Model, d: Data, w: int, b: int):
     """crb of one body, also about its own centre; the world has none."""
-    sum = vec10()
-    moved = vec10()
-    if b > 0:
-        centre = d.inertia.subtree_com[w, b]
-        offset = d.pose.xipos[w, b] - centre
-        sum = inertia_about(m.body.inertia[w, b], d.pose.ximat[w, b], offset, m.body.mass[w, b])
-        first = m.body.childadr[b]
-        for k in range(first, first + m.body.childnum[b]):
-            child = m.body.child[k]
-            sum += inertia_moved(d.inertia.composite[w, child], d.inertia.subtree_com[w, child] - centre)
-        moved = inertia_moved(sum, centre - d.inertia.subtree_com[w, m.body.rootid[b]])
+    if b == 0:
+        put(d.inertia.composite, w, b, vec10())
+        put(d.inertia.crb, w, b, vec10())
+        return
+    centre = d.inertia.subtree_com[w, b]
+    offset = d.pose.xipos[w, b] - centre
+    sum = inertia_about(m.body.inertia[w, b], d.pose.ximat[w, b], offset, m.body.mass[w, b])
+    first = m.body.childadr[b]
+    for k in range(first, first + m.body.childnum[b]):
+        child = m.body.child[k]
+        sum += inertia_moved(d.inertia.composite[w, child], d.inertia.subtree_com[w, child] - centre)
     put(d.inertia.composite, w, b, sum)
-    put(d.inertia.crb, w, b, moved)
+    put(d.inertia.crb, w, b, inertia_moved(sum, centre - d.inertia.subtree_com[w, m.body.rootid[b]]))
 
 
 @wp.func

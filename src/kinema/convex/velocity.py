@@ -21,9 +21,10 @@ from kinema.mujoco_enums import Joint
 @wp.func
 def com_vel(m: Model, d: Data, w: int, b: int):
     """cvel of one body and cdof_dot of its dofs (mj_comVel)."""
-    vel = wp.spatial_vector()
-    if b > 0:
-        vel = d.vel.cvel[w, m.body.parentid[b]]
+    if b == 0:
+        put(d.vel.cvel, w, b, wp.spatial_vector())
+        return
+    vel = d.vel.cvel[w, m.body.parentid[b]]
     first = m.body.jntadr[b]
     for j in range(first, first + m.body.jntnum[b]):
         i = m.jnt.dofadr[j]

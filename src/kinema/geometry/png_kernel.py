@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from kinema.sound import mend
+from kinema.dialect import mend
 
 mend()
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import warp as wp
 
+from ..dialect import mend
 from ..errors import BuildError
-from ..sound import mend
 from .enums import BodyFlags, JointType
 from .model import Model
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, no_type_check
 import numpy as np
 import warp as wp
 
+from ..dialect import mend
 from ..errors import WrongMoment
-from ..sound import mend
 from .enums import GeoType
 
 if TYPE_CHECKING:

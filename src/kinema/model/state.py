@@ -14,8 +14,8 @@ import numpy as np
 import warp as wp
 
 from ..closed import Closed
+from ..dialect import mend
 from ..errors import BuildError, did_you_mean
-from ..sound import mend
 from .fields import Field
 
 if TYPE_CHECKING:

@@ -1,8 +1,11 @@
-"""Kernels of this package read no value that nobody has set: constants named in branches, several names at once."""
+"""How Warp writes our kernels: constants are values, several names copy, indices count from the beginning."""
 
 import ast
 import functools
+import os
 import pathlib
+import subprocess
+import sys
 import types
 
 import numpy as np
@@ -10,13 +13,13 @@ import pytest
 import warp as wp
 from warp._src import context
 
-from kinema import sound
+from kinema import dialect
 
-SOURCE = pathlib.Path(sound.__file__).parent
+SOURCE = pathlib.Path(dialect.__file__).parent
 LIMIT = wp.constant(3.0)
 OTHER = wp.constant(5.0)
 
-sound.mend()
+dialect.mend()
 
 
 def constants(x: wp.array[float], out: wp.array[float]):
@@ -42,11 +45,16 @@ def elements(x: wp.array[float], out: wp.array[float]):
     out[i] = 10.0 * a + b
 
 
-def ours(function):
+def as_ours(function):
     """The function, as one of this package."""
     twin = types.FunctionType(function.__code__, function.__globals__, function.__name__)
     twin.__annotations__, twin.__module__ = function.__annotations__, "kinema.tested"
-    return wp.Kernel(twin, module=wp.Module(f"tested_{function.__name__}", None))
+    return twin
+
+
+def ours(function):
+    """The function as a kernel of this package."""
+    return wp.Kernel(as_ours(function), module=wp.Module(f"tested_{function.__name__}", None))
 
 
 def text(kernel) -> str:
@@ -73,11 +81,11 @@ def test_several_names_take_values(first):
 def test_hash_tells_the_rules():
     """A kernel of others keeps its hash; one of ours does not find what was compiled without the rules."""
     theirs = wp.Kernel(constants, module=wp.Module("theirs", None))
-    assert sound._is_ours(ours(constants).func) and not sound._is_ours(theirs.func)
+    assert dialect._is_ours(ours(constants).func) and not dialect._is_ours(theirs.func)
     hasher = context.ModuleHasher([theirs], {})
-    assert hasher.hash_adjoint(theirs.adj) == sound._their_hash(hasher, theirs.adj)
+    assert hasher.hash_adjoint(theirs.adj) == dialect._their_hash(hasher, theirs.adj)
     mine = ours(constants)
-    assert hasher.hash_adjoint(mine.adj) != sound._their_hash(hasher, mine.adj)
+    assert hasher.hash_adjoint(mine.adj) != dialect._their_hash(hasher, mine.adj)
 
 
 @functools.cache
@@ -112,3 +120,49 @@ def test_every_kernel_is_written_so():
         if not any("\nmend()\n" in file.read_text(encoding="utf-8") for file in reached):
             missing.append(str(path.relative_to(SOURCE)))
     assert not missing
+
+
+def beyond(x: wp.array[float], out: wp.array[float]):
+    out[0] = x[-1]
+
+
+def test_others_may_count_from_the_end():
+    """A kernel of others is written as ever; beside a function of ours it keeps Warp's indices."""
+    x, out = wp.array([1.0, 2.0], dtype=float, device="cpu"), wp.zeros(1, dtype=float, device="cpu")
+    theirs = wp.Kernel(beyond, module=wp.Module("beyond", None))
+    assert "_of_any" not in text(theirs)
+    wp.launch(theirs, 1, [x, out], device="cpu")
+    assert out.numpy()[0] == 2.0
+
+    helper = wp.Function(as_ours(doubled), "doubled", "", module=wp.Module("doubled", None))
+
+    def mixed(x: wp.array[float], out: wp.array[float]):
+        out[0] = helper(x[-1])
+
+    both = wp.Kernel(mixed, module=wp.Module("mixed", None))
+    assert "wp::address_of_any(" in text(both)
+    wp.launch(both, 1, [x, out], device="cpu")
+    assert out.numpy()[0] == 4.0
+
+
+def doubled(x: float) -> float:
+    return 2.0 * x
+
+
+CHECKED = """
+import warp as wp
+from kinema.dialect import mend
+from tests.test_dialect import beyond, ours
+mend()
+x, out = wp.ones(2, dtype=float, device="cpu"), wp.zeros(1, dtype=float, device="cpu")
+wp.launch(ours(beyond), 1, [x, out], device="cpu")
+"""
+
+
+def test_indices_are_checked_when_asked(tmp_path):
+    root = pathlib.Path(__file__).parents[1]
+    told = subprocess.run(
+        [sys.executable, "-c", CHECKED], cwd=root, capture_output=True, text=True,
+        env=os.environ | {"KINEMA_CHECK_INDICES": "1", "PYTHONPATH": f"{SOURCE.parent}{os.pathsep}{root}"},
+    )  # fmt: skip
+    assert "beyond, line" in told.stdout and "index -1 of axis 0, which has 2" in told.stdout, told.stderr
