@@ -3,10 +3,11 @@
 #undef KN_COLUMNS
 #undef KN_INT
 #if defined(__CUDA_ARCH__)
-typedef float V;  // a lane takes a column
+typedef float V, V_anywhere;  // a lane takes a column
 #define KN_V 1
 #else
-typedef float V __attribute__((vector_size(32), aligned(4)));  // eight columns at once
+typedef float V __attribute__((vector_size(32)));  // eight columns at once
+typedef V V_anywhere __attribute__((aligned(4)));  // in memory; a generic function forgets it of its arguments
 #define KN_V 8
 #endif
 #define KN_COLUMNS(k, n) for (int k = lane * KN_V; k < (n); k += KN_LANES * KN_V)
@@ -37,8 +38,8 @@ int* at_dof = (int*)take(nd8);
 struct Number5 { enum { value = 5 }; };
 struct Number2 { enum { value = 2 }; };
 struct Number1 { enum { value = 1 }; };
-auto load = [](const float* p) -> V { return *(const V*)p; };
-auto store = [](float* p, V x) { *(V*)p = x; };
+auto load = [](const float* p) -> V { return *(const V_anywhere*)p; };
+auto store = [](float* p, V x) { *(V_anywhere*)p = x; };
 
 const bool constrained = !(m.opt.disableflags & Disable::CONSTRAINT);
 const int ncon = constrained && !(m.opt.disableflags & Disable::CONTACT) ? KN_ROW(int, d.con.ncon)[0] : 0;
