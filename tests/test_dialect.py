@@ -57,6 +57,14 @@ def ours(function):
     return wp.Kernel(as_ours(function), module=wp.Module(f"tested_{function.__name__}", None))
 
 
+def chosen(x: wp.array[float]) -> float:
+    if x[0] > 0.0:
+        a, b = x[0], x[1]
+    else:
+        a, b = x[2], x[0]
+    return 10.0 * a + b
+
+
 def text(kernel) -> str:
     options = kernel.module.resolve_options(wp.config, 1) | {"output_arch": None}
     return context.ModuleBuilder(kernel.module, options).codegen("cpu")
@@ -76,6 +84,19 @@ def test_several_names_take_values(first):
     wp.launch(ours(elements), 1, [x, out], device="cpu")
     a, b = (first, 4.0) if first > 0 else (4.0, first)
     assert out.numpy()[0] == 10.0 * a + b
+
+
+def test_functions_of_ours_in_kernels_of_others():
+    """A kernel of a user, or of a test, that calls a function of this package: no address is read that may be unset."""
+    function = wp.Function(as_ours(chosen), "chosen", "", module=wp.Module("tested_chosen", None))
+
+    def theirs(x: wp.array[float], out: wp.array[float]):
+        out[0] = function(x)
+
+    written = text(wp.Kernel(theirs, module=wp.Module("tested_theirs", None)))
+    body = written[written.index("static wp::float32 chosen_") :].partition("\n}\n")[0]
+    before, joined = body[: body.index("wp::where(")], body[body.index("wp::where(") :]
+    assert joined.count("wp::where(") == 2 and "wp::load(" not in before[before.rindex("}") :] + joined
 
 
 def test_hash_tells_the_rules():
