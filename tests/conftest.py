@@ -5,14 +5,30 @@ that have such tests, and skips those whose packages are missing: so it runs on 
 """
 
 import importlib.util
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from . import levels
+
 
 def _only_gpu(config) -> bool:
     return config.option.markexpr == "gpu"
+
+
+def pytest_configure(config):
+    """Kernels at the level of tests, if there is one."""
+    if not _only_gpu(config):
+        levels.begin()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Compile as users do for tests that are marked so, what they share with others included."""
+    with levels.optimised() if item.get_closest_marker("optimised") else nullcontext():
+        return (yield)
 
 
 def pytest_ignore_collect(collection_path: Path, config):

@@ -12,6 +12,8 @@ from kinema.convex.bundle import fields_of
 from kinema.convex.data import Search
 from kinema.convex.engine import Engine
 
+pytestmark = pytest.mark.optimised  # the bits that are pinned are those of users
+
 SCENE = """
 <mujoco>
   <option timestep=".004" cone="elliptic"/>

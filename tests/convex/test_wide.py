@@ -13,6 +13,8 @@ from kinema.convex.model import Model
 from kinema.convex.stage import Stage
 from kinema.convex.wide import build
 
+pytestmark = pytest.mark.optimised
+
 MACHINE = """<mujoco><option timestep=".004" integrator="implicitfast" cone="elliptic"><flag energy="enable"/></option>
 <default><geom rgba="1 0 0 1" condim="3"/></default>
 <worldbody><geom type="plane" size="5 5 .1"/>

@@ -8,6 +8,7 @@ import pytest
 EXAMPLE = Path(__file__).parents[2] / "examples" / "train_cartpole.py"
 
 
+@pytest.mark.optimised
 def test_the_example_learns(capsys):
     torch = pytest.importorskip("torch")
     threads = torch.get_num_threads()

@@ -9,6 +9,7 @@ import pytest
 EXAMPLE = Path(__file__).parents[2] / "examples" / "train_ppo.py"
 
 
+@pytest.mark.optimised
 def test_it_learns_and_writes_what_it_learned(tmp_path):
     torch = pytest.importorskip("torch")
     threads, example = torch.get_num_threads(), runpy.run_path(str(EXAMPLE))

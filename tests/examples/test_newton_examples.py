@@ -62,6 +62,7 @@ def run(name, monkeypatch, tmp_path, frames, *more):
     return made
 
 
+@pytest.mark.optimised  # its test reads a seventh number of six, which is what the compiler makes of it
 def test_the_pendulum_passes_its_own_test(monkeypatch, tmp_path):
     made = run("basic/example_basic_pendulum.py", monkeypatch, tmp_path, 100)
     assert type(made.solver).__name__ == "SolverXPBD" and isinstance(made.solver, kinema.SolverConvex)

@@ -62,6 +62,7 @@ def memory() -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.optimised
 def test_tumbling_shapes():
     m = scene()
     engine = Engine(m, nworld=WORLDS, device="cpu", threads=2)
