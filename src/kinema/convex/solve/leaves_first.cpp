@@ -252,7 +252,7 @@ auto solve = [&](float* y) __attribute__((noinline)) {
             #pragma clang loop unroll(full)
             for (int j = 7; j > 0; --j)
                 if (j >= low && j < high)
-                    for (int c = 0; c < j; ++c) z[c] -= L[j * pitch + 8 * e + c] * z[j];
+                    KN_UNROLLED for (int c = 0; c < j; ++c) z[c] -= L[j * pitch + 8 * e + c] * z[j];
             for (int j = 0; j < 8; ++j) rhs[8 * e + j] = z[j];
             for (int q = 0; q < n; ++q)
                 for (int b = s[q].from; b < s[q].to && b < e; ++b) {
@@ -285,7 +285,7 @@ auto solve = [&](float* y) __attribute__((noinline)) {
             for (int j = 0; j < 8; ++j)
                 if (j >= low && j < high) {
                     z[j] = z[j] * inverse[8 * e + j] - sum8(left[j]);
-                    for (int c = 0; c < j; ++c) z[j] -= L[j * pitch + 8 * e + c] * z[c];
+                    KN_UNROLLED for (int c = 0; c < j; ++c) z[j] -= L[j * pitch + 8 * e + c] * z[c];
                     y[8 * e + j] = rhs[8 * e + j] = z[j];
                 }
         }
