@@ -11,7 +11,7 @@ import kinema.collide
 import kinema.convex
 import kinema.math
 from kinema.collide import bound, cull, gather
-from kinema.convex import factor, inverse, mass, parts
+from kinema.convex import factor, inverse, last_good, mass, parts
 from kinema.convex.constraint import columns, contact_columns, place
 from kinema.convex.data import Data
 from kinema.convex.model import Model
@@ -170,6 +170,7 @@ FUNCTIONS = {
     "row forces": inverse.row_forces,
     "put": store._put_vec3,
     "parts of a recipe": parts.call_parts,
+    "a row of the state": last_good.copy_bytes,
 }
 
 

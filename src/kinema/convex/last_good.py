@@ -2,12 +2,16 @@
 
 One small kernel copies the state of those worlds that are well; a world that has gone bad keeps what was copied before.
 The cost is one read and one write of the state a call (a humanoid: 1 kB a world, on the CPU 3 % of a step), and as much
-memory. What is copied is the bundle `State`, whatever it declares.
+memory. What is copied is the bundle `State`, whatever it declares: on CUDA, where worlds are interleaved, array by
+array (`keep_state`); on the CPU, where a world has a row of bytes in each array, from a list of rows (`keep_rows`),
+which is compiled sooner.
 """
 
 from __future__ import annotations
 
 import linecache
+import math
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +24,8 @@ from kinema.convex.call import Call
 from kinema.convex.check import bad
 from kinema.convex.data import Marks, State
 from kinema.convex.status import LOST
+from kinema.errors import BuildError
+from kinema.math.touches import touches
 
 if TYPE_CHECKING:
     from kinema.convex.engine import Engine
@@ -53,22 +59,67 @@ def _copier(struct: Any) -> wp.Function:
 copy_state = _copier(State)
 
 
-@wp.kernel(enable_backward=False)
-def keep_state(state: State, kept: State, steps: wp.array(dtype=int), nstep: int):
-    """kept[w] = state[w] where world w is well; steps[w] counts those asked for since."""
-    w = wp.tid()
-    if (state.status[w] & wp.static(LOST)) != 0:
-        return
+@wp.func
+def are_well(row: wp.array(dtype=float)) -> bool:
+    """Whether none of a world's numbers is bad."""
     well = bool(True)
-    for i in range(state.qpos.shape[1]):
-        well = well and not bad(state.qpos[w, i])
-    for i in range(state.qvel.shape[1]):
-        well = well and not bad(state.qvel[w, i])
-    if not well:
+    for i in range(row.shape[0]):
+        well = well and not bad(row[i])
+    return well
+
+
+@wp.func
+def is_kept(status: int, qpos: wp.array(dtype=float), qvel: wp.array(dtype=float), steps: wp.array(dtype=int), w: int,
+            nstep: int) -> bool:  # fmt: skip
+    """Whether a world's state is to be copied; steps[w] counts those asked for since it was."""
+    if (status & LOST) != 0:
+        return False
+    if not (are_well(qpos) and are_well(qvel)):
         steps[w] = steps[w] + nstep
-        return
+        return False
     steps[w] = nstep
-    copy_state(state, kept, w)
+    return True
+
+
+@wp.kernel(enable_backward=False, module="unique")
+def keep_state(state: State, kept: State, steps: wp.array(dtype=int), nstep: int):
+    """kept[w] = state[w] where world w is well."""
+    w = wp.tid()
+    if is_kept(state.status[w], state.qpos[w], state.qvel[w], steps, w, nstep):
+        copy_state(state, kept, w)
+
+
+@wp.func_native("memcpy((char*)rows.data[5 * k + 1] + w * rows.data[5 * k + 3], "
+                "(const char*)rows.data[5 * k] + w * rows.data[5 * k + 2], rows.data[5 * k + 4]);")  # fmt: skip
+@touches(reads="rows")
+def copy_bytes(rows: wp.array(dtype=wp.uint64), k: int, w: int):
+    """Copy row w of the k-th array: where from and where to, the bytes from world to world of both, those of a row."""
+    ...
+
+
+@wp.kernel(enable_backward=False)
+def keep_rows(
+    status: wp.array(dtype=int), qpos: wp.array2d(dtype=float), qvel: wp.array2d(dtype=float),
+    rows: wp.array(dtype=wp.uint64), steps: wp.array(dtype=int), nstep: int,
+):  # fmt: skip
+    """What `keep_state` does, on the CPU."""
+    w = wp.tid()
+    if is_kept(status[w], qpos[w], qvel[w], steps, w, nstep):
+        for k in range(rows.shape[0] // 5):
+            copy_bytes(rows, k, w)
+
+
+def rows_of(pairs: Sequence[tuple[wp.array, wp.array]]) -> wp.array:
+    """The list that `copy_bytes` reads, of arrays and those they are copied to."""
+    said = []
+    for source, target in pairs:
+        one = wp.types.type_size_in_bytes(source.dtype)
+        inner = [math.prod(source.shape[k + 1 :]) * one for k in range(1, source.ndim)]
+        if list(source.strides[1:]) != inner or list(target.strides[1:]) != inner:
+            raise BuildError("an array of the state has no rows of its own on the CPU")
+        size = math.prod(source.shape[1:]) * one
+        said += [source.ptr or 0, target.ptr or 0, source.strides[0], target.strides[0], size]
+    return wp.array(np.array(said, np.uint64), dtype=wp.uint64, device="cpu")
 
 
 @wp.kernel(enable_backward=False, module="unique")
@@ -122,12 +173,16 @@ class LastGood:
         if self._nstep == nstep and not device.is_capturing:
             self._command.launch()
             return
-        inputs = [self.state, self.kept, self.steps, nstep]
         if device.is_cpu:
-            self.engine.prepare([("last good state", partial(keep_state.module.load, device, 1))])
-            self._call = Call(keep_state, self.engine.nworld, inputs, device)
+            self.engine.prepare([("last good state", partial(keep_rows.module.load, device, 1))])
+            held = self.engine.layout.arrays
+            self._rows = rows_of([(held[name], array) for name, array in self.arrays.items()])
+            given = [held["status"], held["qpos"], held["qvel"], self._rows, self.steps, nstep]
+            self._call = Call(keep_rows, self.engine.nworld, given, device)
             self._call()
-        elif device.is_capturing:
+            return
+        inputs = [self.state, self.kept, self.steps, nstep]
+        if device.is_capturing:
             wp.launch(keep_state, dim=self.engine.nworld, inputs=inputs, device=device)
         else:
             self._command = wp.launch(
