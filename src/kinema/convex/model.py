@@ -52,7 +52,7 @@ class Sizes:
     nflexcrease: int
     nflexcell: int
     nflexcellnode: int
-    nflextreeadr: int  # in bodypoint, of the trees of flexes where trees may sleep: sleep/flexes.py
+    nflextreeadr: int  # in bodypoint, of the trees of flexes: sleep/flexes.py
     nflexpoint: int
     nflexpair: int
     nflexrod: int  # chains of rods that turn, their segments, and bends: flex/rods.py

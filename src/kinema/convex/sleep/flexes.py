@@ -20,7 +20,6 @@ from kinema.convex.flex.rods import chain_of
 from kinema.convex.flex.tables import has_flexes
 from kinema.convex.model import Model
 from kinema.convex.sleep.rings import STATIC_BODY, wake_ring
-from kinema.convex.sleep.sleepers import sleeps
 from kinema.mujoco_enums import Equality
 
 HEAD = wp.constant(3)
@@ -38,7 +37,7 @@ def is_coupled(m: Any, f: int) -> bool:
 
 def tree_list(m: Any) -> np.ndarray:
     """Of each flex where its trees begin, their number, whether stiffness couples them; then the trees of all."""
-    if not has_flexes(m) or not sleeps(m):
+    if not has_flexes(m):
         return np.zeros(0, int)
     heads: list[list[int]] = []
     trees: list[int] = []

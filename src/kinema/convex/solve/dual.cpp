@@ -68,6 +68,9 @@ if (lane == 0) {
         }
         isle_of[k] = t < 0 ? 0 : t;
     }
+#if KN_SPARSE
+#include "flex_islands.cpp"
+#endif
     for (int t = 0; t < ntree; ++t) root_of[t] = find(t);
     for (int k = 0; k < nefc; ++k) isle_of[k] = root_of[isle_of[k]];
 }

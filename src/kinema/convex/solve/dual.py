@@ -7,7 +7,7 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.flex.tables import has_flexes
 from kinema.convex.model import Model
-from kinema.convex.solve.native import CONTINUOUS, DISCRETE, MASS, RESULT, ROWS, source
+from kinema.convex.solve.native import CONTINUOUS, COUPLED, DISCRETE, MASS, RESULT, ROWS, source
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Solver
 
@@ -19,7 +19,7 @@ SCRATCH = "d.dual.root[w] d.dual.isle[w] d.dual.block[w]"
 TREES = "d.dual.B[w] d.solver.Jaref[w] d.solver.acc[w]"
 COLUMNS = "d.solver.wide[w]"
 MOMENTUM = "d.dual.ahead[w] d.dual.order[w]"
-LISTED = "d.efc.col[w] d.efc.ncol[w]"
+LISTED = f"d.efc.col[w] d.efc.ncol[w] {COUPLED}"
 
 
 def is_dual(m) -> bool:

@@ -29,6 +29,12 @@ RESULT = "d.efc.force[w] d.efc.state[w] d.frc.qacc[w] d.frc.qfrc_constraint[w] d
 MASS = "m.dof.M_rowadr m.dof.M_rownnz m.dof.M_colind"
 """Where the entries of the mass matrix and of its factor are."""
 
+COUPLED = """
+    d.fcon.flex[w] d.fcon.elem[w] m.flex.bodypoint m.flex.span m.flex.elemvert m.flex.point m.body.treeid
+"""
+"""What couples trees of flexes beside rows: flex_islands.cpp."""
+
+
 @dataclass(frozen=True)
 class System:
     """The arrays that a solver takes for the mass matrix and the smooth force.

@@ -20,7 +20,7 @@ from kinema.convex.flex.tables import has_flexes
 from kinema.convex.metric_pattern import is_discrete, tree_sizes
 from kinema.convex.model import Model
 from kinema.convex.solve import native
-from kinema.convex.solve.native import CONTINUOUS, DISCRETE, MASS, RESULT, System, source
+from kinema.convex.solve.native import CONTINUOUS, COUPLED, DISCRETE, MASS, RESULT, System, source
 from kinema.convex.stage import WARP_LANES, Stage
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Equality, Solver
@@ -49,7 +49,7 @@ def _of(discrete: bool, listed: bool) -> tuple[System, str, str, dict[str, Any]]
     system = DISCRETE if discrete else CONTINUOUS
     whole = "m.dof.metric_full" if discrete else "m.dof.D_rowadr m.dof.D_rownnz m.dof.D_colind m.dof.mapM2D"
     scratch = f"{SCRATCH} {LISTS}" if listed else SCRATCH
-    reads = f"{LISTED if listed else native.ROWS} {GIVEN} {system.reads} {whole} {scratch}"
+    reads = f"{f'{LISTED} {COUPLED}' if listed else native.ROWS} {GIVEN} {system.reads} {whole} {scratch}"
     return system, reads, scratch, {"DISCRETE": int(discrete), "LISTED": int(listed), **system.definitions}
 
 

@@ -31,9 +31,11 @@ auto unite = [&](int t, int u) {
     if (t < u) root_of[u] = t; else root_of[t] = u;
 };
 for (int t = 0; t < ntree; ++t) { root_of[t] = split ? t : 0; first_row[t] = -1; }
-if (split)
+if (split) {
     for (int k = 0; k < nefc; ++k)
         for (int q = 1; q < ncol[k]; ++q) unite(tree_of[col[(size_t)k * width]], tree_of[col[(size_t)k * width + q]]);
+#include "flex_islands.cpp"
+}
 for (int k = nefc - 1; k >= 0; --k) {
     const int t = ncol[k] > 0 ? find(tree_of[col[(size_t)k * width]]) : find(0);
     next_row[k] = first_row[t];
