@@ -1,5 +1,6 @@
 """The closed form as CUDA runs it, a world a warp: on the CPU, threads as fibres; and compiled for CUDA."""
 
+import ctypes
 import re
 
 import numpy as np
@@ -7,12 +8,14 @@ import pytest
 import warp as wp
 
 from kinema.collide.build import PRIMITIVES
+from kinema.convex.call import Call
 from kinema.convex.engine import Engine
+from kinema.convex.solve.native import WARP
 from kinema.gradients import closed, others, transcribe
 from kinema.gradients.geometry import PLACES
 from kinema.gradients.linearize import Linearizer
 from kinema.gradients.moving_pairs import MovingPairs
-from kinema.gradients.tangents import part_kernel_of_worlds
+from kinema.gradients.tangents import MASK, drive, end_group, in_phases, part_kernel_of_warps
 
 from ..convex.cuda.emulate import COMPILER, Emulated
 from ..convex.test_arguments import MOST, size
@@ -85,6 +88,29 @@ def test_a_warp_computes_what_a_cpu_thread_does(request, tmp_path, product, mode
         np.testing.assert_allclose(out.numpy(), expected, rtol=1e-4, atol=2e-5 * np.abs(expected).max())
 
 
+def test_lanes_of_a_warp_share_out_what_pushes_dofs(walker):
+    """Phase by phase on the CPU, where a launch is what a meeting of lanes is on CUDA."""
+    forces, engine = walker.runs()[0].forces, walker.engine
+    expected = forces.run().numpy().copy()
+    thread, stages = forces.runs[0], in_phases(forces.stages)
+    assert len(forces.masks) == 1 and not any(stage.sweep for stage in stages)
+    nobody = wp.zeros(0, dtype=wp.uint64)
+    Call(drive, 1, [thread.plan, forces.out, nobody, *thread._inputs[3:]], engine.device)()  # inputs, and no stages
+    forces.out.zero_()
+    kernel = part_kernel_of_warps(stages, forces.width)
+    call = Call(kernel, WARP, [engine.m, engine.d, 0], engine.device)
+    block = type("Arguments", (ctypes.Structure,), {
+        "_fields_": [("m", type(thread.m)), ("d", type(thread.d)), ("chosen", ctypes.c_int32)]
+    })  # fmt: skip
+    starts = [k for k, stage in enumerate(stages) if not stage.follows]
+    assert 2 <= len(starts) < len(stages) <= MASK
+    for start, end in zip(starts, [*starts[1:], len(stages)], strict=True):
+        args = block(thread.m, thread.d, (1 << end) - (1 << start))
+        call._forward(ctypes.c_void_p(call.bounds), ctypes.byref(args))
+    wp.launch(end_group, dim=(1, WARP), inputs=[thread.plan, 0, forces.out], device=engine.device)
+    np.testing.assert_array_equal(forces.out.numpy(), expected)
+
+
 def test_its_kernels_fit_into_what_cuda_takes(linkage):
     kernels = closed.warp_kernel(), others.settling(others.integrating(linkage.engine.source))
     for kernel in kernels:
@@ -93,8 +119,8 @@ def test_its_kernels_fit_into_what_cuda_takes(linkage):
 
 def test_its_kernels_compile_for_cuda(walker, linkage, tmp_path):
     transcribe.install()
-    run = walker.runs()[0]
-    kernels = [closed.warp_kernel(), *(part_kernel_of_worlds(part, 16) for part in run.forces.parts[:1])]
+    forces = walker.runs()[0].forces
+    kernels = [closed.warp_kernel(), part_kernel_of_warps(in_phases(forces.parts[0]), forces.width)]
     kernels.append(others.settling(others.integrating(linkage.engine.source)))
     for k, kernel in enumerate(kernels):
         wp.compile_aot_module(kernel.module, arch=90, module_dir=str(tmp_path / str(k)), use_ptx=True)

@@ -13,7 +13,7 @@ from kinema.convex.call import Call
 from kinema.convex.engine import Engine
 from kinema.convex.solve.native import WARP
 from kinema.convex.stage import Stage
-from kinema.gradients import geometry
+from kinema.gradients import geometry, transcribe
 from kinema.gradients.moving_pairs import LANES, WIDTH, MovingPairs, pair_lanes
 from kinema.gradients.tangents import Tangents
 
@@ -92,3 +92,10 @@ def test_it_compiles_for_cuda(engine, tmp_path):
     text = next(tmp_path.glob("*.ptx")).read_text()
     frames = [int(size) for size in re.findall(r"__local_depot\d+\[(\d+)\]", text)]
     assert max(frames, default=0) <= 4096
+
+
+def test_long_functions_of_large_modules_stay_functions():
+    long, short = ("static CUDA_CALLABLE void f()\n{\n" + lines * "    x();\n" + "}\n" for lines in (70, 7))
+    assert transcribe.in_pieces(long + short) == long + short
+    found = transcribe.in_pieces(200 * (long + short))
+    assert found.count("__noinline__ void") == 200 and found.replace(" __noinline__", "") == 200 * (long + short)

@@ -218,7 +218,8 @@ def count_of(stage: Stage) -> wp.Function:
     return AWAKE_COUNTS[over] if stage.awake and over else COUNTS[over]
 
 
-def _shared_out(stage: Stage, parts: int) -> wp.Function:
+def shared_out(stage: Stage, parts: int) -> wp.Function:
+    """A stage over one part of the items of a world."""
     share = _items_awake if stage.awake and stage.over else _items
     return share(stage.func, stage.over, parts)
 
@@ -240,7 +241,7 @@ def _phase(stages: tuple[Stage, ...], parts: int) -> wp.Function:
                 if wp.static(not stages[s].follows):
                     first = (part + wp.static(parts) - before) % wp.static(parts)
                     before = (before + count) % wp.static(parts)
-                wp.static(_shared_out(stages[s], parts))(m, d, w, first, count)
+                wp.static(shared_out(stages[s], parts))(m, d, w, first, count)
 
     return named(phase, f"phase_by_{parts}_" + "_and_".join(stage.func.key for stage in stages))
 

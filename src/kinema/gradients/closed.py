@@ -45,8 +45,8 @@ FILES = (
 BLOCK = 64
 """Threads of a block on CUDA: two worlds."""
 
-WIDTH = 16
-"""Directions of forces that are carried at once."""
+WIDTHS = 4, 8, coloring.LOAD
+"""Directions of forces that may be carried at once: about as many as there are, or a load at a time."""
 
 SHARED = (
     "room", "slopes", "drifts", "points", "colored", "forces", "late_forces", "states", "weights", "alone", "damped",
@@ -210,9 +210,12 @@ class Closed:
         self.engine, cuda, device = engine, engine.device.is_cuda, engine.device
         known = elements.elements(m)
         self.coloring = coloring.coloring(m, known)
+        count = max(self.coloring.colors, default=0) + 1
         self.forces = Tangents(
-            engine, self.coloring.directions, self.coloring.results, width=WIDTH, colors=self.coloring.colors,
+            engine, self.coloring.directions, self.coloring.results, colors=self.coloring.colors,
+            width=next((width for width in WIDTHS if width >= count), WIDTHS[-1]),
             cut=cut, stages=others.stages(engine, known), given=others.GIVEN,
+            known=[stage for stage in engine.recipes["step"] if not stage.advances],
         )  # fmt: skip
         self.contacts: Tangents | MovingPairs | None = None
         if engine.collider.stages and engine.layout.arrays["contact_dist"].size:

@@ -23,6 +23,9 @@ from kinema.gradients.tangents import Direction
 OUTPUT = "actuator_force"
 """Forces of actuators, which push dofs by their moments: a control then is seen by its own output alone."""
 
+LOAD = 16
+"""Directions that are carried at once, at most."""
+
 METRIC = "metric_value"
 """What the discrete integrator has in place of the mass matrix."""
 
@@ -92,6 +95,8 @@ def coloring(m: Any, elements: Sequence[Element]) -> Coloring:
             found.forces += [(int(dofs[e]), *row[1:], e) for row in rows for e in entries]
         else:
             found.forces += [(*row, -1) for row in rows]
+    for rows in (found.forces, found.late, found.states, found.weights):
+        rows.sort(key=lambda row: (row[1], row[0]))  # what is added to one column, or one place, stands together
     return found
 
 
@@ -106,7 +111,8 @@ def _colors(groups: Sequence[set[int]], kinds: Sequence[range]) -> dict[int, int
     """The color of each column: the first that no column has which is in a group with it.
 
     Kinds of columns come one after the other, each with colors of its own: stages that a kind does not change need not
-    be run for its colors.
+    be run for its colors. Where there are more colors than are carried at once, the last kind, positions, which most
+    stages depend on, begins with a new load.
     """
     together: dict[int, set[int]] = defaultdict(set)
     for group in groups:
@@ -119,4 +125,7 @@ def _colors(groups: Sequence[set[int]], kinds: Sequence[range]) -> dict[int, int
             if column in together:
                 taken = {found[other] for other in together[column] if other in found}
                 found[column] = next(c for c in range(first, first + len(found) + 1) if c not in taken)
-    return found
+    count = max(found.values(), default=-1) + 1
+    begin = min((found[column] for column in kinds[-1] if column in found), default=0)
+    more = -begin % LOAD if count > LOAD else 0
+    return {column: c + more if column in kinds[-1] else c for column, c in found.items()}

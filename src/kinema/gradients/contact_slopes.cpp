@@ -11,6 +11,12 @@
 // the metric is more than inertia, forces go with its D as well (regularization_slopes.cpp): there dJ c, for the fixed c
 // of the contact, changes as J a does.
 
+#undef KN_COMPONENTS
+#if defined(__CUDA_ARCH__)
+#define KN_COMPONENTS(i) _Pragma("unroll") for (int i = 0; i < 6; ++i) if (i < dim)  // numbers stay in registers
+#else
+#define KN_COMPONENTS(i) for (int i = 0; i < dim; ++i)
+#endif
 auto at_point = [](const float* s, const float* r, float* y) {  // a motion vector moved by r
     for (int c = 0; c < 3; ++c) y[c] = s[c];
     y[3] = s[3] + s[1] * r[2] - s[2] * r[1];
@@ -217,7 +223,7 @@ for (int c = 0; c < ncon; ++c) {
         V lever[3];
         for (int i = 0; i < 3; ++i) lever[i] = p[3 + i] + p[(i + 1) % 3] * r[(i + 2) % 3] - p[(i + 2) % 3] * r[(i + 1) % 3];
         V along[6], dva[6], daa[6];
-        for (int i = 0; i < dim; ++i) {
+        KN_COMPONENTS(i) {
             const float* u = e + 3 * (i % 3);
             const V* du = de + 3 * (i % 3);
             const int at = i < 3 ? 3 : 0;
@@ -225,9 +231,9 @@ for (int c = 0; c < ncon; ++c) {
             dva[i] = u[0] * dv[at] + u[1] * dv[at + 1] + u[2] * dv[at + 2] + du[0] * va[at] + du[1] * va[at + 1] + du[2] * va[at + 2];
             daa[i] = u[0] * da[at] + u[1] * da[at + 1] + u[2] * da[at + 2] + du[0] * aa[at] + du[1] * aa[at + 1] + du[2] * aa[at + 2];
         }
-        for (int i = 0; i < dim; ++i) {
+        KN_COMPONENTS(i) {
             V s = (g[i] + yields * phi[i]) * dy, t = 0.0f * dy, y = t;
-            for (int k = 0; k < dim; ++k) {
+            KN_COMPONENTS(k) {
                 s += Gs[6 * i + k] * dva[k] - G[6 * i + k] * daa[k];
                 t += G[6 * i + k] * along[k];
                 y += Gs[6 * i + k] * along[k];
@@ -248,15 +254,22 @@ for (int c = 0; c < ncon; ++c) {
     }
     KN_SYNC();
     KN_COLUMNS(k, n) {
+        V levers[6], turns[6], drags[6], pulls[6];
+        for (int i = 0; i < 6; ++i) levers[i] = load(shift + i * n8 + k);
+        KN_COMPONENTS(i) {
+            turns[i] = load(turn + i * n8 + k);
+            drags[i] = load(drag + i * n8 + k);
+            pulls[i] = load(pull + i * n8 + k);
+        }
         for (int j = 0; j < n; ++j) {
             const float sign = on2[j] - on1[j];
-            V q = 0.0f * load(shift + k), v = q, h = q;
-            for (int i = 0; i < 6; ++i) q += (sign * P[i * n8 + j]) * load(shift + i * n8 + k);
-            for (int i = 0; i < dim; ++i) {
+            V q = 0.0f * levers[0], v = q, h = q;
+            for (int i = 0; i < 6; ++i) q += (sign * P[i * n8 + j]) * levers[i];
+            KN_COMPONENTS(i) {
                 const float s = axis[i * n8 + j];
-                q += s * load(turn + i * n8 + k);
-                v += s * load(drag + i * n8 + k);
-                h += s * load(pull + i * n8 + k);
+                q += s * turns[i];
+                v += s * drags[i];
+                h += s * pulls[i];
             }
             float* to = rhs + chain[j] * nc8;
             float* into = H + chain[j] * n8;

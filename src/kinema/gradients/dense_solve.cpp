@@ -8,8 +8,11 @@ auto factor = [&](float* A) {
         KN_EACH(i, j + 1) row[i] = i == j ? pivot : row[i] * pivot;
         KN_SYNC();
 #if defined(__CUDA_ARCH__)
-        KN_EACH(i, j) if (row[i] != 0.0f)
-            for (int k = 0; k <= i; ++k) A[i * n8 + k] -= row[i] * row[k];
+        for (int i = 0; i < j; ++i) {  // a lane a column: neighbours read neighbours
+            const float s = row[i];
+            if (s == 0.0f) continue;
+            for (int k = lane; k <= i; k += KN_LANES) A[i * n8 + k] -= s * row[k];
+        }
 #else
         for (int i = 0; i < j; ++i) {
             if (row[i] == 0.0f) continue;
@@ -24,12 +27,14 @@ auto solve = [&](const float* L, float* X, int width, int count) {  // X: rows o
     KN_EACH(c, count) {
         for (int j = nv - 1; j >= 0; --j) {
             float y = X[j * width + c];
-            for (int i = j + 1; i < nv; ++i) y -= L[i * n8 + j] * X[i * width + c];
+            for (int i = j + 1; i < nv; ++i)
+                if (L[i * n8 + j] != 0.0f) y -= L[i * n8 + j] * X[i * width + c];
             X[j * width + c] = L[j * n8 + j] * y;
         }
         for (int j = 0; j < nv; ++j) {
             float y = X[j * width + c];
-            for (int i = 0; i < j; ++i) y -= L[j * n8 + i] * X[i * width + c];
+            for (int i = 0; i < j; ++i)
+                if (L[j * n8 + i] != 0.0f) y -= L[j * n8 + i] * X[i * width + c];
             X[j * width + c] = L[j * n8 + j] * y;
         }
     }
@@ -67,13 +72,20 @@ auto solve = [&](const float* L, float* X, int width, int count) {  // X: rows o
     for (; c < width; c += 8) columns(X + c, Number1());
 #endif
 };
-auto solve_one = [&](const float* L, float* x) {  // one thread
+auto solve_one = [&](const float* L, float* x) {  // all lanes, of which each has elements of x to itself
     for (int j = nv - 1; j >= 0; --j) {
-        x[j] *= L[j * n8 + j];
-        for (int i = 0; i < j; ++i) x[i] -= L[j * n8 + i] * x[j];
+        KN_SYNC();
+        const float y = x[j] * L[j * n8 + j];
+        KN_SYNC();
+        if (lane == j % KN_LANES) x[j] = y;
+        KN_EACH(i, j) x[i] -= L[j * n8 + i] * y;
     }
     for (int j = 0; j < nv; ++j) {
-        for (int i = 0; i < j; ++i) x[j] -= L[j * n8 + i] * x[i];
-        x[j] *= L[j * n8 + j];
+        float y = 0.0f;
+        KN_SYNC();
+        KN_EACH(i, j) y += L[j * n8 + i] * x[i];
+        KN_SUM(y);
+        if (lane == j % KN_LANES) x[j] = (x[j] - y) * L[j * n8 + j];
     }
+    KN_SYNC();
 };

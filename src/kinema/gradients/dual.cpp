@@ -11,6 +11,13 @@
 #define KN_VECTOR 1
 #endif
 
+// native functions of duals take the way of the CPU; what is said here is not edited
+#if defined(__CUDA_ARCH__)
+#define KN_MEET() __syncwarp()
+#else
+#define KN_MEET()
+#endif
+
 namespace wp {
 
 typedef float kn_plain;

@@ -42,6 +42,6 @@ if (damped) {
         });
     KN_SYNC();
     factor(Mh);
-    if (lane == 0 && !settled) solve_one(Mh, chosen);
+    if (!settled) solve_one(Mh, chosen);
 }
 KN_SYNC();

@@ -2,15 +2,20 @@
 #undef KN_V
 #undef KN_COLUMNS
 #undef KN_INT
+#undef KN_EACH
+#undef KN_ROLLED
 #if defined(__CUDA_ARCH__)
 typedef float V, V_anywhere;  // a lane takes a column
 #define KN_V 1
+#define KN_ROLLED _Pragma("unroll 1")  // a lane has an item or two: more copies of a body would only crowd the cache
 #else
 typedef float V __attribute__((vector_size(32)));  // eight columns at once
 typedef V V_anywhere __attribute__((aligned(4)));  // in memory; a generic function forgets it of its arguments
 #define KN_V 8
+#define KN_ROLLED
 #endif
-#define KN_COLUMNS(k, n) for (int k = lane * KN_V; k < (n); k += KN_LANES * KN_V)
+#define KN_EACH(i, n) KN_ROLLED for (int i = lane; i < (n); i += KN_LANES)
+#define KN_COLUMNS(k, n) KN_ROLLED for (int k = lane * KN_V; k < (n); k += KN_LANES * KN_V)
 #define KN_INT(a, i) (*(int*)((char*)(a).data + (size_t)w * (a).strides[0] + (size_t)(i) * (a).strides[1]))
 
 const int nb = m.size.nbody, na = m.size.na, nc = 2 * nv + na + m.size.nu;
@@ -65,6 +70,17 @@ auto forces_of = [&](int c, int row, float* phi) {
         }
     else
         for (int i = 0; i < dim; ++i) phi[i] = force[row + i];
+};
+
+// the rows of a table (coloring.py); of those that share a column, and a dof if asked, one lane takes all
+auto each_entry = [&](const auto& table, bool by_dof, auto use) {
+    const int rows = table.shape[0];
+    auto entry = [&](int k) -> const int* { return (const int*)((const char*)table.data + k * (size_t)table.strides[0]); };
+    auto alike = [&](int i, int j) -> bool { return entry(i)[1] == entry(j)[1] && (!by_dof || entry(i)[0] == entry(j)[0]); };
+    KN_EACH(k, rows) {
+        if (k && alike(k, k - 1)) continue;
+        for (int i = k; i < rows && alike(i, k); ++i) use(entry(i));
+    }
 };
 
 const int colors = colored.shape[2];

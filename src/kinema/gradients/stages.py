@@ -19,6 +19,7 @@ from typing import Any
 import warp as wp
 
 from kinema.convex import check, step
+from kinema.convex.access import written
 from kinema.convex.ahead import looks_ahead
 from kinema.convex.data import Data
 from kinema.convex.metric_pattern import is_discrete
@@ -119,6 +120,38 @@ def changed(stages: Sequence[Stage], inputs: Collection[str]) -> list[bool]:
                 for earlier in range(k):
                     again[earlier] |= bool(stages[earlier].access.writes & lost)
     return again
+
+
+def left_alone(stages: Sequence[Stage], recipe: Sequence[Stage], runs: Sequence[bool]) -> list[bool]:
+    """Of each stage, whether it need not be run since a run of the recipe has left behind what it would compute.
+
+    That is so where the same stages write what others read of it, in the recipe and here, none of them is to be run
+    (`runs`), and what it reads has the value that it has there.
+    """
+    theirs, ours = _writers(recipe), _writers(stages)
+    read = frozenset[str]().union(*(stage.access.reads for stage in stages))
+    other: set[str] = set()
+    found: list[bool] = []
+    for stage, run in zip(stages, runs, strict=True):
+        same = all(theirs.get(name) == ours[name] for name in stage.access.writes & read)
+        found.append(same and not run and not stage.access.reads & other)
+        if not same or stage.access.reads & other:
+            other |= stage.access.writes
+    before = -1
+    while sum(found) != before:
+        before = sum(found)
+        renewed = written([stage for stage, left in zip(stages, found, strict=True) if not left])
+        found = [left and not stage.access.writes & read & renewed for stage, left in zip(stages, found, strict=True)]
+    return found
+
+
+def _writers(stages: Sequence[Stage]) -> dict[str, set[Any]]:
+    """Who writes which array."""
+    found: dict[str, set[Any]] = {}
+    for stage in stages:
+        for name in stage.access.writes:
+            found.setdefault(name, set()).add(stage.func)
+    return found
 
 
 def is_factor(stage: Stage) -> bool:

@@ -9,7 +9,8 @@ derivatives; groups follow each other:
         derivatives of the results, into the columns of the directions (gather.cpp)
 
 On the CPU all of it is one call a thread: worlds are shared out as for a step, and a thread has one world's scratch. On
-CUDA a thread takes a world and a kernel a part, a warp what is copied; a group is a few launches for all worlds.
+CUDA a warp takes a world and a kernel a part, whose stages share out their items over lanes, phase by phase; a group is
+a few launches for all worlds.
 
 Nothing is allocated after the first run. A run leaves the engine's arrays alone.
 """
@@ -19,7 +20,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -34,8 +35,9 @@ from kinema.convex.call import Call, repeatable
 from kinema.convex.data import Data, State
 from kinema.convex.model import Model
 from kinema.convex.parts import parts
+from kinema.convex.schedule import phases
 from kinema.convex.solve.native import WARP
-from kinema.convex.stage import Stage, over_world
+from kinema.convex.stage import Stage, count_of, over_world, shared_out
 from kinema.gradients import contacts, transcribe
 from kinema.gradients import stages as of_step
 from kinema.gradients.arrays import Room, Wide, leaves, table, widened
@@ -46,7 +48,7 @@ WIDTH = {"cpu": 16, "cuda": 8}
 """Directions that are carried at once."""
 
 BLOCK = 64
-"""Threads of a block on CUDA."""
+"""Threads of a block on CUDA: two worlds."""
 
 FIXED = ("Hulls.", "Solids.", "Meshes.", "HeightFields.")
 """Arrays of the model that stay as they were compiled, by their beginnings: they are large, and copied once."""
@@ -173,23 +175,53 @@ def part_kernel(stages: tuple[Stage, ...], width: int) -> wp.Kernel:
     return tangent_part
 
 
+@wp.func_native("KN_MEET();")
+def meet():
+    """Where the lanes of a warp wait for each other, in duals (dual.cpp)."""
+
+
 @cache
-def part_kernel_of_worlds(stages: tuple[Stage, ...], width: int) -> wp.Kernel:
-    """The same on CUDA, a world a thread."""
+def part_kernel_of_warps(stages: tuple[Stage, ...], width: int) -> wp.Kernel:
+    """The same on CUDA, a world a warp: lanes share out items, and bodies level by level; they meet between phases.
+
+    Args:
+        stages: The stages, in phases (`in_phases`).
+        width: Directions carried at once.
+    """
+    waits = [k > 0 and (stage.sweep is not None or not stage.follows) for k, stage in enumerate(stages)]
 
     @wp.kernel(
         enable_backward=False, module="unique", module_options={"max_unroll": 128, **transcribe.options(width)}
     )
     def tangent_parts(m: Model, d: Data, chosen: int):
-        w = wp.tid()
+        w = wp.tid() // WARP
+        lane = wp.tid() % WARP
         for s in range(wp.static(len(stages))):
-            if (chosen >> s) & 1 != 0:
+            if wp.static(waits[s]):
+                meet()
+            if wp.static(stages[s].sweep is not None):
+                for k in range(m.size.nlevel):
+                    meet()
+                    level = wp.where(wp.static(stages[s].sweep == "down"), k, m.size.nlevel - 1 - k)
+                    if (chosen >> s) & 1 != 0:
+                        for e in range(m.tree.leveladr[level] + lane, m.tree.leveladr[level + 1], WARP):
+                            wp.static(stages[s].func)(m, d, w, m.tree.levelbody[e])
+            elif (chosen >> s) & 1 != 0:
                 if wp.static(stages[s].lanes):
-                    wp.static(over_world(stages[s]))(m, d, w, 0)
+                    if lane == 0:
+                        wp.static(stages[s].func)(m, d, w, 0)
                 else:
-                    wp.static(over_world(stages[s]))(m, d, w)
+                    wp.static(shared_out(stages[s], WARP))(m, d, w, lane, wp.static(count_of(stages[s]))(m, d, w))
 
     return tangent_parts
+
+
+def in_phases(stages: Sequence[Stage]) -> tuple[Stage, ...]:
+    """Stages in an order in which those of a phase stand together; the first of each follows nobody."""
+    found: list[Stage] = []
+    for phase in phases(stages):
+        found += [replace(stage, follows=k > 0) for k, stage in enumerate(phase)]
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -253,6 +285,7 @@ class Tangents:
         cut: Puts stages into parts, each compiled by itself.
         colors: The column of each direction, where several go together.
         stages: Stages to run instead of those of a step that the results depend on.
+        known: Stages that the engine has run: what the first directions do not change is copied from there.
         given: Arrays they start from, beside the state, though they may write them.
         out: Where derivatives go, [world, result, column]; None: an array of its own.
     """
@@ -261,7 +294,7 @@ class Tangents:
         self, engine: Any, directions: Sequence[Moves], results: Sequence[Direction], *, width: int | None = None,
         cut: Callable[[Sequence[Stage]], list[tuple[Stage, ...]]] = parts, colors: Sequence[int] | None = None,
         stages: Sequence[Stage] | None = None, given: Collection[str] = ("qacc", *contacts.GIVEN),
-        out: wp.array | None = None,
+        known: Sequence[Stage] = (), out: wp.array | None = None,
     ):  # fmt: skip
         transcribe.install()
         self.engine = engine
@@ -270,10 +303,15 @@ class Tangents:
         self.given = given
         wanted = {one.array for one in results}
         self.stages = list(stages) if stages is not None else of_step.needed(of_step.differentiable(engine), wanted)
-        self.parts = [p[k : k + MASK] for p in cut(self.stages) for k in range(0, len(p), MASK)]
+        pieces = cut(self.stages)
+        if cuda:
+            pieces = [in_phases(piece) for piece in pieces]
+            self.stages = [stage for piece in pieces for stage in piece]
+        self.parts = [p[k : k + MASK] for p in pieces for k in range(0, len(p), MASK)]
         self.results = results
         self.directions = self._in_order(directions, colors)
         count = max((one.color for one in self.directions), default=-1) + 1
+        self.known = known
         self.masks, self.columns = self._groups(count)
         self.touched = frozenset[str]().union(*(s.access.reads | s.access.writes for s in self.stages))
         shape = engine.nworld, len(results), count
@@ -308,15 +346,21 @@ class Tangents:
             columns.reshape(-1)[one.color] = one.column
         masks = np.zeros((count, len(self.parts)), np.int32)
         before: set[str] = set()
+        needed, left = {one.array for one in self.results}, [False] * len(self.stages)
         for group in range(count):
             chosen = [one.moves for one in self.directions if one.color // self.width == group]
             own = {one.array for each in chosen for one in inputs_of(each)}
-            runs = of_step.changed(self.stages, own | before) if group else [True] * len(self.stages)
+            runs = of_step.changed(self.stages, own | before)
+            if group == 0:
+                left = of_step.left_alone(self.stages, self.known, runs)
+                runs = [not there for there in left]
+            needed = needed.union(*(stage.access.reads for stage, run in zip(self.stages, runs, strict=True) if run))
             before, flags = own, iter(runs)
             for number, part in enumerate(self.parts):
                 for bit, stage in enumerate(part):
                     wanted = next(flags) and not (group and of_step.is_factor(stage))
                     masks[group, number] |= int(wanted) << bit
+        self.copied = needed & written([stage for stage, there in zip(self.stages, left, strict=True) if there])
         return masks, columns
 
     def prepare(self) -> None:
@@ -367,9 +411,9 @@ class _Run:
         state = {fields_of(State)[name].name for name in State.vars if name != "status"} | set(of.given)
         changed = written(of.stages) | {one.array for each in of.directions for one in inputs_of(each.moves)}
         given = [
-            (name not in changed, wide) for name, wide in sorted(self.wide.items())
-            if wide.given.data in self.scratch.arrays and (name in state or name not in written(of.stages))
-            and not wide.is_empty
+            (name not in changed or name in of.copied, wide) for name, wide in sorted(self.wide.items())
+            if wide.given.data in self.scratch.arrays and not wide.is_empty
+            and (name in state or name not in written(of.stages) or name in of.copied)
         ]  # fmt: skip
         given.sort(key=lambda one: one[0])
         plan = Plan()
@@ -435,7 +479,7 @@ class _OnCuda(_Run):
         bytes_of = [np.frombuffer(bytearray(struct), np.uint8) for struct in (self.m, self.d)]  # type: ignore[arg-type]
         self._structs = [wp.array(each, dtype=wp.uint8, device=of.engine.device) for each in bytes_of]
         self._where = [ctypes.c_uint64(each.ptr) for each in self._structs]
-        self._kernels = [part_kernel_of_worlds(part, of.width) for part in of.parts]
+        self._kernels = [part_kernel_of_warps(part, of.width) for part in of.parts]
 
     def _launches(self) -> list[wp.Launch]:
         of, device, n = self.of, self.of.engine.device, self.of.engine.nworld
@@ -449,7 +493,7 @@ class _OnCuda(_Run):
             launch(begin_group, [self.plan, group], (n, WARP))
             for number, kernel in enumerate(self._kernels):
                 if of.masks[group, number]:
-                    command = launch(kernel, [of.engine.m, of.engine.d, int(of.masks[group, number])])
+                    command = launch(kernel, [of.engine.m, of.engine.d, int(of.masks[group, number])], n * WARP)
                     command.params = [command.params[0], *self._where, *command.params[3:]]
                     command.params_addr = _build_cuda_kernel_params(command.params)
             launch(end_group, [self.plan, group, of.out], (n, WARP))

@@ -7,7 +7,8 @@ of it says how numbers multiply. So the derivative of a stage is the same text w
     wp::float64, double   ->  wp::dual64
 
 Native functions take the way of the CPU, one thread a world, on CUDA as well. There a kernel is given the places of
-Model and Data instead of the two, which together are more than the arguments of a kernel may be.
+Model and Data instead of the two, which together are more than the arguments of a kernel may be, and long functions of
+large modules stay functions.
 
 Arrays keep their descriptions, a place and strides in bytes; theirs must lead to duals (arrays.py). Warp (1.19) takes
 text to put before a module, which is where duals are defined, and has no way to edit what follows it: `codegen` of its
@@ -35,6 +36,8 @@ _KERNEL = re.compile(  # as Warp writes it, or references.py
     r"\s*(?:const __grid_constant__ )?(\w+) (?:arg_)?var_d,([^{]*\{)"
     r"(?:\s*\w+& var_[md] = const_cast<\w+&>\(arg_var_[md]\);)*"
 )
+_FUNCTION = re.compile(r"^static CUDA_CALLABLE (?=[^;{]*\{)", re.MULTILINE)
+_LARGE, _LONG = 8000, 60  # lines of a module, and of a function
 _original = ModuleBuilder.codegen
 
 
@@ -53,6 +56,23 @@ def transcribed(text: str) -> str:
     return re.sub(r"\b(?:wp::)?(float32|float64|float|double)\b", lambda found: f"wp::{_NUMBERS[found[1]]}", text)
 
 
+def in_pieces(text: str) -> str:
+    """The text of a large module with its long functions kept apart.
+
+    NVRTC lays every function into its callers, and needs more than ten minutes for a search in duals that has become
+    one function; in pieces it needs one.
+    """
+    if text.count("\n") < _LARGE:
+        return text
+    starts = [found.start() for found in _FUNCTION.finditer(text)]
+    pieces = [text[begin:end] for begin, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    apart = [
+        piece.replace("CUDA_CALLABLE", "CUDA_CALLABLE __noinline__", 1) if piece.count("\n") > _LONG else piece
+        for piece in pieces
+    ]  # fmt: skip
+    return "".join([text[: starts[0]], *apart]) if starts else text
+
+
 def _codegen(builder: ModuleBuilder, device: str) -> str:
     text = _original(builder, device)
     if MARK not in text:
@@ -62,7 +82,7 @@ def _codegen(builder: ModuleBuilder, device: str) -> str:
         raise BuildError(f'Warp {wp.__version__} writes modules in another way than 1.19: use method="fd"')
     body = transcribed(body)
     if device != "cpu":
-        body, edits = _KERNEL.subn(_by_place, body)
+        body, edits = _KERNEL.subn(_by_place, in_pieces(body))
         if edits != len(builder.kernels):
             raise BuildError(f'Warp {wp.__version__} writes kernels in another way than 1.19: use method="fd"')
     return head + macros.replace("#define float(x) cast_float(x)\n", "") + body

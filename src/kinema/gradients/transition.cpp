@@ -63,13 +63,15 @@ if (along.shape[0] > 0) {
                 passed[i + a] = back[a] * l[i] + back[3 + a] * l[i + 1] + back[6 + a] * l[i + 2];
             }
         }
-        for (int i = 0; i < nv; ++i) z[i] = damped ? h * y[i] : 0.0f;
-        if (damped) solve_one(Mh, z);
-        for (int b = 0; b < nalone; ++b) {
-            float *inverse = lone + 72 * b + 36, *x = z + alone.data[b], s[6] = {};
-            for (int k = 0; k < 36; ++k) s[k % 6] += inverse[k] * x[k / 6];
-            for (int k = 0; k < 6; ++k) x[k] = s[k];
-        }
+    }
+    KN_SYNC();
+    KN_EACH(i, nv) z[i] = damped ? h * y[i] : 0.0f;
+    if (damped) solve_one(Mh, z);
+    KN_SYNC();
+    KN_EACH(b, nalone) {
+        float *inverse = lone + 72 * b + 36, *x = z + alone.data[b], s[6] = {};
+        for (int k = 0; k < 36; ++k) s[k % 6] += inverse[k] * x[k / 6];
+        for (int k = 0; k < 6; ++k) x[k] = s[k];
     }
     KN_SYNC();
     KN_EACH(i, nv) { passed[n8 + i] = y[i]; y[i] = h * y[i] - damp[i] * z[i]; }
@@ -80,8 +82,8 @@ if (along.shape[0] > 0) {
             for (int k = 0; k < 36; ++k) y[alone.data[b] + k % 6] -= lone[72 * b + k] * z[alone.data[b] + k / 6];
     }
     KN_SYNC();
+    solve_one(H, y);
     if (lane == 0) {
-        solve_one(H, y);
         each_free([&](int first, const float* inverse) {
             float s[6] = {};
             for (int k = 0; k < 36; ++k) s[k % 6] += inverse[k] * y[first + k / 6];
@@ -107,16 +109,13 @@ if (along.shape[0] > 0) {
         to[nv + c] += passed[n8 + c];
     }
     KN_SYNC();
-    if (lane == 0)
-        for (int k = 0; k < states.shape[0]; ++k) {
-            const int* entry = (const int*)((const char*)states.data + k * (size_t)states.strides[0]);
-            to[entry[1]] += l[2 * nv + entry[0]] * local[(size_t)entry[2] * colors + entry[3]];
-        }
-    if (lane == 0)
-        for (int k = 0; k < late_forces.shape[0]; ++k) {
-            const int* entry = (const int*)((const char*)late_forces.data + k * (size_t)late_forces.strides[0]);
-            to[entry[1]] -= z[entry[0]] * local[(size_t)entry[2] * colors + entry[3]];
-        }
+    each_entry(states, false, [&](const int* entry) {
+        to[entry[1]] += l[2 * nv + entry[0]] * local[(size_t)entry[2] * colors + entry[3]];
+    });
+    KN_SYNC();
+    each_entry(late_forces, false, [&](const int* entry) {
+        to[entry[1]] -= z[entry[0]] * local[(size_t)entry[2] * colors + entry[3]];
+    });
     KN_SYNC();
     return;
 }
@@ -155,11 +154,9 @@ if (damped) {
             for (int k = 0; k < 36; ++k) add(alone.data[b] + k / 6, alone.data[b] + k % 6, lone[72 * b + k]);
     }
     KN_SYNC();
-    if (lane == 0)
-        for (int k = 0; k < late_forces.shape[0]; ++k) {
-            const int* entry = (const int*)((const char*)late_forces.data + k * (size_t)late_forces.strides[0]);
-            late[entry[0] * nc8 + entry[1]] += local[(size_t)entry[2] * colors + entry[3]];
-        }
+    each_entry(late_forces, true, [&](const int* entry) {
+        late[entry[0] * nc8 + entry[1]] += local[(size_t)entry[2] * colors + entry[3]];
+    });
     KN_SYNC();
     solve(Mh, late, nc8, nc);
     KN_SYNC();
