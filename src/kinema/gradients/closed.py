@@ -265,9 +265,10 @@ class Closed:
         calls = [] if device.is_cuda else [run.place() for run in duals]
         found.calls = wp.array(np.array(calls, np.int64).reshape(len(calls), 5), dtype=wp.int64, device=device)
         places = [0] * geometry.PLACES
-        if self.contacts:
-            placed = isinstance(self.contacts, MovingPairs)
-            places = self.contacts.places() if placed else geometry.places(duals[1].wide)
+        if isinstance(self.contacts, MovingPairs):
+            places = self.contacts.places()
+        elif self.contacts:
+            places = geometry.places(duals[1].wide)
         slope = duals[0].wide.get("qDeriv")  # by velocity, which the integrator takes in
         places += [slope.made.data, slope.made.strides[0], slope.made.strides[1]] if slope else [0, 0, 0]
         found.places = wp.array(places, dtype=wp.int64, device=device)

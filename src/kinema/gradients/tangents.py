@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import warp as wp
 from warp._src.context import _build_cuda_kernel_params
+from warp._src.types import type_scalar_type
 
 from kinema.convex.access import written
 from kinema.convex.bundle import fields_of
@@ -346,7 +347,7 @@ class Tangents:
             columns.reshape(-1)[one.color] = one.column
         masks = np.zeros((count, len(self.parts)), np.int32)
         before: set[str] = set()
-        needed, left = {one.array for one in self.results}, [False] * len(self.stages)
+        left, self.copied = [False] * len(self.stages), set[str]()
         for group in range(count):
             chosen = [one.moves for one in self.directions if one.color // self.width == group]
             own = {one.array for each in chosen for one in inputs_of(each)}
@@ -354,13 +355,15 @@ class Tangents:
             if group == 0:
                 left = of_step.left_alone(self.stages, self.known, runs)
                 runs = [not there for there in left]
-            needed = needed.union(*(stage.access.reads for stage, run in zip(self.stages, runs, strict=True) if run))
+            again = [stage for stage, run in zip(self.stages, runs, strict=True) if run]
+            resting = [stage for stage, run, there in zip(self.stages, runs, left, strict=True) if there and not run]
+            needed = {one.array for one in self.results}.union(*(stage.access.reads for stage in again))
+            self.copied |= needed & written(resting)
             before, flags = own, iter(runs)
             for number, part in enumerate(self.parts):
                 for bit, stage in enumerate(part):
                     wanted = next(flags) and not (group and of_step.is_factor(stage))
                     masks[group, number] |= int(wanted) << bit
-        self.copied = needed & written([stage for stage, there in zip(self.stages, left, strict=True) if there])
         return masks, columns
 
     def prepare(self) -> None:
@@ -399,7 +402,12 @@ class _Run:
         for name, kind, held in [*leaves(Data, d), *leaves(Model, m)]:
             if name in ends:
                 self.scratch.make(held, kind.dtype)
-        self.d = widened(Data, d, [self.scratch], of.touched)
+        changed = written(of.stages) | ends
+        mine = {  # whole numbers that nobody changes are the engine's
+            name for name, kind, _ in leaves(Data, d)
+            if name in of.touched and (name in changed or type_scalar_type(kind.dtype) in (wp.float32, wp.float64))
+        }  # fmt: skip
+        self.d = widened(Data, d, [self.scratch], mine)
         self.m = widened(Model, m, [self.scratch, of.model], of.touched)
         names = {name: held.data for name, _, held in [*leaves(Model, m), *leaves(Data, d)]}
         arrays = {**of.model.arrays, **self.scratch.arrays}
