@@ -14,7 +14,14 @@ from kinema.collide.build import CONVEX, Build
 from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Pairs, Settings, Touch
 from kinema.collide.cull import find_near, next_near
 from kinema.collide.last_axis import remembering_pair
-from kinema.collide.narrow import finish_contact, finish_world, is_near, is_near_and_awake, pair_function
+from kinema.collide.narrow import (
+    finish_contact,
+    finish_world,
+    is_near,
+    is_near_and_awake,
+    is_near_as_listed,
+    pair_function,
+)
 from kinema.collide.speculative import speculative_pair
 from kinema.collide.swept import may_meet, pair_at
 from kinema.collide.table import PairFunction
@@ -28,7 +35,7 @@ def world_function(build: Build):
     collide_again = remembering_pair(build.epa, build.polygon, build.degree) if remembers else None
     collide_pair = pair_function(build._replace(mask=build.mask & ~CONVEX) if remembers else build)
     collide_ahead = speculative_pair(build.polygon, build.degree) if build.ahead else None
-    near = is_near_and_awake if build.sleeps else is_near
+    near = is_near_and_awake if build.sleeps else is_near_as_listed if build.listed else is_near
 
     @wp.func
     def candidates(w: int, geoms: Geoms, pairs: Pairs, settings: Settings, contacts: Contacts) -> int:

@@ -33,6 +33,15 @@ def is_near(w: int, pair: int, geoms: Geoms, pairs: Pairs) -> bool:
 
 
 @wp.func
+def is_near_as_listed(w: int, pair: int, geoms: Geoms, pairs: Pairs) -> bool:
+    """The same, of a pair whose spheres nearly overlap (cull.py): of convex ones the boxes tell, or the distance."""
+    if pairs.function[w, pair] == wp.static(int(PairFunction.CONVEX)):
+        g = pairs.geom[w, pair]
+        return not boxes_apart(geoms, w, g[0], g[1], pairs.margin[w, pair] + pairs.gap[w, pair])
+    return is_near(w, pair, geoms, pairs)
+
+
+@wp.func
 def is_near_and_awake(w: int, pair: int, geoms: Geoms, pairs: Pairs) -> bool:
     """The same, of pairs of which one body is awake."""
     if not pair_is_awake(geoms, pairs, w, pair):

@@ -19,6 +19,8 @@ Structs inside them, which hold nothing but arrays and numbers, are written with
 would need (`codegen_struct`): constructors, operators and adjoints of four hundred fields are four fifths of the time
 that a small module takes to compile, and no stage uses them.
 
+The structs of detection, half a kilobyte each, go by reference too.
+
 Only text with these structs is touched; kernels of others are generated as ever. Every edit is counted: if a version of
 Warp writes something else, the first function that takes a Model fails to generate and says so, rather than running
 many times slower. KINEMA_BY_VALUE=1 in the environment leaves Warp alone: slower, and otherwise the same.
@@ -41,13 +43,13 @@ _plain: set[str] = set()  # these and the structs inside them
 _generate: dict[str, Callable] = {name: getattr(codegen, name) for name in HOOKS if hasattr(codegen, name)}
 
 
-def pass_by_reference(*structs) -> None:
-    """From now on pass these `wp.struct`s by reference."""
+def pass_by_reference(*structs, plain: bool = True) -> None:
+    """From now on pass these `wp.struct`s by reference; `plain`: nobody makes one on the device."""
     if os.environ.get(BY_VALUE, "") not in ("", "0"):
         return
     _structs.update(struct.native_name for struct in structs)
-    for struct in structs:
-        _plain.update(_inside(struct))
+    if plain:
+        _plain.update(*map(_inside, structs))
     for name, replacement in zip(HOOKS, (_func, _snippet, _kernel, _struct), strict=True):
         if name not in _generate:
             raise _changed(f"its code generator has no {name}")

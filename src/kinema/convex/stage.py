@@ -23,6 +23,7 @@ from typing import Any
 
 import warp as wp
 
+from kinema.collide.bundles import Contacts, Cull, Geoms, HeightFields, Hulls, Meshes, Pairs, Settings, Touch
 from kinema.convex.access import ANYTHING, Access, access
 from kinema.convex.counts import AWAKE_COUNTS, AWAKE_ITEMS, AWAKE_READS, COUNTS, is_quiet
 from kinema.convex.data import Data
@@ -38,6 +39,7 @@ COHORT = wp.constant(32)  # worlds of a block of a cohort, one a lane
 PARTS = (8, 4, 2)  # warps that such a block may have
 COHORT_WARPS = 24  # warps that a multiprocessor is to hold: leaves registers for the second stream
 pass_by_reference(Model, Data)
+pass_by_reference(Geoms, Pairs, Hulls, Meshes, HeightFields, Settings, Contacts, Touch, Cull, plain=False)
 __all__ = [
     "Stage", "between_hosts", "cohort_kernel", "due", "lane_block", "lane_kernel", "over_world", "phases", "plan",
     "runs", "turns_kernel", "world_kernel",
