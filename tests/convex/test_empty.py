@@ -63,7 +63,7 @@ def test_no_stage_touches_an_empty_table(cuda):
 
 
 def test_a_table_left_out_is_found():
-    """Conjugate gradients of the discrete integrator go by whole rows of the metric; without them, they read anything."""
+    """Conjugate gradients of the discrete integrator go by whole rows of the metric; without, they read anything."""
     m = model(scenes.scene(2))
     m.opt.integrator, m.opt.solver = int(Integrator.DISCRETE), int(mujoco.mjtSolver.mjSOL_CG)
     engine = Engine(m, 1, device="cpu")

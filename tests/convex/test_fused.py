@@ -1,8 +1,8 @@
 """The engine that programs run is the one that conformance looks at.
 
-Conformance runs a kernel a stage, which models share (tests/conformance/staged.py); programs run stages compiled together
-in parts, made for the model. Both are given every integrator, solver and cone, and what is chosen by them besides: they
-must agree to rounding. One mechanism for all, so that most parts are compiled once.
+Conformance runs a kernel a stage, which models share (tests/conformance/staged.py); programs run stages that were
+compiled together in parts, made for the model. Both are given every integrator, solver and cone, and what is chosen by
+them besides: they must agree to rounding. One mechanism for all, so that most parts are compiled once.
 """
 
 import mujoco
@@ -51,7 +51,8 @@ CASES = [
     ('integrator="discrete" cone="pyramidal" solver="CG"', ""),
     ('integrator="discrete" cone="elliptic" solver="PGS" noslip_iterations="1"', ""),
 ]
-FORWARD = ("xpos", "qfrc_bias", "qfrc_passive", "actuator_force", "qacc_smooth", "qacc", "qfrc_constraint", "sensordata")
+FORWARD = ("xpos", "qfrc_bias", "qfrc_passive", "actuator_force", "qacc_smooth", "qacc", "qfrc_constraint",
+           "sensordata")  # fmt: skip
 STATE = ("qpos", "qvel", "act", "qacc_warmstart")
 
 
