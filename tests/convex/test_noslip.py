@@ -109,3 +109,25 @@ def test_blocks_keep_their_small_eigenvalues():
     ours = np.linalg.eigvalsh(harness.layout.arrays["dual_block"].numpy()[0, 1:6, 1:6].astype(float))
     assert theirs[-1] > 1e7 * theirs[0]
     np.testing.assert_allclose(ours, theirs, rtol=1e-3)
+
+
+WEDGED = """<mujoco><option cone="elliptic" impratio="10" noslip_iterations="3"/><worldbody>
+  <geom type="plane" size="9 9 1"/><geom type="box" size="1 1 .1" pos="0 0 .55"/>
+  <body pos="0 0 .225"><freejoint/><geom type="box" size=".2 .2 .24" mass="20"/>
+    <body pos=".3 0 -.18"><joint axis="0 0 1"/><geom size=".03" mass="1" pos=".05 0 0"/>
+      <body pos=".06 0 -.02"><joint axis="0 1 0"/><geom size=".012" mass=".001" pos=".01 0 -.02"/></body></body></body>
+  </worldbody></mujoco>"""
+
+
+def test_large_forces_that_cancel_leave_accelerations_their_digits():
+    """Wedged in by thousands of newtons, a body hardly turns: what the solver found is kept, and not added up again."""
+    m = mujoco.MjModel.from_xml_string(WEDGED)
+    d = mujoco.MjData(m)
+    d.qvel[:] = np.linspace(-0.3, 0.4, m.nv)
+    engine = StagedEngine(m, 1, device="cpu")
+    engine.write("qvel", np.array(d.qvel))
+    mujoco.mj_forward(m, d)
+    engine.forward()
+    assert np.abs(d.efc_force).max() > 1e4 and d.solver_niter[0] < m.opt.iterations
+    np.testing.assert_allclose(engine.read("qacc")[0][:6], d.qacc[:6], rtol=1e-5, atol=3e-5)
+    np.testing.assert_allclose(engine.read("qfrc_constraint")[0], d.qfrc_constraint, rtol=1e-4)

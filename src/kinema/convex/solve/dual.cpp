@@ -319,7 +319,14 @@ if (lane == 0) KN_ROW(int, d.solver.niter)[0] = most;
 
 #else
 const double tolerance = KN_ROW(float, m.opt.noslip_tolerance)[0];
+// Where the solver before has converged, y is the a - a_s that it found, and J' f of all forces is M y. To add the forces
+// up and divide by M is to lose dofs of small inertia: of large forces on the bodies around, only what cancels moves them.
 start_y(-1);
+#if !KN_SPARSE
+const bool solved = KN_ROW(int, d.solver.niter)[0] < m.opt.iterations && KN_ROW(float, m.opt.tolerance)[0] <= 1e-6f;
+if (solved) KN_EACH(i, nv) y[i] = KN_AT(d.frc.qacc, i) - KN_AT(d.frc.qacc_smooth, i);
+KN_SYNC();
+#endif
 for (int isle = 0; isle < ntree; ++isle) {
 int busy = 0;
 for (int k = ne; k < nefc && !busy; ++k) busy = isle_of[k] == isle;
@@ -402,7 +409,23 @@ KN_EACH(i, nefc) {
     }
     for (int k = 0; k < dim; ++k) state[i + k] = zone;
 }
-// to joint space, y afresh: it has gathered rounding
+// to joint space; y afresh, where it is not given: it has gathered rounding
+#if !KN_PGS && !KN_SPARSE
+if (solved) {
+    KN_EACH(i, nv) KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i) + y[i];
+    KN_EACH(i, nv) KN_AT(d.frc.qfrc_constraint, i) = 0.0f;
+    KN_SYNC();
+    if (lane == 0)
+        for (int i = 0; i < nv; ++i)
+            for (int k = KN_METRIC_ROWADR.data[i]; k < KN_METRIC_ROWADR.data[i] + KN_METRIC_ROWNNZ.data[i]; ++k) {
+                const int j = KN_METRIC_COLIND.data[k];
+                KN_AT(d.frc.qfrc_constraint, i) += KN_AT(KN_METRIC, k) * y[j];
+                if (j != i) KN_AT(d.frc.qfrc_constraint, j) += KN_AT(KN_METRIC, k) * y[i];
+            }
+    KN_SYNC();
+    return;
+}
+#endif
 start_y(-1);
 KN_EACH(i, nv) KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i) + y[i];
 joint_forces();

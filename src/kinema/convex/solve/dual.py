@@ -20,6 +20,8 @@ TREES = "d.dual.B[w] d.solver.Jaref[w] d.solver.acc[w]"
 COLUMNS = "d.solver.wide[w]"
 MOMENTUM = "d.dual.ahead[w] d.dual.order[w]"
 LISTED = f"d.efc.col[w] d.efc.ncol[w] {COUPLED}"
+FOUND = "d.frc.qacc[w] d.frc.qfrc_constraint[w] m.opt.tolerance[w]"
+"""What the solver before has found, and how well."""
 
 
 def is_dual(m) -> bool:
@@ -70,7 +72,7 @@ def noslip(*, discrete: bool = False, sparse: bool = False) -> wp.Function:
 
     @wp.func_native(source("dual.cpp", PGS=0, **names))
     @touches(
-        reads=f"{reads} {scratch} d.solver.niter[w] m.opt.noslip_tolerance[w]",
+        reads=f"{reads} {scratch} d.solver.niter[w] m.opt.noslip_tolerance[w] {'' if sparse else FOUND}",
         writes=f"{RESULT} {scratch}",
     )
     def noslip(m: Model, d: Data, w: int, lane: int): ...

@@ -376,7 +376,7 @@ const float inertial = own ? Ma - smooth_force : 0.0f;
 float off[2] = {own ? (inertial - pull) * (inertial - pull) : 0.0f, inertial * inertial};
 add_up(off, 2);
 bool spoilt = (ended || iter < m.opt.iterations) && differs(off[0], off[1]);
-if (spoilt) {
+if (spoilt && !(is_raised && ended && iter < m.opt.iterations)) {
     publish(a);
     float noise = 0.0f;
     for (int base = 0, count; base < n; base += count) {

@@ -116,8 +116,11 @@ auto is_minimum = [&](bool changed, float alpha, float gain, float cost) -> bool
 };
 
 // The force of all rows is J' f, unless rounding of stiff rows has spoilt it: at the minimum M (a - a_s) is the same
-// force. Rounding is to blame where what the two differ by is no more than the rounding of r = J a - aref, times D, times
-// J'. Where the search just ended early, as with few iterations, they differ as well, and J' f is MuJoCo's answer.
+// force. So it is where the tolerance was raised and iterations are left: MuJoCo goes on until J' f is that, of which a
+// stiff row lacks much when the acceleration has all its digits. Else rounding is to blame where what they differ by is
+// no more than the rounding of r = J a - aref, times D, times J'. Where the search just ended early, as with few
+// iterations or a loose tolerance, they differ as well, and J' f is MuJoCo's answer.
+const bool is_raised = tolerance < 1e-6f;
 auto differs = [&](float rest, float size) -> bool {  // squares of what the two differ by, and of M (a - a_s)
     return rest > 1e-6f * size && scale * sqrtf(rest) > 10.0f * wp::max(tolerance, 1e-6f);
 };

@@ -420,7 +420,7 @@ KN_DOFS(i) {
 }
 KN_SUM(rest); KN_SUM(size);
 bool spoilt = (ended || iter < maxiter) && differs(rest, size);
-if (spoilt) {
+if (spoilt && !(is_raised && ended && iter < maxiter)) {
     float noise = 0.0f;
     KN_ROWS(k) if (state[k] == ConstraintState::QUADRATIC || state[k] == ConstraintState::CONE) {
         int from[2], to[2];
