@@ -28,9 +28,10 @@ def ellipsoid_normal(p: vec3r, n: vec3r, size: vec3r):
     c = wp.dot(p, wp.cw_div(p, s2)) - ONE
     found = bool(True)
     searching = bool(True)
+    most = int(ITERATIONS)  # a loop, not thirty copies
     if c <= ZERO:
         n = unit(n)
-        for k in range(ITERATIONS):
+        for k in range(most):
             if searching:
                 a = wp.dot(n, wp.cw_div(n, s2))
                 b = wp.dot(p, wp.cw_div(n, s2))
@@ -47,7 +48,7 @@ def ellipsoid_normal(p: vec3r, n: vec3r, size: vec3r):
                     n = new
         return n, found
     la = ZERO
-    for _k in range(ITERATIONS):
+    for _k in range(most):
         if searching:
             q = vec3r(s2[0] + la, s2[1] + la, s2[2] + la)
             e = wp.cw_div(wp.cw_mul(p, size), q)
