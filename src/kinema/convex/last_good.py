@@ -160,6 +160,7 @@ class LastGood:
         if engine.device.is_cpu:  # without a kernel, which is compiled with those of the first step
             for name, array in self.arrays.items():
                 wp.copy(array, engine.layout.arrays[name])
+            self._rows = rows_of([(engine.layout.arrays[name], array) for name, array in self.arrays.items()])
         else:
             self.keep(0)
 
@@ -176,7 +177,6 @@ class LastGood:
         if device.is_cpu:
             self.engine.prepare([("last good state", partial(keep_rows.module.load, device, 1))])
             held = self.engine.layout.arrays
-            self._rows = rows_of([(held[name], array) for name, array in self.arrays.items()])
             given = [held["status"], held["qpos"], held["qvel"], self._rows, self.steps, nstep]
             self._call = Call(keep_rows, self.engine.nworld, given, device)
             self._call()
