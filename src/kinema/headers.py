@@ -36,7 +36,7 @@ def keep() -> None:
 def begin() -> None:
     """Make them in a thread of their own, where they are missing."""
     keep()
-    if wp.config.use_precompiled_headers and not _are_there(folder()):
+    if not are_there():
         threading.Thread(target=_folder_with_headers, name="kinema headers").start()
 
 
@@ -67,7 +67,12 @@ def folder() -> Path:
     return cache_folder() / "kinema" / f"headers_{_digest(_flags(), _level())}"
 
 
-def _are_there(place: Path) -> bool:
+def are_there() -> bool:
+    """Whether nobody needs to wait for them."""
+    return not wp.config.use_precompiled_headers or _lie_in(folder())
+
+
+def _lie_in(place: Path) -> bool:
     return any(place.glob("*.pch"))
 
 
@@ -78,7 +83,7 @@ def _folder_with_headers() -> str | None:
     place = folder()
     try:
         with _lock:
-            if not _are_there(place):
+            if not _lie_in(place):
                 place.mkdir(parents=True, exist_ok=True)
                 _make(place)
     except OSError:

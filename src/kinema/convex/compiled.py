@@ -18,7 +18,7 @@ import os
 import threading
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import warp as wp
 from warp._src import build, context
@@ -56,8 +56,22 @@ def part_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
     return part
 
 
-def compile_part(stages: tuple[Stage, ...]) -> Path:
-    """The object file of a part, compiled where there was none of its text."""
+class Written(NamedTuple):
+    """The text of a part.
+
+    Attributes:
+        target: Its object file.
+        text: None where that is there already.
+        options: How it is compiled.
+    """
+
+    target: Path
+    text: str | None
+    options: dict[str, Any]
+
+
+def write_part(stages: tuple[Stage, ...]) -> Written:
+    """Generate the text of a part, where it has not been compiled before."""
     kernel = part_kernel(stages)
     module = kernel.module
     options = module.resolve_options(wp.config, 1) | {"output_arch": None}
@@ -65,10 +79,14 @@ def compile_part(stages: tuple[Stage, ...]) -> Path:
         builder = context.ModuleBuilder(module, options, target="cpu")
         name = _name(context.ModuleHasher([kernel], options).get_hash(), options)
         target = cache_folder() / "kinema" / "parts" / f"{name}.o"
-        if target.exists():
-            return target
-        text = builder.codegen("cpu")
-    compile_text(text, target, options)
+        return Written(target, None if target.exists() else builder.codegen("cpu"), options)
+
+
+def compile_part(stages: tuple[Stage, ...], written: Written | None = None) -> Path:
+    """The object file of a part, compiled where there was none of its text; `written`: where that is at hand."""
+    target, text, options = written or write_part(stages)
+    if text is not None:
+        compile_text(text, target, options)
     return target
 
 

@@ -30,11 +30,11 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from kinema import building
+from kinema import building, headers
 from kinema.collector import paused
 from kinema.convex import known
 from kinema.convex.call import Call
-from kinema.convex.compiled import SYMBOL, compile_part
+from kinema.convex.compiled import SYMBOL, compile_part, write_part
 from kinema.convex.stage import Stage
 from kinema.convex.wide import build as wide
 from kinema.convex.wide.widen import WIDTH
@@ -201,8 +201,10 @@ def load(
     if not missing:  # the others are there too, most likely: nothing to tell
         for _, work in also:
             work()
-    works: list[Work] = [(title(recipe[k]), partial(compile_part, recipe[k])) for k in missing]
     with paused():
+        # while Warp's headers are compiled, on another core, nothing else can be: texts are written meanwhile
+        texts = {k: write_part(recipe[k]) for k in missing if not headers.are_there()}
+        works: list[Work] = [(title(recipe[k]), partial(compile_part, recipe[k], texts.get(k))) for k in missing]
         done = building.side_by_side([*works, *also]) if missing else []
     for k, made in zip(missing, done, strict=False):
         found[k] = known.take(made, SYMBOL, names[k])
