@@ -20,10 +20,10 @@ it was assigned from.
 A compiler that sees through every call happens to do what was meant; nothing obliges it to.
 
 **An index counts from the beginning.** Warp lets negative ones count from the end, and asks at every access. No kernel
-of this package has any: without the question a step of a small robot takes a tenth less time. With
-KINEMA_CHECK_INDICES=1 in the environment every index is compared with the extent of its array, and kernels print the
-function and the line of their C++ where one is outside; slow. Functions of others that our kernels call, such as
-plugins, may count from the end as ever.
+of this package has any: without the question a step of a small robot takes a tenth less time. Where the environment
+says KINEMA_CHECK_INDICES=1, every index of ours is compared with the extent of its array, and kernels print the
+function and the line of their C++ where one is outside; slow, and not in native code. Functions of others that our
+kernels call, such as plugins, may count from the end as ever.
 
 Kernels of others are written as ever. Hashes of ours tell the rules, so that no older text is taken from the cache.
 """

@@ -1,11 +1,14 @@
 """Model and Data reach stages by reference, in the C++ that Warp generates."""
 
+import ast
+import pathlib
 import re
 
 import pytest
 import warp as wp
 from warp._src import codegen
 
+import kinema
 from kinema.convex import references, stage
 from kinema.convex.data import Data
 from kinema.convex.model import Model
@@ -103,3 +106,38 @@ def test_functions_of_others_are_left_alone():
     """A function without Model and Data is generated as Warp does."""
     text = "static float f(\n    wp::float32 var_x)\n"
     assert references._parameters(text) == text
+
+
+def assigned(function: ast.FunctionDef) -> list[str]:
+    """Arguments that go by reference and that the function assigns to, or to a member of which."""
+    kinds = {name.rpartition("_")[0] for name in references._structs}
+    taken = {a.arg for a in function.args.args if isinstance(a.annotation, ast.Name) and a.annotation.id in kinds}
+    found = []
+    for node in ast.walk(function):
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        for target in targets if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) else []:
+            for one in target.elts if isinstance(target, ast.Tuple) else [target]:
+                while isinstance(one, ast.Attribute):
+                    one = one.value
+                if isinstance(one, ast.Name) and one.id in taken:
+                    found.append(f"{function.name}: {one.id}")
+    return found
+
+
+def is_on_device(function: ast.FunctionDef) -> bool:
+    return any(ast.unparse(one).startswith(("wp.func", "wp.kernel")) for one in function.decorator_list)
+
+
+def test_nobody_assigns_to_what_goes_by_reference():
+    """It would change what the caller has, where Warp changes a copy."""
+    wrong = []
+    for path in pathlib.Path(kinema.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and is_on_device(node):
+                wrong += [f"{path.name}, {one}" for one in assigned(node)]
+    assert not wrong
+
+
+def test_an_assignment_would_be_seen():
+    text = "def f(geoms: Geoms, w: int):\n    other.x = geoms.x\n    geoms.xpos = other.x\n    w = 1\n"
+    assert assigned(ast.parse(text).body[0]) == ["f: geoms"]

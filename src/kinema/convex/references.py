@@ -19,7 +19,8 @@ Structs inside them, which hold nothing but arrays and numbers, are written with
 would need (`codegen_struct`): constructors, operators and adjoints of four hundred fields are four fifths of the time
 that a small module takes to compile, and no stage uses them.
 
-The structs of detection, half a kilobyte each, go by reference too.
+The structs of detection, half a kilobyte each, go by reference too. What goes by reference is not assigned to by
+whoever is given it (tests/convex/test_references.py reads every function for that).
 
 Only text with these structs is touched; kernels of others are generated as ever. Every edit is counted: if a version of
 Warp writes something else, the first function that takes a Model fails to generate and says so, rather than running

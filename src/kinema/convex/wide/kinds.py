@@ -201,8 +201,8 @@ class Kinds:
         call = CALL.match(said)
         names = arguments(call[3]) if call else NAME.findall(said)
         if call is not None:
-            if call[2].endswith("_of_any"):
-                raise Narrow("an index that may count from the end")
+            if call[2].endswith("_of_any") or call[2].startswith("kn_"):
+                raise Narrow("an index that may count from the end, or is checked")
             if not call[1] and call[2] in self.module.functions:
                 return self._call(number, call[2], names)
             if call[2] == "address":
