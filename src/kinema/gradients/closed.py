@@ -6,6 +6,12 @@
                          whose regularization may follow what they push (regularization_slopes.cpp)
     transition.cpp       all columns through the matrix of the constraint solve, then to the next state
 
+and one product with them, without columns: power along one motion
+
+    multipliers.cpp      the motion that solves the transposed system (row_hessian.cpp, dense_product.cpp)
+    contact_product.cpp  contacts, connects and rows as forces on bodies (connect_product.cpp, row_product.cpp)
+    tree_product.cpp     down the trees (motions.cpp) and up, then what each dof has of it
+
 It costs a few steps, of which the forward dynamics are one. `against` says of which models it knows too little: those
 are differentiated stage by stage (tangents.py), which gives the same numbers.
 """
@@ -37,13 +43,26 @@ from kinema.gradients.tangents import Tangents
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Equality, Integrator, Joint, native
 
+COMMON = ("at_hand.cpp", "spatial.cpp", "dense_factor.cpp")
 FILES = (
-    "scratch_layout.cpp", "dense_solve.cpp", "metric_slopes.cpp", "tree_slopes.cpp", "lone_slopes.cpp",
-    "local_slopes.cpp", "regularization_slopes.cpp", "contact_slopes.cpp", "connect_slopes.cpp",
-    "transition.cpp",
+    "vectors.cpp", "scratch_layout.cpp", *COMMON, "dense_solve.cpp", "metric_slopes.cpp", "tree_slopes.cpp",
+    "lone_slopes.cpp", "local_slopes.cpp", "swell.cpp", "regularization_slopes.cpp", "contact_slopes.cpp",
+    "connect_slopes.cpp", "rotation.cpp", "transition.cpp",
+)  # fmt: skip
+PRODUCT = (
+    "vectors.cpp", "product_layout.cpp", *COMMON, "dense_product.cpp", "metric_slopes.cpp", "lone_product.cpp",
+    "lone_slopes.cpp", "rows_along.cpp", "row_hessian.cpp", "rotation.cpp", "multipliers.cpp", "motions.cpp",
+    "swell.cpp", "easing.cpp", "contact_product.cpp", "connect_product.cpp", "row_product.cpp", "tree_product.cpp",
+    "local_product.cpp",
 )  # fmt: skip
 BLOCK = 64
 """Threads of a block on CUDA: two worlds."""
+
+ROOM = 2688
+"""Numbers of shared memory that a world has on CUDA, for a product: enough for a humanoid of 27 dofs."""
+
+BLOCKS = 8
+"""Blocks that a multiprocessor is to hold of a product: sixteen worlds, with 128 registers a thread."""
 
 WIDTHS = 4, 8, coloring.LOAD
 """Directions of forces that may be carried at once: about as many as there are, or a load at a time."""
@@ -72,20 +91,27 @@ def scratch_floats(nv: int, nbody: int, columns: int, alone: int, *, discrete: b
     """Scratch of a world: what scratch_layout.cpp takes."""
     nc8, n8 = (columns + 7) & ~7, (nv + 7) & ~7
     taken = [nv * nc8] * 2 + [nv * n8] * 3 + [6 * nv] * 9 + [3 * nv] + [6 * nbody] * 6 + [12 * nbody] + [nv] * 2
-    taken += [52 * n8, n8, 2 * nv * n8, nv, nv, 73 * alone]
+    taken += [52 * n8, n8, 2 * nv * n8, nv, nv, 109 * alone]
     taken += [nv, nv, nv * n8, nc8, 4 * n8, 13 * n8, n8] if discrete else []
     return sum((count + 7) & ~7 for count in taken)
 
 
-def _text() -> str:
+def product_floats(nv: int, nbody: int, columns: int, alone: int) -> int:
+    """The same of a product, at most: what product_layout.cpp takes."""
+    n8, lists = (nv + 7) & ~7, [nv] * 5 + [2 * nv] + [nv] * 5 + [109 * alone, 12 * nv, columns]
+    matrices, bodies = [nv * n8] * 2 + [512], [30 * nbody, 42 * nbody, 8 * 64]
+    taken = [sum((count + 7) & ~7 for count in counts) for counts in (lists, matrices, bodies)]
+    return taken[0] + max(taken[1:])
+
+
+def _text(names: Sequence[str]) -> str:
     own = files("kinema.gradients")
-    parts = "\n".join(own.joinpath(name).read_text(encoding="utf-8") for name in FILES)
-    return lay_in('#include "lanes.cpp"\n#include "rows.cpp"\n' + native(Joint, Equality, Integrator) + parts)
+    parts = "\n".join(own.joinpath(name).read_text(encoding="utf-8") for name in names)
+    text = '#include "lanes.cpp"\n#include "rows.cpp"\n' + native(Joint, Equality, Integrator) + parts
+    return lay_in(text, WORLDS=BLOCK // WARP, ROOM=ROOM)
 
 
-@wp.func_native(_text())
-@touches(
-    reads=f"""
+READS = f"""
     {ROWS} d.efc.D[w] d.efc.aref[w] d.con.ncon[w] d.con.pair[w] d.con.pos[w] d.con.frame[w]
     d.crow.address[w] d.crow.bodies[w] d.inertia.cdof[w] d.inertia.cinert[w] d.inertia.crb[w] d.inertia.M[w]
     d.inertia.subtree_com[w] d.vel.cvel[w]
@@ -96,10 +122,23 @@ def _text() -> str:
     d.act.moment[w] m.body.alone m.body.gravcomp m.body.mass d.scratch.qacc_step[w] room slopes colored forces
     late_forces states weights alone places along drifts points m.eq.type d.metric.value[w] m.dof.metric_rowadr
     m.dof.metric_rownnz m.dof.metric_colind
-    """,
-    writes="room out",
-)
+"""
+
+
+@wp.func_native(_text(FILES))
+@touches(reads=READS, writes="room out")
 def close(
+    m: Model, d: Data, w: int, lane: int, slot: int, room: wp.array2d(dtype=float), slopes: wp.array2d(dtype=wp.vec3),
+    drifts: wp.array3d(dtype=float), points: wp.array3d(dtype=float), colored: wp.array3d(dtype=float),
+    forces: wp.array2d(dtype=int), late_forces: wp.array2d(dtype=int), states: wp.array2d(dtype=int),
+    weights: wp.array2d(dtype=int), alone: wp.array(dtype=int), places: wp.array(dtype=wp.int64),
+    damped: int, settled: int, weightless: int, along: wp.array2d(dtype=float), out: wp.array3d(dtype=float),
+): ...  # fmt: skip
+
+
+@wp.func_native(_text(PRODUCT))
+@touches(reads=READS, writes="room out")
+def pull_back(
     m: Model, d: Data, w: int, lane: int, slot: int, room: wp.array2d(dtype=float), slopes: wp.array2d(dtype=wp.vec3),
     drifts: wp.array3d(dtype=float), points: wp.array3d(dtype=float), colored: wp.array3d(dtype=float),
     forces: wp.array2d(dtype=int), late_forces: wp.array2d(dtype=int), states: wp.array2d(dtype=int),
@@ -149,7 +188,7 @@ class Tables:
 
 
 @cache
-def world_kernel() -> wp.Kernel:
+def world_kernel(close: wp.Function) -> wp.Kernel:
     """Worlds first to last - 1 on one CPU thread."""
 
     @wp.kernel(enable_backward=False, module="unique")
@@ -172,10 +211,11 @@ def world_kernel() -> wp.Kernel:
 
 
 @cache
-def warp_kernel() -> wp.Kernel:
+def warp_kernel(close: wp.Function) -> wp.Kernel:
     """A world a warp on CUDA."""
+    bounds = (BLOCK, BLOCKS) if close is pull_back else None
 
-    @wp.kernel(enable_backward=False, module="unique")
+    @wp.kernel(enable_backward=False, module="unique", launch_bounds=bounds)
     def close_world(
         m: Model, d: Data, tables: wp.array(dtype=Tables), along: wp.array2d(dtype=float), out: wp.array3d(dtype=float)
     ):
@@ -231,7 +271,8 @@ class Closed:
         slots = engine.nworld if cuda else threads
         shared = Tables()
         alone = elements.lone_dofs(m) if m.opt.integrator != Integrator.EULER else []
-        floats = scratch_floats(int(m.nv), int(m.nbody), columns, len(alone), discrete=is_discrete(m))
+        sizes = int(m.nv), int(m.nbody), columns, len(alone)
+        floats = max(scratch_floats(*sizes, discrete=is_discrete(m)), product_floats(*sizes))
         shared.room = wp.zeros((slots, floats), dtype=float, device=device)
         shared.slopes = wp.zeros((slots, max(1, engine.rows)), dtype=wp.vec3, device=device)
         anchors = np.isin(np.asarray(m.eq_type), (Equality.CONNECT, Equality.WELD))
@@ -252,8 +293,8 @@ class Closed:
         self._given = wp.array(self.tables, dtype=Tables, device=device)
         self.along = wp.zeros((engine.nworld, nx), dtype=float, device=device)
         self.pulled = wp.zeros((engine.nworld, 1, columns), dtype=float, device=device)
-        self._all = self._calls(wp.zeros((0, nx), dtype=float, device=device), out)
-        self._one = self._calls(self.along, self.pulled)
+        self._all = self._calls(close, out)
+        self._one = self._calls(pull_back, self.pulled)
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def _tables(self, shared: Tables, slot: int) -> Tables:
@@ -274,15 +315,15 @@ class Closed:
         found.places = wp.array(places, dtype=wp.int64, device=device)
         return found
 
-    def _calls(self, along: wp.array, out: wp.array) -> list[Any]:
+    def _calls(self, form: wp.Function, out: wp.array) -> list[Any]:
         """What runs it: for each thread of the CPU its share, or a launch for all worlds."""
-        engine, given = self.engine, [self.engine.m, self.engine.d, self._given, along, out]
+        engine, given = self.engine, [self.engine.m, self.engine.d, self._given, self.along, out]
         if engine.device.is_cuda:
             return [wp.launch(
-                warp_kernel(), dim=(engine.nworld, WARP), inputs=given, device=engine.device, block_dim=BLOCK,
+                warp_kernel(form), dim=(engine.nworld, WARP), inputs=given, device=engine.device, block_dim=BLOCK,
                 record_cmd=True,
             ).launch]  # fmt: skip
-        return [Call(world_kernel(), 1, [*given, *end], engine.device) for end in self._shares()]
+        return [Call(world_kernel(form), 1, [*given, *end], engine.device) for end in self._shares()]
 
     def _shares(self) -> list[tuple[int, int, int]]:
         """For each thread of the CPU its number, its first world, and the one after its last."""

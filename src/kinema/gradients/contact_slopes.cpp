@@ -17,12 +17,6 @@
 #else
 #define KN_COMPONENTS(i) for (int i = 0; i < dim; ++i)
 #endif
-auto at_point = [](const float* s, const float* r, float* y) {  // a motion vector moved by r
-    for (int c = 0; c < 3; ++c) y[c] = s[c];
-    y[3] = s[3] + s[1] * r[2] - s[2] * r[1];
-    y[4] = s[4] + s[2] * r[0] - s[0] * r[2];
-    y[5] = s[5] + s[0] * r[1] - s[1] * r[0];
-};
 float *P = column, *Pd = P + 6 * n8, *Ph = Pd + 6 * n8, *on1 = Ph + 6 * n8, *on2 = on1 + n8;
 float *axis = on2 + n8, *pull = axis + 6 * n8, *drag = pull + 6 * n8, *turn = drag + 6 * n8, *shift = turn + 6 * n8;
 

@@ -41,7 +41,7 @@ if (damped) {
             }
         });
     KN_SYNC();
-    factor(Mh);
-    if (!settled) solve_one(Mh, chosen);
+    prepare(Mh);
+    if (!settled) apply_inverse(Mh, chosen);
 }
 KN_SYNC();

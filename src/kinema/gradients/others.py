@@ -29,7 +29,7 @@ from kinema.convex.constraint import contact
 from kinema.convex.constraint.columns import column, column_count
 from kinema.convex.data import Data
 from kinema.convex.integrate import discrete
-from kinema.convex.integrate.derivatives import damper_derivative
+from kinema.convex.integrate.derivatives import damper_diagonal
 from kinema.convex.integrate.implicit import free_bias_matrix
 from kinema.convex.metric import mul_metric
 from kinema.convex.metric_pattern import is_discrete
@@ -166,7 +166,7 @@ def stages(engine: Any, elements: Sequence[Element]) -> list[Stage]:
     ]  # fmt: skip
     more = [Stage(push_rows)] if ROWS in forces else []
     if m.opt.integrator == Integrator.EULER and late != NOT_LATE:
-        more.append(Stage(damper_derivative, over="nv"))
+        more.append(Stage(damper_diagonal, over="nv"))
     if is_discrete(m):  # rows first: what they are regularized by stays
         more += [stage for stage in recipe if METRIC in stage.access.writes]
         recipe = [stage for stage in recipe if METRIC not in stage.access.writes]

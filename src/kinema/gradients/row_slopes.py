@@ -142,28 +142,50 @@ def row_slopes(m: Model, d: Data, w: int, lane: int, slot: int, out: wp.array2d(
         kind = d.efc.type[w, r]
         i = d.efc.id[w, r]
         past = d.efc.pos[w, r] - d.efc.margin[w, r]
+        vel = d.efc.vel[w, r]
+        # what a row is made of first, so that formulas are written out once
+        solref = wp.vec2()
+        solimp = vec5()
+        sprung = float(1.0)
+        sliding = False
         if kind == Constraint.FRICTION_DOF:
-            own = damper_alone(m.dof.solref[w, i], m.dof.solimp[w, i], 0.0, 0.0, False, time)
-            out[slot, r] = wp.vec3(0.0, own[1], 0.0)
+            solref = m.dof.solref[w, i]
+            solimp = m.dof.solimp[w, i]
+            sprung = 0.0
+            past = 0.0
         elif kind == Constraint.LIMIT_JOINT:
-            ref = safe_solref(m.jnt.solref[w, i], time[0])
-            out[slot, r] = slopes_of(ref, safe_solimp(m.jnt.solimp[w, i]), past, d.efc.vel[w, r], time)
+            solref = m.jnt.solref[w, i]
+            solimp = m.jnt.solimp[w, i]
         elif kind == Constraint.EQUALITY:
-            gap = equality_gap(m, d, w, r, i)
-            out[slot, r] = damper_alone(m.eq.solref[w, i], m.eq.solimp[w, i], gap, 1.0, False, time)
+            solref = m.eq.solref[w, i]
+            solimp = m.eq.solimp[w, i]
+            past = equality_gap(m, d, w, r, i)
         elif kind == Constraint.FRICTION_TENDON:
-            out[slot, r] = damper_alone(m.tendon.solref_fri[w, i], m.tendon.solimp_fri[w, i], 0.0, 0.0, False, time)
+            solref = m.tendon.solref_fri[w, i]
+            solimp = m.tendon.solimp_fri[w, i]
+            sprung = 0.0
+            past = 0.0
         elif kind == Constraint.LIMIT_TENDON:
-            out[slot, r] = damper_alone(m.tendon.solref_lim[w, i], m.tendon.solimp_lim[w, i], past, 1.0, True, time)
+            solref = m.tendon.solref_lim[w, i]
+            solimp = m.tendon.solimp_lim[w, i]
         else:
-            solimp = safe_solimp(d.con.solimp[w, i])
-            ref = safe_solref(d.con.solref[w, i], time[0])
+            solref = d.con.solref[w, i]
+            solimp = d.con.solimp[w, i]
+            past = d.con.dist[w, i] - d.con.includemargin[w, i]
             head = d.crow.address[w, i]
             sliding = kind == Constraint.CONTACT_ELLIPTIC and r != head
             vel = d.efc.vel[w, wp.where(sliding, head, r)]
-            own = slopes_of(ref, solimp, d.con.dist[w, i] - d.con.includemargin[w, i], vel, time)
+        if kind == Constraint.LIMIT_JOINT or kind >= Constraint.CONTACT_FRICTIONLESS:
+            ref = safe_solref(solref, time[0])
+            safe = safe_solimp(solimp)
+            own = slopes_of(ref, safe, past, vel, time)
             if sliding:
-                slide = damping(safe_friction_solref(d.con.solreffriction[w, i], ref, time[0]), solimp[1])
+                slide = damping(safe_friction_solref(d.con.solreffriction[w, i], ref, time[0]), safe[1])
                 own = wp.vec3(0.0, -slide / implicit_factor(0.0, slide, 0.0, time[1]), own[2])
+            out[slot, r] = own
+        else:
+            own = damper_alone(solref, solimp, past, sprung, kind == Constraint.LIMIT_TENDON, time)
+            if kind == Constraint.FRICTION_DOF:
+                own = wp.vec3(0.0, own[1], 0.0)
             out[slot, r] = own
     sync()

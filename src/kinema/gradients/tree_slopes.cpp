@@ -19,42 +19,6 @@
 //
 // and of M e, for a fixed e, the same with A = sum of S e, v = 0. (Carpentier and Mansard 2018; Singh et al. 2022.)
 
-auto crossm = [](const float* u, const float* s, float* y) {
-    y[0] = u[1] * s[2] - u[2] * s[1];
-    y[1] = u[2] * s[0] - u[0] * s[2];
-    y[2] = u[0] * s[1] - u[1] * s[0];
-    y[3] = u[1] * s[5] - u[2] * s[4] + u[4] * s[2] - u[5] * s[1];
-    y[4] = u[2] * s[3] - u[0] * s[5] + u[5] * s[0] - u[3] * s[2];
-    y[5] = u[0] * s[4] - u[1] * s[3] + u[3] * s[1] - u[4] * s[0];
-};
-auto crossf = [](const float* u, const float* f, float* y) {
-    y[0] = u[1] * f[2] - u[2] * f[1] + u[4] * f[5] - u[5] * f[4];
-    y[1] = u[2] * f[0] - u[0] * f[2] + u[5] * f[3] - u[3] * f[5];
-    y[2] = u[0] * f[1] - u[1] * f[0] + u[3] * f[4] - u[4] * f[3];
-    y[3] = u[1] * f[5] - u[2] * f[4];
-    y[4] = u[2] * f[3] - u[0] * f[5];
-    y[5] = u[0] * f[4] - u[1] * f[3];
-};
-auto inertia = [](const float* i, const float* s, float* y) {
-    y[0] = i[0] * s[0] + i[3] * s[1] + i[4] * s[2] + i[7] * s[5] - i[8] * s[4];
-    y[1] = i[3] * s[0] + i[1] * s[1] + i[5] * s[2] + i[8] * s[3] - i[6] * s[5];
-    y[2] = i[4] * s[0] + i[5] * s[1] + i[2] * s[2] + i[6] * s[4] - i[7] * s[3];
-    y[3] = i[9] * s[3] - i[7] * s[2] + i[8] * s[1];
-    y[4] = i[9] * s[4] - i[8] * s[0] + i[6] * s[2];
-    y[5] = i[9] * s[5] - i[6] * s[1] + i[7] * s[0];
-};
-auto dot3 = [](const float* a, const float* b) -> float { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
-auto dot6 = [&](const float* a, const float* b) -> float { return dot3(a, b) + dot3(a + 3, b + 3); };
-auto slope_of = [](const float* b, const float* a, float* y) {  // B (a, .)
-    for (int r = 0; r < 3; ++r) y[r] = b[3 * r] * a[0] + b[3 * r + 1] * a[1] + b[3 * r + 2] * a[2];
-    y[3] = 2.0f * (a[1] * b[11] - a[2] * b[10]);
-    y[4] = 2.0f * (a[2] * b[9] - a[0] * b[11]);
-    y[5] = 2.0f * (a[0] * b[10] - a[1] * b[9]);
-};
-auto cdof_of = [&](int k) -> const float* { return &KN_AT(d.inertia.cdof, k); };
-auto rate_of = [&](int k) -> const float* { return &KN_AT(d.vel.cdof_dot, k); };
-auto centre_of = [&](int b) -> const float* { return &KN_AT(d.inertia.subtree_com, m.body.rootid.data[b]); };
-
 // down: motion of bodies, what each dof inherits; `chosen` is the acceleration of the step less that of the constraints
 KN_EACH(i, nv * nc8) rhs[i] = 0.0f;
 KN_EACH(i, nv * n8) carried[i] = 0.0f;
@@ -140,13 +104,6 @@ for (int level = 0; level < m.size.nlevel; ++level) {
 }
 
 // forces from outside, about the point of the tree: applied ones and weights that are compensated, contacts, connects
-auto applied = [&](int b, float* f) {
-    for (int c = 0; c < 6; ++c) f[c] = (&KN_AT(d.state.xfrc_applied, b))[c];
-    if (weightless) {
-        const float s = KN_AT(m.body.mass, b) * KN_AT(m.body.gravcomp, b);
-        for (int c = 0; c < 3; ++c) f[c] -= s * KN_ROW(float, m.opt.gravity)[c];
-    }
-};
 KN_EACH(b, nb) {
     float f[6];
     applied(b, f);
@@ -282,3 +239,6 @@ for (int b = 1; b < nb; ++b) {
     }
     KN_SYNC();
 }
+auto turning_slope = [&](int first, float* N) {  // d(bias)/dv of a free body on its own
+    for (int k = 0; k < 36; ++k) N[k] = -rhs[(first + k / 6) * nc8 + nv + first + k % 6];
+};
