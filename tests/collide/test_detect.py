@@ -18,6 +18,8 @@ from kinema.collide.narrow import OVERFLOW_CONTACTS
 from kinema.collide.prisms import find_prisms, finish_kernel, meet_kernel
 from kinema.collide.ray import cast_rays
 from kinema.collide.table import FAMILIES
+from kinema.collide.workspace import LENT
+from kinema.collide.workspace import SHARED as IN_SHARED_MEMORY
 
 SUITE = Path(dm_control.suite.__file__).parent
 SHARED = Path(__file__).parents[3] / "shared" / "models"
@@ -139,14 +141,17 @@ ROUND = """
 """
 
 
-def test_a_crew_that_takes_pairs_in_turns_gives_the_same_bits():
-    """Polytopes and polygons in a workspace that threads use again and again, and on the stack."""
+@pytest.mark.parametrize(("iterations", "room"), [(35, IN_SHARED_MEMORY), (60, LENT)])
+def test_a_crew_that_takes_pairs_in_turns_gives_the_same_bits(iterations, room):
+    """Polytopes and polygons in room that octets use again and again, and on the stack."""
     m = mujoco.MjModel.from_xml_string(ROUND)
+    m.opt.ccd_iterations = iterations
     data = states(m, 40, 10)
     one, two = (Detector(m, len(data), thread_per_pair=flag, device="cpu") for flag in (False, True))
     kernels = {launch[0].key.split("__")[-1] for launch in two.launch_list()}
     assert kernels >= {"detect_pairs", "finish_pairs", "meet_prisms", "finish_prisms"}
-    assert two.work.p1.shape[0] < len(two.slots) * len(data), "threads take more than one pair"
+    assert two.octets < len(two.slots) * len(data), "octets take more than one pair"
+    assert two.build.lending().epa == room
     for detector in (one, two):
         load(detector, data)
         detector.detect()
@@ -250,7 +255,7 @@ def test_kernels_compile_for_cuda(tmp_path):
     """
     builds = [Build(family_mask(name), 36, 16, 8, False, unit_ball) for name in FAMILIES if name != "hfield"]
     kernels = [*[pair_kernel(build.asking()) for build in builds], crew_kernel(builds[1].lending())]
-    kernels += [find_prisms, meet_kernel(), finish_kernel(), gather_contacts, write_pairs, cast_rays]
+    kernels += [find_prisms, meet_kernel(), finish_kernel(IN_SHARED_MEMORY), gather_contacts, write_pairs, cast_rays]
     blocks = {"gather_contacts": 32 * int(GATHER)}
     for kernel in kernels:
         wp.compile_aot_module(kernel.module, arch=90, module_dir=str(tmp_path), use_ptx=False)

@@ -44,6 +44,17 @@ def test_what_touches_exactly_touches(pair):
     assert touching > POSES / 3
 
 
+def test_where_a_plane_is_drawn_does_not_matter():
+    """A plane whose frame is far away is as near as any; what hovers over it touches no sooner."""
+    m = two_geoms('type="sphere" size=".1"', 'type="plane" size="250 1 .1" pos="248 -90 .3"')
+    d = mujoco.MjData(m)
+    for height, touches in ((4e-5, 0), (2e-6, 0), (0.0, 1)):
+        d.qpos[2] = 0.4 + height
+        mujoco.mj_forward(m, d)
+        assert d.ncon == touches or height == 0.0
+        assert len(kinema_contacts(m, d.geom_xpos[None], d.geom_xmat[None])[0]) == touches
+
+
 def test_edges_in_one_line_do_not_cross():
     """Boxes of one cross section face each other: rounding alone decides where their edges cross."""
     rng = np.random.default_rng(0)

@@ -78,6 +78,11 @@ def test_builtin_shapes(kind, params):
     assert differences(mesh, model) == []
 
 
+def test_a_builtin_shape_makes_its_own_faces():
+    model = mujoco_model('builtin="sphere" params="1" face="2"')
+    assert differences(mesh_asset("m", builtin="sphere", params=[1], face=[2]), model) == []
+
+
 def sample(count: int) -> list:
     """A fixed spread over the public meshes, small ones to keep the test quick."""
     files = [path for path in public_files(".stl", ".obj", ".msh") if path.stat().st_size < 400_000]

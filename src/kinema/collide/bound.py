@@ -17,9 +17,11 @@ def rounding(geoms: Geoms, w: int, g1: int, g2: int) -> float:
 
     Models are full of geoms placed side by side in round numbers. Doubles make their distance 0, which is a contact of
     MuJoCo's (without rows, for it does not press); floats make it 0 or a little more. So a pair that is apart by no
-    more than rounding touches.
+    more than rounding touches. Of a plane (geom 1) only coordinates along its normal count: where it is drawn does not.
     """
     p = wp.abs(geoms.xpos[w, g1]) + wp.abs(geoms.xpos[w, g2])
+    if geoms.type[g1] == Geom.PLANE:
+        p = wp.cw_mul(p, wp.abs(column(geoms.xmat[w, g1], 2)))
     return ROUNDING * (wp.max(p) + geoms.rbound[w, g1] + geoms.rbound[w, g2])
 
 

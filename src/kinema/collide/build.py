@@ -11,7 +11,7 @@ import warp as wp
 
 from kinema.collide.sdf import Fields
 from kinema.collide.table import FAMILIES, PairFunction, function_mask, uses_native
-from kinema.collide.workspace import ASK, LENT, Sizes
+from kinema.collide.workspace import ASK, LENT, Sizes, fits
 
 
 def family_mask(name: str) -> int:
@@ -26,11 +26,21 @@ FIELD = 1 << PairFunction.SDF_DESCENT
 FIELD_MESH = 1 << PairFunction.SDF_MESH
 
 
+def bucket(n: int, least: int) -> int:
+    """The next power of two, from `least` on."""
+    return max(least, 1 << (int(n) - 1).bit_length())
+
+
+def epa_room(m) -> int:
+    """Iterations of EPA there must be room for, whatever pairs of the model are looked at."""
+    return 36 if m.opt.ccd_iterations <= 36 else bucket(m.opt.ccd_iterations, 64)
+
+
 class Build(NamedTuple):
     """What a kernel is compiled for: the key of all factories here."""
 
     mask: int  # bits of the pair functions
-    epa: int  # iterations of EPA there is room for; LENT, ASK: where else room is found (workspace.py)
+    epa: int  # iterations of EPA there is room for; or where else room is found (workspace.py)
     polygon: int  # vertices of the largest polygon of a mesh
     degree: int  # polygons at one vertex of a mesh
     sweep: bool  # whether the pairs of a world are found by sweeping
@@ -43,14 +53,10 @@ class Build(NamedTuple):
     @staticmethod
     def of(m, mask: int, sweep: bool = False, fields: Fields | None = None, ahead: bool = False) -> "Build":
         """The build for a model, sizes rounded up so that models share kernels."""
-
-        def bucket(n: int, least: int) -> int:
-            return max(least, 1 << (int(n) - 1).bit_length())
-
         if not mask & ~PRIMITIVES and not ahead:
             return Build(mask, 0, 0, 0, sweep)
         polygon, degree = int(np.max(m.mesh_polyvertnum, initial=0)), int(np.max(m.mesh_polymapnum, initial=0))
-        epa = 36 if m.opt.ccd_iterations <= 36 else bucket(m.opt.ccd_iterations, 64)
+        epa = epa_room(m)
         distance, gradient = (fields.distance, fields.gradient) if fields else (None, None)
         portal = not uses_native(m)
         sizes = bucket(polygon, 16), bucket(degree, 8)
@@ -69,7 +75,8 @@ class Build(NamedTuple):
 
     def lending(self) -> "Build":
         """The same with scratch that is lent: its sizes do not matter then."""
-        return self._replace(epa=LENT, polygon=0, degree=0)
+        epa, polygons = fits(self.scratch) if self.scratch else (LENT, LENT)
+        return self._replace(epa=epa, polygon=polygons, degree=polygons)
 
     def asking(self) -> "Build":
         """The same without scratch, if any is needed; it is asked for."""

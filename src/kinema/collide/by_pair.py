@@ -2,7 +2,7 @@
 
 Contacts go into slots of the world, linked pair by pair (emit.py), and are brought into order afterwards (gather.py).
 Neighbouring threads hold the same pair of neighbouring worlds, so they take the same branch and read adjacent memory.
-Pairs that need more scratch than registers hold are left in a queue, and finished by a crew of threads that have some
+Pairs that need more scratch than registers hold are left in a queue, and finished by a crew of octets that have some
 (workspace.py).
 """
 
@@ -17,7 +17,7 @@ from kinema.collide.emit import PER_PAIR
 from kinema.collide.narrow import is_near, is_near_and_awake, pair_function
 from kinema.collide.speculative import speculative_pair
 from kinema.collide.swept import may_meet
-from kinema.collide.workspace import ASK, Queue, Workspace, enqueue, queue_length, turn_of
+from kinema.collide.workspace import ASK, ROW, Queue, Workspace, enqueue, lanes_of, queue_length, turn_of
 
 TURNS = 8  # pairs of a thread where bodies may sleep
 
@@ -84,8 +84,9 @@ def pair_kernel(build: Build):
 
 @cache
 def crew_kernel(build: Build):
-    """A crew of threads with scratch of their own finishes the pairs that ask for it, in turns."""
+    """A crew of octets with scratch of their own finishes the pairs that ask for it, in turns."""
     collide_pair = pair_function(build)
+    lanes = lanes_of(build.epa).lanes
 
     @wp.kernel(module="unique", enable_backward=False)
     def finish_pairs(
@@ -98,9 +99,10 @@ def crew_kernel(build: Build):
         touch: Touch,
         queue: Queue,
         work: Workspace,
+        octets: int,
     ):
         nworld = pairs.count.shape[0]
-        for place in range(turn_of(wp.tid(), work.p1.shape[0]), queue_length(touch.queued, queue), work.p1.shape[0]):
+        for place in range(turn_of(wp.tid() / lanes(), octets), queue_length(touch.queued, queue), octets):
             item = queue.item[place]
             w = item[0] % nworld
             pair = selected[item[0] / nworld]
@@ -113,7 +115,7 @@ def crew_kernel(build: Build):
 @cache
 def ahead_kernel():
     """Speculative contacts on CUDA, before all others: a crew of threads takes the pairs of all worlds in turns."""
-    collide_ahead = speculative_pair(0, 0)
+    collide_ahead = speculative_pair(ROW, ROW)
 
     @wp.kernel(module="unique", enable_backward=False)
     def look_ahead(
@@ -124,10 +126,11 @@ def ahead_kernel():
         settings: Settings,
         touch: Touch,
         work: Workspace,
+        threads: int,
     ):
         nworld = pairs.count.shape[0]
         ahead = settings.ahead[0]
-        for item in range(wp.tid(), pairs.geom.shape[1] * nworld, work.p1.shape[0]):
+        for item in range(wp.tid(), pairs.geom.shape[1] * nworld, threads):
             w = item % nworld
             pair = item / nworld
             touch.last[w, pair] = 0

@@ -17,7 +17,7 @@ from kinema.collide.gjk import FAR, Gjk, gjk
 from kinema.collide.multicontact import may_have_several, multicontact
 from kinema.collide.precision import HALF, ZERO, real, unit
 from kinema.collide.support import POINT, SEGMENT, SIMPLEX, Shape, center, geom_shape
-from kinema.collide.workspace import ASK, Workspace
+from kinema.collide.workspace import ASK, Workspace, lanes_of
 from kinema.mujoco_enums import Geom
 
 
@@ -154,8 +154,9 @@ def convex_contacts(capacity: int, polygon_max: int, degree_max: int):
 def convex_pair(capacity: int, polygon_max: int, degree_max: int):
     """Contacts of two convex geoms, with room for EPA iterations, polygon vertices and polygons at a vertex.
 
-    With LENT and 0, scratch is lent; with ASK it is asked for where it is needed (workspace.py).
+    Octets have it as SHARED or LENT; with ASK it is asked for where it is needed (workspace.py).
     """
+    lane, _lanes, meet, _votes, _least = lanes_of(capacity)
     signed_distance = convex_distance(capacity)
     write_contacts = convex_contacts(capacity, polygon_max, degree_max)
 
@@ -177,6 +178,10 @@ def convex_pair(capacity: int, polygon_max: int, degree_max: int):
         s2 = geom_shape(geoms, w, g2, real(margin))
         tolerance = real(options.ccd_tolerance)
         r = signed_distance(meshes.hull, s1, s2, tolerance, options.ccd_iterations, ZERO, True, work)
-        return write_contacts(w, s1, s2, r, meshes, options, touch, base, work)
+        meet()  # polygons take the place of the polytope
+        n = int(0)
+        if lane() == 0:
+            n = write_contacts(w, s1, s2, r, meshes, options, touch, base, work)
+        return n
 
     return collide_convex

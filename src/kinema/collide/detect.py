@@ -19,16 +19,17 @@ from kinema.collide.by_pair import TURNS, ahead_kernel, crew_kernel, pair_kernel
 from kinema.collide.by_world import world_function, world_kernel
 from kinema.collide.filter import geom_pairs
 from kinema.collide.gather import GATHER, gather_awake, gather_contacts, ordering_kernel
-from kinema.collide.prisms import PRISM_QUEUES, prism_launches, prism_queues
+from kinema.collide.prisms import PRISM_QUEUES, finish_kernel, prism_launches, prism_queues
 from kinema.collide.ray import RayScene
 from kinema.collide.sdf import Fields
 from kinema.collide.sweep import MANY, colliding
 from kinema.collide.sweep import bundle as sweep_bundle
 from kinema.collide.sweep import plan as sweep_plan
 from kinema.collide.table import FAMILIES, function_mask
-from kinema.collide.workspace import CREW_BLOCK, Queue, crew, queue, workspace
+from kinema.collide.workspace import CREW_BLOCK, OCTET_BLOCK, Queue, Workspace, crew, octets, queue, workspace
 from kinema.devices import device_named
 from kinema.errors import BuildError
+from kinema.math.octet import OCTET_LANES
 from kinema.mujoco_enums import Enable, Geom
 
 
@@ -52,9 +53,10 @@ class Detector:
     result. ``thread_per_pair`` chooses the shape of execution (by default: on CUDA), ``sweep`` the broad phase: a
     fixed list of all pairs, or a search for near ones (by default: for many geoms), with room for at least ``pairs``
     of them. With a thread a pair, ``slots`` is the room for contacts of a world as they are found (by default: for all
-    that its pairs could make). ``fields`` brings the signed distance fields of geoms of type sdf; ``motion`` how geoms
-    move within the step (arrays of ``Ahead``, by name), which asks for speculative contacts: all pairs are then listed.
-    ``detect()`` only launches kernels and allocates nothing.
+    that its pairs could make). ``fields`` brings the signed distance fields of geoms of type sdf, and ``solid`` says
+    that somebody else asks for those of meshes; ``motion`` how geoms move within the step (arrays of ``Ahead``, by
+    name), which asks for speculative contacts: all pairs are then listed. ``detect()`` only launches kernels and
+    allocates nothing.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Detector:
         sweep: bool | None = None,
         slots: int | None = None,
         fields: Fields | None = None,
+        solid: bool = False,
         sleep: tuple[wp.array, wp.array] | None = None,
         motion: dict[str, wp.array] | None = None,
         device: Any = None,
@@ -88,12 +91,12 @@ class Detector:
             plan = plan._replace(capacity=pairs)
         self.host = plan.special if plan else geom_pairs(model)
         self.mask = plan.mask if plan else function_mask(self.host.function)
-        require_fields(model, self.mask, fields)
+        require_fields(model, self.mask | (FIELD if solid else 0), fields)
         build = Build.of(model, self.mask, sweep, fields, ahead=motion is not None)
         self.build = build._replace(sleeps=sleep is not None)
         with wp.ScopedDevice(self.device):
             self.geoms = upload.geoms(model, nworld, geom_xpos, geom_xmat, geom_size, fields, sleep)
-            self.meshes = upload.meshes(model, solid=bool(self.mask & (FIELD | FIELD_MESH)))
+            self.meshes = upload.meshes(model, solid=solid or bool(self.mask & (FIELD | FIELD_MESH)))
             self.hfields = upload.height_fields(model)
             self.settings = upload.settings(model)
             self.motion, self.scene = motion, None  # kept alive: structs do not own memory
@@ -148,11 +151,11 @@ class Detector:
         """Which pairs each kernel takes, and scratch for crews."""
         npair = len(self.slots)
         self.launches: list[tuple[Build, wp.array, list[Queue]]] = []
-        most = 0
+        self.threads = self.octets = 0  # of crews
         if self.build.ahead:
             self.ahead.found = empty_worlds((self.nworld, npair), int)
             self.set_ahead(self.ahead)
-            most = crew(npair * self.nworld, self.device)
+            self.threads = crew(npair * self.nworld, self.device)
         for family in FAMILIES:
             build = self.build.only(family_mask(family))
             if build.mask:
@@ -163,10 +166,10 @@ class Detector:
                 queues = [Queue()]
                 if build.scratch:
                     queues = prism_queues(items, first=1) if build.mask & HFIELD else [queue(0, items)]
-                    most = max(most, crew(items, self.device))
+                    self.octets = max(self.octets, octets(items, self.device))
                 self.launches.append((build, wp.array(chosen.astype(np.int32)), queues))
-        if self.build.scratch and most:
-            self.work = workspace(self.build.scratch, most)
+        sizes = self.build.scratch
+        self.work = workspace(sizes, self.octets, self.threads, self.device) if sizes else Workspace()
 
     @property
     def detect_world(self):
@@ -191,18 +194,23 @@ class Detector:
                 (write, (nbody, n), [self.geoms, sweep, self.pairs], 128),
             ]
         if self.build.ahead:
-            launches.append((ahead_kernel(), self.work.p1.shape[0], [*inputs, self.touch, self.work], CREW_BLOCK))
+            launches.append(
+                (ahead_kernel(), self.threads, [*inputs, self.touch, self.work, self.threads], CREW_BLOCK)
+            )
         for build, chosen, queues in self.launches:
             given = [chosen, *inputs, self.touch, *queues]
+            lanes = OCTET_LANES if self.device.is_cuda else 1
+            finishing = (lanes * self.octets, [*given, self.work, self.octets], OCTET_BLOCK)
             if build.scratch and build.mask & HFIELD:
-                launches += prism_launches(chosen, n, given, self.work, sleeps=build.sleeps)
+                finish = (finish_kernel(build.lending().epa), *finishing)
+                threads = crew(len(chosen) * n, self.device)
+                launches += prism_launches(chosen, n, given, threads, finish, sleeps=build.sleeps)
                 continue
             rows = -(-len(chosen) // TURNS) if build.sleeps else len(chosen)
             more = [rows] if build.sleeps else []
             launches.append((pair_kernel(build.asking()), (rows, n), [*given, *more], 128))
-            if build.scratch:  # as many as there are rows of scratch, which is what they step by
-                threads = self.work.p1.shape[0]
-                launches.append((crew_kernel(build.lending()), threads, [*given, self.work], CREW_BLOCK))
+            if build.scratch:
+                launches.append((crew_kernel(build.lending()), *finishing))
         if self.build.ahead:
             ordered = [self.touch, self.pairs, self.settings, self.contacts]
             return [*launches, (ordering_kernel(), n, ordered, 32)]

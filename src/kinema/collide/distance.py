@@ -10,7 +10,7 @@ import warp as wp
 
 from kinema.collide.bundles import Geoms, HeightFields, Meshes, Options, Settings, Touch
 from kinema.collide.convex import convex_distance
-from kinema.collide.hfield import hfield_pair
+from kinema.collide.hfield import WHOLE, hfield_pair
 from kinema.collide.precision import ZERO, real
 from kinema.collide.primitive import primitive_pair
 from kinema.collide.support import geom_shape
@@ -25,7 +25,12 @@ ANALYTIC = (1 << PairFunction.CONVEX) - 2 & ~BOX_BOX
 
 @cache
 def distance_function(mask: int, capacity: int):
-    """Distance for the pair functions in the mask; ``capacity`` is the largest number of EPA iterations."""
+    """Distance for the pair functions in the mask; ``capacity`` is the largest number of EPA iterations.
+
+    No scratch is lent here, so there must be room for EPA whenever it may run: for boxes too, whose contacts need none.
+    """
+    if mask & (CONVEX | HFIELD) and capacity <= 0:
+        raise ValueError(f"no room for EPA: {capacity} iterations")
     collide_primitive = primitive_pair(mask & ANALYTIC)
     signed_distance = convex_distance(capacity) if mask & CONVEX else None
     collide_hfield = hfield_pair(capacity) if mask & HFIELD else None
@@ -69,7 +74,7 @@ def distance_function(mask: int, capacity: int):
             n = collide_primitive(w, g1, g2, function, cutoff, geoms, meshes, touch, base)
         if wp.static(mask & HFIELD != 0):
             if function == wp.static(int(PairFunction.HFIELD_CONVEX)):
-                n = collide_hfield(w, g1, g2, cutoff, geoms, meshes, hfields, options, touch, base, 0, Workspace())
+                n = collide_hfield(w, g1, g2, cutoff, geoms, meshes, hfields, options, touch, base, WHOLE, Workspace())
         for k in range(n):
             d = touch.dist[w, base + k]
             if d < dist:

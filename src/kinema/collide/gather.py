@@ -16,6 +16,7 @@ from kinema.collide.emit import PER_PAIR
 from kinema.collide.hfield import MOST
 from kinema.collide.narrow import OVERFLOW_CONTACTS, finish_contact, finish_world
 from kinema.collide.swept import pair_at
+from kinema.math.lanes import block_sync
 from kinema.math.status import report
 from kinema.math.touches import touches
 
@@ -52,6 +53,20 @@ def contacts_before(last: wp.array2d(dtype=int), w: int, first: int, own: int, p
 
 
 touches(reads="last[w]")(contacts_before.func)
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    return wp::vec2i(part, 16);
+#else
+    return part == 15 ? wp::vec2i(0, 1) : wp::vec2i(1 << 30, 1);
+#endif
+""")
+def turns(part: int) -> wp.vec2i:
+    """The first contact that a warp of a block moves, and how far the next is.
+
+    On CUDA warps share contacts out; on the CPU, where each runs after the one before, the last moves them all.
+    """
 
 
 FEW = wp.constant(16)
@@ -99,8 +114,11 @@ GATHER = wp.constant(16)  # warps that share out the pairs of 32 worlds
 
 
 @wp.func
-def gather_pair(touch: Touch, pairs: Pairs, contacts: Contacts, w: int, pair: int, start: int, ahead: bool) -> int:
-    """Move the contacts of a pair of world w to the list, from place ``start`` on; return their number."""
+def place_pair(touch: Touch, contacts: Contacts, w: int, pair: int, start: int) -> int:
+    """Give the contacts of a pair of world w their places in the list, from ``start`` on; return their number.
+
+    A place names its pair, and until the contact is complete, in `exclude`, the slot it is to come from.
+    """
     link = touch.last[w, pair]
     n = wp.min(link % PER_PAIR, MOST)
     order = orders(touch, w, link)
@@ -108,12 +126,20 @@ def gather_pair(touch: Touch, pairs: Pairs, contacts: Contacts, w: int, pair: in
         slot = link / PER_PAIR - 1
         k = start + rank(touch, w, pair, link, order)
         if k < wp.min(start + n, contacts.dist.shape[1]):
-            contacts.dist[w, k] = touch.dist[w, slot]
-            contacts.pos[w, k] = touch.pos[w, slot]
-            contacts.frame[w, k] = touch.frame[w, slot]
-            finish_contact(contacts, pairs, w, k, pair, ahead)
+            contacts.pair[w, k] = pair
+            contacts.exclude[w, k] = slot
         link = touch.before[w, slot]
     return n
+
+
+@wp.func
+def move_contact(touch: Touch, pairs: Pairs, contacts: Contacts, w: int, k: int, ahead: bool):
+    """Bring a contact from its slot to its place."""
+    slot = contacts.exclude[w, k]
+    contacts.dist[w, k] = touch.dist[w, slot]
+    contacts.pos[w, k] = touch.pos[w, slot]
+    contacts.frame[w, k] = touch.frame[w, slot]
+    finish_contact(contacts, pairs, w, k, contacts.pair[w, k], ahead)
 
 
 @wp.func
@@ -142,9 +168,14 @@ def gather_world(w: int, part: int, lane: int, live: bool, none: bool, touch: To
         own = count_contacts(touch.last, w, first, end)
     start = contacts_before(touch.last, w, first, own, part, lane)  # from here on all of the block have read `used`
     for pair in range(first, end):
-        start += gather_pair(touch, pairs, contacts, w, pair, start, False)
+        start += place_pair(touch, contacts, w, pair, start)
     if live and part == GATHER - 1:
         finish_slots(touch, contacts, w, used, start)
+    block_sync()
+    if live:
+        turn = turns(part)
+        for k in range(turn[0], contacts.ncon[w], turn[1]):
+            move_contact(touch, pairs, contacts, w, k, False)
     if w == 0 and part == 0:
         for i in range(touch.queued.shape[0]):
             touch.queued[i] = 0
@@ -183,7 +214,10 @@ def ordering_kernel():
         if used <= touch.dist.shape[1]:
             for place in range(pairs.count[w]):
                 pair = pair_at(settings.ahead[0], pairs, w, place)
-                start += gather_pair(touch, pairs, contacts, w, pair, start, settings.ahead[0].found[w, pair] > 0)
+                n = place_pair(touch, contacts, w, pair, start)
+                for k in range(start, wp.min(start + n, contacts.dist.shape[1])):
+                    move_contact(touch, pairs, contacts, w, k, settings.ahead[0].found[w, pair] > 0)
+                start += n
         finish_slots(touch, contacts, w, used, start)
         if w == 0:
             for i in range(touch.queued.shape[0]):

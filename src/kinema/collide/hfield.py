@@ -16,23 +16,35 @@ from kinema.collide.emit import emit_ordered
 from kinema.collide.epa import Depth
 from kinema.collide.legacy import fixed_normal
 from kinema.collide.portal import portal_overlap
-from kinema.collide.precision import HALF, ONE, ZERO, mat33r, real, unit, vec3r
+from kinema.collide.precision import HALF, ONE, ZERO, axis_of, mat33r, real, unit, vec3r
 from kinema.collide.support import Shape, geom_shape, support
-from kinema.collide.workspace import Workspace
+from kinema.collide.workspace import Workspace, lanes_of
 from kinema.mujoco_enums import Geom
 
 MOST = wp.constant(50)  # mjMAXCONPAIR
+WHOLE = wp.constant(-1)  # all prisms of a pair: those from number 0 on
 ROUNDING = wp.constant(1e-5)  # of a plane, relative
 
 
 @wp.func
-def extent(m: Hulls, s: Shape, axis: int):
-    """Smallest and largest coordinate of a shape along an axis."""
-    d = vec3r()
-    d[axis] = ONE
-    high, _f1, _w1 = support(m, s, d, -1)
-    low, _f2, _w2 = support(m, s, -d, -1)
-    return low[axis], high[axis]
+def extents(m: Hulls, s: Shape):
+    """Smallest and largest coordinates of a shape.
+
+    One loop over six directions: the support function is large, and compiled in place wherever it is called.
+    """
+    low = vec3r()
+    high = vec3r()
+    six = int(6)
+    for k in range(six):
+        axis = k // 2
+        d = vec3r()
+        d[axis] = wp.where(k % 2 == 0, ONE, -ONE)
+        x, _feature, _warm = support(m, s, d, -1)
+        if k % 2 == 0:
+            high[axis] = x[axis]
+        else:
+            low[axis] = x[axis]
+    return low, high
 
 
 @wp.func
@@ -68,16 +80,73 @@ def reach(m: Hulls, s: Shape, d: wp.vec3) -> float:
 
 
 @wp.func
+def nearest_on(a: wp.vec3, b: wp.vec3, c: wp.vec3, p: wp.vec3) -> wp.vec3:
+    """The point of a triangle nearest to p; roughly, in single precision."""
+    n = wp.cross(b - a, c - a)
+    best = p - n * (wp.dot(p - a, n) / wp.max(wp.dot(n, n), 1.0e-30))
+    u = a
+    v = b
+    nearest = float(1.0e30)
+    three = int(3)
+    for k in range(three):  # sides ab, bc, ca
+        e = v - u
+        if wp.dot(wp.cross(e, p - u), n) < 0.0:  # beyond this one
+            t = wp.clamp(wp.dot(p - u, e) / wp.max(wp.dot(e, e), 1.0e-30), 0.0, 1.0)
+            x = u + e * t
+            if wp.length_sq(p - x) < nearest:
+                nearest = wp.length_sq(p - x)
+                best = x
+        u = v
+        v = wp.where(k == 0, c, a)
+    return best
+
+
+@wp.func
+def towards(prism: Shape, s: Shape) -> wp.vec3:
+    """The direction from the top of a prism to the core of a sphere or capsule; nearly."""
+    a = wp.vec3(prism.mat[0] - s.pos)
+    b = wp.vec3(prism.mat[1] - s.pos)
+    c = wp.vec3(prism.mat[2] - s.pos)
+    z = wp.vec3(axis_of(s.mat, 2))
+    half = wp.where(s.type == Geom.CAPSULE, float(s.size[1]), 0.0)
+    p = wp.vec3()
+    x = wp.vec3()
+    turns = int(3)
+    for _turn in range(turns):  # from the core to the top and back
+        x = nearest_on(a, b, c, p)
+        p = z * wp.clamp(wp.dot(x, z), -half, half)
+    return p - x
+
+
+@wp.func
+def farthest(prism: Shape, d: wp.vec3) -> int:
+    """The corner of the top of a prism that is farthest along d."""
+    best = int(0)
+    for i in range(1, 3):
+        if wp.dot(wp.vec3(prism.mat[i] - prism.mat[best]), d) > 0.0:
+            best = i
+    return best
+
+
+@wp.func
 def is_parted(m: Hulls, prism: Shape, s: Shape) -> bool:
-    """Does the plane of the top or of a side part the prism from a shape, both inflated? No, if it is nearly so."""
+    """Does a plane part the prism from a shape, both inflated? No, if it is nearly so.
+
+    The plane of its top or of a side; of what is round also the one across the shortest way from the top to it.
+    """
     up = wp.vec3(wp.cross(prism.mat[1] - prism.mat[0], prism.mat[2] - prism.mat[0]))
     turn = wp.where(up[2] > 0.0, 1.0, -1.0)  # whether the corners go round to the left
-    four = int(4)
-    for k in range(four):
+    planes = wp.where(s.type == Geom.SPHERE or s.type == Geom.CAPSULE, 5, 4)
+    for k in range(planes):
         i = (k + 3) % 4  # the top first
         outward = up
         corner = prism.mat[i % 3]
-        if i < 3:
+        if k == 4:
+            outward = towards(prism, s) * turn
+            if outward[2] * turn <= 0.0:
+                return False
+            corner = prism.mat[farthest(prism, outward * turn)]
+        elif i < 3:
             edge = wp.vec3(prism.mat[(i + 1) % 3] - corner)
             outward = wp.vec3(edge[1], -edge[0], 0.0)
         outward = wp.normalize(outward) * turn
@@ -144,28 +213,24 @@ def find_cells(t: Meeting, m: Hulls, h: HeightFields, rbound: float) -> Meeting:
     size = h.size[t.field]
     radius = real(rbound) + t.margin
     for k in range(3):
-        low = wp.where(k == 2, -real(size[3]), -real(size[k]))
-        if t.shape.pos[k] - radius > real(size[k]) or t.shape.pos[k] + radius < low:
+        bottom = wp.where(k == 2, -real(size[3]), -real(size[k]))
+        if t.shape.pos[k] - radius > real(size[k]) or t.shape.pos[k] + radius < bottom:
             return t
-    xmin, xmax = extent(m, t.shape, 0)
-    ymin, ymax = extent(m, t.shape, 1)
-    zmin, zmax = extent(m, t.shape, 2)
-    if zmin - t.margin > real(size[2]) or zmax + t.margin < -real(size[3]):
-        return t
-    if xmin - t.margin > real(size[0]) or xmax + t.margin < -real(size[0]):
-        return t
-    if ymin - t.margin > real(size[1]) or ymax + t.margin < -real(size[1]):
-        return t
+    low, high = extents(m, t.shape)
+    for k in range(3):
+        bottom = wp.where(k == 2, -real(size[3]), -real(size[k]))
+        if low[k] - t.margin > real(size[k]) or high[k] + t.margin < bottom:
+            return t
     nrow = h.nrow[t.field]
     ncol = h.ncol[t.field]
     sx = real(ncol - 1) / real(2.0 * size[0])
     sy = real(nrow - 1) / real(2.0 * size[1])
-    cmin = wp.max(0, int(wp.floor((xmin - t.margin + real(size[0])) * sx)))
-    cmax = wp.min(ncol - 1, int(wp.ceil((xmax + t.margin + real(size[0])) * sx)))
-    rmin = wp.max(0, int(wp.floor((ymin - t.margin + real(size[1])) * sy)))
-    rmax = wp.min(nrow - 1, int(wp.ceil((ymax + t.margin + real(size[1])) * sy)))
+    cmin = wp.max(0, int(wp.floor((low[0] - t.margin + real(size[0])) * sx)))
+    cmax = wp.min(ncol - 1, int(wp.ceil((high[0] + t.margin + real(size[0])) * sx)))
+    rmin = wp.max(0, int(wp.floor((low[1] - t.margin + real(size[1])) * sy)))
+    rmax = wp.min(nrow - 1, int(wp.ceil((high[1] + t.margin + real(size[1])) * sy)))
     t.cells = wp.vec4i(rmin, rmax, cmin, cmax)
-    t.lowest = zmin - t.margin
+    t.lowest = low[2] - t.margin
     return t
 
 
@@ -209,6 +274,7 @@ def contact(t: Meeting, d: Depth):
 def hfield_pair(capacity: int, portal: bool = False):
     """Contacts of a height field with a convex geom; ``capacity``: of EPA iterations, or how else they find room."""
     signed_distance = portal_distance if portal else convex_distance(capacity)
+    lane = lanes_of(capacity).lane
 
     @wp.func
     def collide_hfield(
@@ -222,36 +288,41 @@ def hfield_pair(capacity: int, portal: bool = False):
         options: Options,
         touch: Touch,
         base: int,
-        first: int,
+        part: int,
         work: Workspace,
     ) -> int:
         """Write the contacts of height field g1 and geom g2 of world w from slot ``base`` on; return their number.
 
-        The search begins at prism ``first``. Where slots are taken as contacts are found, those of the pair are in the
-        order of prisms (emit.py).
+        ``part``: all prisms (WHOLE), the one of that number, which may touch, or -1 - n: those from number n on. Where
+        slots are taken as contacts are found, those of the pair are in the order of prisms (emit.py).
         """
-        t = find_cells(meet(geoms, w, g1, g2, margin), meshes.hull, hfields, geoms.rbound[w, g2])
-        width = 2 * hfields.ncol[t.field]
+        t = meet(geoms, w, g1, g2, margin)
+        if part < 0:
+            t = find_cells(t, meshes.hull, hfields, geoms.rbound[w, g2])
         shape = t.shape
         shape.margin = t.margin
         tolerance = real(options.ccd_tolerance)
         count = int(0)
-        for r in range(t.cells[0], t.cells[1]):
-            for k in range(2 * (t.cells[2] + 1), 2 * (t.cells[3] + 1)):
-                number = width * r + k
-                if number >= first and count < MOST:
-                    s = prism(hfields, t.field, number, t.margin)
+        wide = 2 * (t.cells[3] - t.cells[2])
+        for k in range(wp.where(part < 0, wide * (t.cells[1] - t.cells[0]), 1)):
+            number = part
+            if part < 0:
+                number = 2 * (hfields.ncol[t.field] * (t.cells[0] + k / wide) + t.cells[2] + 1) + k % wide
+            if number >= -1 - part and count < MOST:
+                s = prism(hfields, t.field, number, t.margin)
+                near = part >= 0
+                if not near:
                     near = reaches_up(t, s)
                     if wp.static(not portal):
                         near = near and is_under(t, meshes.hull, s)
-                    if near:
-                        d = signed_distance(meshes.hull, s, shape, tolerance, options.ccd_iterations, ZERO, True, work)
-                        if d.found and d.dist < ZERO:
-                            pos, normal = contact(t, d)
-                            emit_ordered(
-                                touch, w, base, count, number, float(t.margin + d.dist), wp.vec3(pos), wp.vec3(normal)
-                            )
-                            count += 1
+                if near:
+                    d = signed_distance(meshes.hull, s, shape, tolerance, options.ccd_iterations, ZERO, True, work)
+                    if d.found and d.dist < ZERO:
+                        pos, normal = contact(t, d)
+                        dist = float(t.margin + d.dist)
+                        if lane() == 0:
+                            emit_ordered(touch, w, base, count, number, dist, wp.vec3(pos), wp.vec3(normal))
+                        count += 1
         return count
 
     return collide_hfield

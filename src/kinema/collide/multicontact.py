@@ -14,7 +14,8 @@ import warp as wp
 from kinema.collide.bundles import Meshes
 from kinema.collide.precision import HALF, ONE, TINY, TWO, ZERO, axis_of, mat43r, real, unit, vec3r, vec4r
 from kinema.collide.support import Shape, box_corner
-from kinema.collide.workspace import Sizes, Workspace, crew_row
+from kinema.collide.workspace import IN_ROOM, LENT, ROOM, ROW, SHARED, Sizes, Workspace, crew_row, octet_room
+from kinema.math.octet import octet_row
 from kinema.mujoco_enums import Geom
 
 FACE_TOL = wp.constant(wp.float64(0.996))  # mjFACE_TOL, cosine of 5 degrees
@@ -522,7 +523,7 @@ def contacts_of_faces(
 
 
 @wp.func
-def lent_contacts(
+def shared_contacts(
     m: Meshes,
     s1: Shape,
     s2: Shape,
@@ -534,23 +535,54 @@ def lent_contacts(
     p2: vec3r,
     work: Workspace,
 ) -> Manifold:
-    """Contacts of faces, with polygons in a workspace."""
-    t = crew_row()
-    return contacts_of_faces(
-        m, s1, s2, x1, x2, id1, id2, p1, p2,
-        work.normals[t], work.index[t], work.edges[t], work.ends[t], work.polygon[t], work.buffer[t],
-    )  # fmt: skip
+    """Contacts of faces, with polygons in shared memory."""
+    at = octet_room(work.room)
+    normals = wp.array(ptr=at + wp.static(IN_ROOM["normals"]), shape=(wp.static(ROOM["normals"]),), dtype=vec3r)
+    index = wp.array(ptr=at + wp.static(IN_ROOM["index"]), shape=(wp.static(ROOM["index"]),), dtype=int)
+    edges = wp.array(ptr=at + wp.static(IN_ROOM["edges"]), shape=(wp.static(ROOM["edges"]),), dtype=vec3r)
+    ends = wp.array(ptr=at + wp.static(IN_ROOM["ends"]), shape=(wp.static(ROOM["ends"]),), dtype=vec3r)
+    polygon = wp.array(ptr=at + wp.static(IN_ROOM["polygon"]), shape=(wp.static(ROOM["polygon"]),), dtype=vec3r)
+    buffer = wp.array(ptr=at + wp.static(IN_ROOM["buffer"]), shape=(wp.static(ROOM["buffer"]),), dtype=vec3r)
+    return contacts_of_faces(m, s1, s2, x1, x2, id1, id2, p1, p2, normals, index, edges, ends, polygon, buffer)
+
+
+@cache
+def lent_contacts(row: wp.Function):
+    """Contacts of faces, with polygons in a row of a workspace."""
+
+    @wp.func
+    def several_contacts_lent(
+        m: Meshes,
+        s1: Shape,
+        s2: Shape,
+        x1: vec3r,
+        x2: vec3r,
+        id1: wp.vec3i,
+        id2: wp.vec3i,
+        p1: vec3r,
+        p2: vec3r,
+        work: Workspace,
+    ) -> Manifold:
+        t = row()
+        return contacts_of_faces(
+            m, s1, s2, x1, x2, id1, id2, p1, p2,
+            work.normals[t], work.index[t], work.edges[t], work.ends[t], work.polygon[t], work.buffer[t],
+        )  # fmt: skip
+
+    return several_contacts_lent
 
 
 @cache
 def multicontact(polygon_max: int, degree_max: int):
     """Multi-contact for faces of at most ``polygon_max`` vertices and vertices of at most ``degree_max`` faces.
 
-    Scratch lies on the stack; with 0 and 0, in the workspace that is lent.
+    Scratch lies on the stack; or where SHARED, LENT or ROW says (workspace.py).
     """
-    if polygon_max == 0:
-        return lent_contacts
-    length = Sizes.of(0, polygon_max, degree_max).lengths
+    if polygon_max == SHARED:
+        return shared_contacts
+    if polygon_max in (LENT, ROW):
+        return lent_contacts(octet_row if polygon_max == LENT else crew_row)
+    length = Sizes.of(0, polygon_max, degree_max).polygons
 
     @wp.func
     def several_contacts(

@@ -9,7 +9,7 @@ from kinema.collide.bound import boxes_apart, rounding, spheres_apart
 from kinema.collide.build import CONVEX, FIELD, FIELD_MESH, HFIELD, PRIMITIVES, Build
 from kinema.collide.bundles import Contacts, Geoms, HeightFields, Meshes, Options, Pairs, Touch
 from kinema.collide.convex import convex_pair
-from kinema.collide.hfield import hfield_pair
+from kinema.collide.hfield import WHOLE, hfield_pair
 from kinema.collide.legacy import collide_portal
 from kinema.collide.primitive import primitive_pair
 from kinema.collide.sdf import sdf_pair
@@ -17,6 +17,7 @@ from kinema.collide.sdf_mesh import sdf_mesh_pair
 from kinema.collide.table import PairFunction
 from kinema.collide.workspace import Workspace
 from kinema.math.status import report
+from kinema.mujoco_enums import Exclude
 
 OVERFLOW_CONTACTS = 1  # bit of Contacts.status
 
@@ -89,7 +90,7 @@ def pair_function(build: Build):
                 n += collide_convex(w, g1, g2, margin, geoms, meshes, options, touch, base, work)
         if wp.static(mask & HFIELD != 0):
             if function == wp.static(int(PairFunction.HFIELD_CONVEX)):
-                n += collide_hfield(w, g1, g2, margin, geoms, meshes, hfields, options, touch, base, 0, work)
+                n += collide_hfield(w, g1, g2, margin, geoms, meshes, hfields, options, touch, base, WHOLE, work)
         if wp.static(mask & FIELD != 0):
             if function == wp.static(int(PairFunction.SDF_DESCENT)):
                 n += collide_sdf(w, g1, g2, geoms, meshes.solid, options, touch, base)
@@ -119,7 +120,7 @@ def finish_contact(contacts: Contacts, pairs: Pairs, w: int, k: int, pair: int, 
     contacts.geom[w, k] = pairs.geom[w, pair]
     contacts.pair[w, k] = pair
     # within the gap only: no rows, except that adhesion pulls along the normal
-    contacts.exclude[w, k] = wp.where(beyond and adhesion == 0.0, 1, 0)
+    contacts.exclude[w, k] = wp.where(beyond and adhesion == 0.0, int(Exclude.GAP), int(Exclude.NONE))
     contacts.dim[w, k] = wp.where(beyond and adhesion != 0.0, 1, pairs.condim[w, pair])
 
 

@@ -19,7 +19,7 @@ from kinema.collide.convex import convex_distance
 from kinema.collide.emit import PER_PAIR, emit_ordered
 from kinema.collide.hfield import contact, find_cells, hfield_pair, is_under, meet, prism
 from kinema.collide.precision import ZERO, real
-from kinema.collide.workspace import ASK, CREW_BLOCK, LENT, Queue, Workspace, enqueue, queue, queue_length, turn_of
+from kinema.collide.workspace import ASK, CREW_BLOCK, Queue, Workspace, enqueue, lanes_of, queue, queue_length, turn_of
 from kinema.mujoco_enums import Geom
 
 PRISM_QUEUES = 2
@@ -141,10 +141,10 @@ def meet_kernel():
 
 
 @cache
-def finish_kernel():
-    """Depths of single prisms, and the rest of pairs that have many, by a crew."""
-    signed_distance = convex_distance(LENT)
-    collide_hfield = hfield_pair(LENT)
+def finish_kernel(capacity: int):
+    """Depths of single prisms, and the rest of pairs that have many, by a crew of octets."""
+    collide_hfield = hfield_pair(capacity)
+    lanes = lanes_of(capacity).lanes
 
     @wp.kernel(module="unique", enable_backward=False)
     def finish_prisms(
@@ -158,9 +158,10 @@ def finish_kernel():
         _near: Queue,
         deep: Queue,
         work: Workspace,
+        octets: int,
     ):
         nworld = pairs.count.shape[0]
-        for place in range(turn_of(wp.tid(), work.p1.shape[0]), queue_length(touch.queued, deep), work.p1.shape[0]):
+        for place in range(turn_of(wp.tid() / lanes(), octets), queue_length(touch.queued, deep), octets):
             item = deep.item[place]
             w = item[0] % nworld
             pair = selected[item[0] / nworld]
@@ -168,30 +169,17 @@ def finish_kernel():
             margin = pairs.margin[w, pair] + pairs.gap[w, pair]
             base = pair * PER_PAIR
             options = settings.options
-            if item[1] < 0:
-                first = -1 - item[1]
-                collide_hfield(w, g[0], g[1], margin, geoms, meshes, hfields, options, touch, base, first, work)
-            else:
-                t = meet(geoms, w, g[0], g[1], margin)
-                t.shape.margin = t.margin
-                s = prism(hfields, t.field, item[1], t.margin)
-                tolerance = real(options.ccd_tolerance)
-                d = signed_distance(meshes.hull, s, t.shape, tolerance, options.ccd_iterations, ZERO, True, work)
-                if d.found and d.dist < ZERO:
-                    pos, normal = contact(t, d)
-                    dist = float(t.margin + d.dist)
-                    emit_ordered(touch, w, base, 0, item[1], dist, wp.vec3(pos), wp.vec3(normal))
+            collide_hfield(w, g[0], g[1], margin, geoms, meshes, hfields, options, touch, base, item[1], work)
 
     return finish_prisms
 
 
 def prism_launches(
-    chosen: wp.array, nworld: int, inputs: list, work: Workspace, *, sleeps: bool = False
+    chosen: wp.array, nworld: int, inputs: list, crew: int, finish: tuple, *, sleeps: bool = False
 ) -> list[tuple]:
-    """The three kernels: (kernel, dim, inputs, block size)."""
-    crew = work.p1.shape[0]
+    """The three kernels, of which the last is given: (kernel, dim, inputs, block size)."""
     return [
         (find_prisms_awake if sleeps else find_prisms, (len(chosen), nworld), inputs, 128),
         (meet_kernel(), TURNS * crew, [*inputs, TURNS * crew], CREW_BLOCK),
-        (finish_kernel(), crew, [*inputs, work], CREW_BLOCK),
+        finish,
     ]

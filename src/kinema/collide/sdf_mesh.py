@@ -26,13 +26,12 @@ THIRD = wp.constant(wp.float64(1.0 / 3.0))
 
 
 @cache
-def sdf_mesh_pair(distance: wp.Function | None, gradient: wp.Function | None = None):
-    """Contacts of a mesh with a signed distance field, given the functions of all fields of the model."""
-    field_distance, field_gradient = field_functions(distance, gradient)
+def face_reach(distance: wp.Function | None, gradient: wp.Function | None = None):
+    """``reaches(geoms, meshes, w, g, a, b, c)``: whether a face comes near enough to a field to be searched."""
+    field_distance, _ = field_functions(distance, gradient)
 
     @wp.func
     def reaches(geoms: Geoms, meshes: Meshes, w: int, g: int, a: vec3r, b: vec3r, c: vec3r) -> bool:
-        """Whether a face comes near enough to the field to be searched."""
         size = vec3r(geoms.size[w, g])
         middle = a * THIRD + b * THIRD + c * THIRD
         here = field_distance(geoms, meshes.solid, w, g, middle, size)
@@ -56,14 +55,24 @@ def sdf_mesh_pair(distance: wp.Function | None, gradient: wp.Function | None = N
         o = o * (ONE / denominator)
         return field_distance(geoms, meshes.solid, w, g, o + p, size) < wp.length(o)
 
-    @wp.func
-    def lowest_corner(corners: mat33r, grad: vec3r) -> int:
-        """The corner farthest against a gradient."""
-        best = int(0)
-        for k in range(1, 3):
-            if wp.dot(corners[k], grad) < wp.dot(corners[best], grad):
-                best = k
-        return best
+    return reaches
+
+
+@wp.func
+def lowest_corner(corners: mat33r, grad: vec3r) -> int:
+    """The corner farthest against a gradient."""
+    best = int(0)
+    for k in range(1, 3):
+        if wp.dot(corners[k], grad) < wp.dot(corners[best], grad):
+            best = k
+    return best
+
+
+@cache
+def sdf_mesh_pair(distance: wp.Function | None, gradient: wp.Function | None = None):
+    """Contacts of a mesh with a signed distance field, given the functions of all fields of the model."""
+    field_distance, field_gradient = field_functions(distance, gradient)
+    reaches = face_reach(distance, gradient)
 
     @wp.func
     def collide_sdf_mesh(

@@ -29,7 +29,7 @@ from kinema.collide.multicontact import Manifold, may_have_several, multicontact
 from kinema.collide.plane_manifold import plane_manifold
 from kinema.collide.precision import HALF, ONE, TWO, ZERO, real, unit, vec3r
 from kinema.collide.support import Shape, geom_shape
-from kinema.collide.workspace import Sizes, Workspace, crew_row
+from kinema.collide.workspace import ROW, Sizes, Workspace, crew_row
 from kinema.math.impedance import damping, resolvable, safe_solimp, safe_solref, stiffness
 from kinema.mujoco_enums import MINVAL, Geom
 
@@ -92,10 +92,10 @@ def lent_plane_contacts(meshes: Meshes, b: Shape, hit: Impact, reach: real, work
 
 @cache
 def plane_contacts(polygon_max: int):
-    """Contacts with a plane, for faces of at most so many vertices on the stack; 0: in the workspace that is lent."""
-    if polygon_max == 0:
+    """Contacts with a plane, for faces of at most so many vertices on the stack; ROW: in a workspace."""
+    if polygon_max == ROW:
         return lent_plane_contacts
-    room = Sizes.of(0, polygon_max).lengths["polygon"]
+    room = Sizes.of(0, polygon_max).polygons["polygon"]
 
     @wp.func
     def contacts_on_plane(meshes: Meshes, b: Shape, hit: Impact, reach: real, _work: Workspace) -> Manifold:
@@ -108,7 +108,7 @@ def plane_contacts(polygon_max: int):
 
 @cache
 def impact_manifold(polygon_max: int, degree_max: int):
-    """The points that two geoms would touch in, with room for polygons as multicontact.py has; 0 and 0: it is lent."""
+    """The points that two geoms would touch in, with room for polygons as multicontact.py has."""
     several_contacts = multicontact(polygon_max, degree_max)
     on_plane = plane_contacts(polygon_max)
 

@@ -107,6 +107,7 @@ def mesh_asset(
     needsdf: bool = False,
 ) -> CompiledMesh:
     """A mesh asset from its attributes, taken from the disk cache where the same one was processed before."""
+    face = None if builtin is not None else face  # MuJoCo reads them, and then makes its own
     written: dict[str, Any] = {"vertex": vertex, "normal": normal, "texcoord": texcoord, "face": face}
     if builtin is not None and (resource is not None or any(value is not None for value in written.values())):
         raise CompileError(f"mesh {name!r} has builtin={builtin!r} and also a file or data of its own; give only one")

@@ -48,6 +48,17 @@ def team_count() -> int:
 
 @wp.func_native("""
 #if defined(__CUDA_ARCH__)
+return count;
+#else
+return 1;
+#endif
+""")
+def spread_count(count: int) -> int:
+    """Threads of a group that is spread over blocks: so many on CUDA."""
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
 __shared__ int warp_sums[32];
 const int lane = threadIdx.x;
 int sum = own;
