@@ -21,7 +21,8 @@ FLAGS = re.compile(r"\b(disableflags|enableflags)\b")
 CODES = re.compile(
     r"\b(geom_type|jnt_type|eq_type|wrap_type|sensor_type|tendon_type|light_type|tex_type|cam_mode|light_mode|"
     r"(actuator_)?(trntype|dyntype|gaintype|biastype)|\w*objtype|\w*reftype|\w*datatype|\w*needstage|"
-    r"opt\.(integrator|cone|solver)|efc\.(type|state)|(geoms?|jnt|sensor|eq|tendon)\.type|cam_projection)\b"
+    r"opt\.(integrator|cone|solver)|efc\.(type|state)|(geoms?|jnt|sensor|eq|tendon)\.type|cam_projection|"
+    r"con(tacts?)?\.exclude)\b"
 )
 PREFIXES = ("", *(f"{word}_" for word in "DISABLE ENABLE OBJ GEOM WRAP TRN DYN GAIN BIAS EQ INPUT ROLE".split()))
 OTHER_THINGS = {

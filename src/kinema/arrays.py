@@ -2,7 +2,8 @@
 
 Only strides differ. On CUDA worlds are interleaved, so that neighbouring threads, which are neighbouring worlds, read
 neighbouring numbers; arrays that a group of lanes works on (`rows`) keep a world's numbers together, as all do on the
-CPU. What worlds share is stored once and read through a world stride of 0, until someone makes it differ.
+CPU, and on CUDA where a block has a world to itself. What worlds share is stored once and read through a world stride
+of 0, until someone makes it differ.
 """
 
 from __future__ import annotations

@@ -289,6 +289,12 @@ class ConstraintState(IntEnum):
     SATISFIED, QUADRATIC, LINEARNEG, LINEARPOS, CONE = range(5)
 
 
+class Exclude(IntEnum):
+    """What mjContact.exclude says, which MuJoCo documents as numbers: why a contact has no rows of its own."""
+
+    NONE, GAP, FUSED, NODOFS, PASSIVE = range(5)
+
+
 class Capability(IntFlag):
     """mjtPluginCapabilityBit: what a plugin takes part in."""
 

@@ -125,7 +125,7 @@ class StagedEngine(Engine):
             return replace(stage, func=ONE_LANE[stage.func])
         blocks = dense.blocks_of(self.source) if stage.lanes else None
         if blocks:
-            for make in (dense._smooth, dense._euler, dense._implicit, dense._discrete, dense._noslip):
+            for make in (dense._smooth, dense._shifted, dense._implicit, dense._discrete, dense._noslip):
                 if stage.func is make(blocks):
                     return replace(stage, func=make(dense.Blocks(LARGE, 1, blocks.sleeps)))
         if kind == "detect_flex_contacts" and not stage.threads > WARP_LANES:
@@ -204,8 +204,9 @@ def common_flex_detection(m, fresh: bool) -> wp.Function:
     if any(geom not in (*FLEX_GEOMS, -1) for geom, _ in found):
         several |= found
     capacity = 36 if m.opt.ccd_iterations <= 36 else max(64, 1 << (int(m.opt.ccd_iterations) - 1).bit_length())
-    return detect_flexes(frozenset(several), capacity, fresh, alone=True, few=True, sleeps=sleeps(m),
-                         portal=not uses_native(m))  # fmt: skip
+    return detect_flexes(
+        frozenset(several), capacity, fresh, few=True, sleeps=sleeps(m), portal=not uses_native(m)
+    )
 
 
 def common_build(build: Build) -> Build:

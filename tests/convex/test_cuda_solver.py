@@ -1,4 +1,4 @@
-"""Newton's method and conjugate gradients as CUDA runs them, threads as fibres on the CPU, beside the CPU's own.
+"""Every solver as CUDA runs it, threads as fibres on the CPU, beside the CPU's own.
 
 The same rows and the same start: accelerations, forces, zones and the number of iterations must agree, with iterations
 to spare and with few, and threads must give the same bits in either order.
@@ -16,6 +16,7 @@ from tests.conformance.staged import StagedEngine
 from tests.convex.cuda.emulate import COMPILER, Emulated
 
 WORLDS = 4
+SOLVERS = ("newton", "find_islands", "conjugate_gradient", "projected_gauss_seidel", "noslip")
 RESULTS = ("qacc", "qfrc_constraint", "efc_force", "efc_state", "solver_niter")
 LINK = """
     <joint axis="{axis}" range="-25 25" frictionloss="{loss}" damping="0.1"/>
@@ -60,12 +61,27 @@ SCENES = {
         "elliptic", WELD,
     ),
     "conjugate": scene(arm(8, "0 0 .05", 0.1), "pyramidal").replace("<option ", '<option solver="CG" '),
+    "gauss-seidel": scene(arm(3, "0 0 .05", 0.1), "elliptic").replace("<option ", '<option solver="PGS" '),
+    "no slip, by one thread": scene(arm(30, "0 0 .05", 0.1) + BOXES, "elliptic").replace(
+        "<option ", '<option noslip_iterations="4" '
+    ),
+    "no slip": scene(BOXES + arm(5, "0 1 .05", 0.1), "pyramidal").replace("<option ", '<option noslip_iterations="4" '),
 }  # fmt: skip
+
+
+FLEXES = {
+    "cloth": """<mujoco><option solver="CG" timestep=".002"/><worldbody><geom type="plane" size="1 1 .1"/>
+      <body pos=".02 .03 .05"><freejoint/><geom type="box" size=".12 .12 .05"/>
+        <body pos=".1 0 0"><joint axis="0 1 0"/><geom type="sphere" size=".06"/></body></body>
+      <flexcomp name="soft" type="grid" dim="2" count="5 5 1" spacing=".05 .05 .1" pos="0 0 .108" radius=".01"
+        mass=".2">        <edge equality="true"/><contact selfcollide="none"/></flexcomp></worldbody></mujoco>""",
+}
+"""Rows that list their columns, so many of them on the box that a warp adds them up."""
 
 
 def settled(model: str, iterations: int) -> StagedEngine:
     """Worlds a few steps after the start, each another number of them."""
-    m = mujoco.MjModel.from_xml_string(SCENES[model])
+    m = mujoco.MjModel.from_xml_string((SCENES | FLEXES)[model])
     engine = StagedEngine(m, WORLDS, device="cpu", cuda=True, nefcmax=400)
     rng = np.random.default_rng(1)
     state = {"qpos": [], "qvel": [], "qacc_warmstart": []}
@@ -133,10 +149,10 @@ def test_the_recipe_of_cuda_has_the_rows_of_mujoco(model: str):
 
 
 def is_solver(stage) -> bool:
-    return stage.func is not None and stage.func.key.split("__")[-1] in ("newton", "find_islands", "conjugate_gradient")
+    return stage.func is not None and stage.func.key.split("__")[-1] in SOLVERS
 
 
-@pytest.mark.parametrize("model", SCENES)
+@pytest.mark.parametrize("model", [*SCENES, *FLEXES])
 def test_it_lands_where_the_cpu_lands(model: str, tmp_path):
     stages, functions = [], []
     for iterations in (100, 2):

@@ -4,7 +4,9 @@ import mujoco
 import numpy as np
 import pytest
 
+from kinema.convex.collision import capacity
 from kinema.convex.engine import Engine
+from kinema.convex.present import Present
 from kinema.errors import BuildError, KernelsRebuilt, SimulationError
 from tests.conformance.staged import StagedEngine
 
@@ -208,3 +210,19 @@ def test_worlds_that_wait_for_room_on_a_gpu_lose_nothing(heap):
     for name in ("qpos", "qvel", "qacc", "time", "ncon", "nefc"):
         np.testing.assert_array_equal(roomy.read(name), grown.read(name), err_msg=name)
     assert not (grown.read("status") != 0).any()
+
+
+def test_first_lists_of_a_robot_of_many_geoms_are_short():
+    """Few of them touch at once; a heap of as many bodies begins with a contact for each."""
+    link = '<joint axis="0 1 0"/><geom size=".02" pos=".05 0 0" condim="6"/><geom size=".02" condim="6"/>'
+    chain = ""
+    for _ in range(70):
+        chain = f'<body pos=".1 0 0">{link}{chain}</body>'
+    robot = f'<mujoco><option noslip_iterations="3"/><worldbody>{chain}</worldbody></mujoco>'
+    body = '<body><freejoint/><geom size=".1" condim="6"/></body>'
+    heap = f"<mujoco><worldbody>{140 * body}</worldbody></mujoco>"
+    first = {}
+    for name, text in (("robot", robot), ("heap", heap)):
+        present = Present(mujoco.MjModel.from_xml_string(text))
+        first[name] = capacity(present.to("recipe"), present.to("collision"), sparing=True)["nconmax"]
+    assert first == {"robot": 64, "heap": 144}

@@ -201,6 +201,29 @@ def test_a_search_cut_short_leaves_the_force_of_its_rows(iterations, search):
     assert short == 0 or iterations < 100
 
 
+BAR = """<mujoco><option iterations="10" ls_iterations="6"/><worldbody><geom type="plane" size="1 1 1"/>
+  <body><joint type="free" frictionloss=".005"/>
+    <geom type="box" size=".048 .01 .01" mass=".044" condim="6" friction="1 .05 .001"/></body></worldbody></mujoco>"""
+
+
+def test_a_search_cut_short_may_step_backwards():
+    """A search that runs out of evaluations while it looks for a bracket ends where it is, be that behind its start."""
+    m = mujoco.MjModel.from_xml_string(BAR)
+    rng, backwards = np.random.default_rng(0), 0
+    for _ in range(200):
+        d = mujoco.MjData(m)
+        d.qpos[2] = rng.uniform(0, 0.01)
+        mujoco.mj_integratePos(m, d.qpos, np.r_[0, 0, 0, rng.normal(size=3)], 0.1)
+        d.qvel[:] = rng.normal(size=m.nv) * [0, 0, 0.3, 1, 0, 0]
+        mujoco.mj_forward(m, d)
+        if not (d.solver_niter[0] and d.solver[0].improvement < -1e-3):
+            continue
+        backwards += 1
+        harness = solve_as_given(m, d)
+        np.testing.assert_allclose(harness.read("qacc"), d.qacc, atol=1e-3 * np.abs(d.qacc).max())
+    assert backwards > 3
+
+
 STIFF = """<mujoco><option cone="{cone}" impratio="{impratio}" iterations="{iterations}" ls_iterations="6"/>
   <default><geom solimp=".015 1 .03" friction=".6" condim="3" contype="0"/></default><worldbody>
   <geom type="plane" size="9 9 1" contype="1"/>

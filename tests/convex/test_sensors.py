@@ -108,11 +108,12 @@ NEEDS = (
     *velocity.subtree_stages(),
     Stage(loads.body_acceleration, sweep="down"),
     Stage(loads.applied_loads, over="nbody"),
-    Stage(loads.contact_wrench, over="ncon"),
-    Stage(loads.contact_loads, over="nbody"),
     Stage(loads.equality_loads),
     Stage(loads.tendon_loads),
     Stage(loads.joint_loads, sweep="up"),
+    Stage(loads.contact_wrench, over="ncon"),
+    Stage(loads.contact_loads, over="nbody"),
+    Stage(loads.contact_joint_loads, over="nbody"),
 )
 FUNCTIONS = (*(func for func, _ in sensors.FAMILIES.values()), reading.cut_off)
 READINGS = tuple(sensors.together(FUNCTIONS))
@@ -181,6 +182,40 @@ def test_every_type_agrees_with_mujoco(scene):
             theirs = getattr(d, name)
             ours = harness.read(name).reshape(theirs.shape)
             np.testing.assert_allclose(ours, theirs, atol=2e-5 * np.abs(theirs).max(), err_msg=name)
+
+
+GRIP = """
+<mujoco>
+  <option gravity="0 0 -9.81"/>
+  <worldbody>
+    <body pos="0 0 1"><joint axis="0 1 0"/><geom size=".05" mass="1" contype="0" conaffinity="0"/><site name="wrist"/>
+      <body pos="-.05 0 .1"><joint type="slide" axis="1 0 0" armature=".1"/><geom size=".06" mass=".01"/>
+        <site name="left"/></body>
+      <body pos=".05 0 .1"><joint type="slide" axis="1 0 0" armature=".1"/><geom size=".06" mass=".01"/></body>
+    </body>
+    <body pos="0 0 1.2"><freejoint/><geom size=".045" mass=".3"/></body>
+  </worldbody>
+  <sensor><force site="wrist"/><torque site="wrist"/><force site="left"/></sensor>
+</mujoco>
+"""
+
+
+def test_a_wrist_feels_nothing_of_fingers_that_press_each_other():
+    m = mujoco.MjModel.from_xml_string(GRIP)
+    d = mujoco.MjData(m)
+    d.qpos[:3] = [0.2, 0.03, -0.02]
+    mujoco.mj_forward(m, d)
+    d.efc_force[:4] *= 1e6 / d.efc_force[:4].max()  # of the fingers, the first contact
+    d.efc_force[:] = d.efc_force.astype(np.float32)
+    assert sorted(m.geom_bodyid[d.contact[0].geom]) == [2, 3] and d.ncon > 1
+    mujoco.mj_rnePostConstraint(m, d)
+    mujoco.mj_sensorAcc(m, d)
+    harness = inject(m, d)
+    harness.run(*NEEDS, *READINGS)
+    assert np.abs(d.cfrc_ext).max() > 1e6 and 0.1 < np.abs(d.sensordata[:3]).max() < 1e3
+    for part in (slice(0, 6), slice(6, 9)):
+        ours, theirs = harness.read("sensordata")[part], d.sensordata[part]
+        np.testing.assert_allclose(ours, theirs, atol=1e-5 * np.abs(theirs).max())
 
 
 def test_the_recipe_has_only_the_families_a_model_has():

@@ -105,3 +105,19 @@ def test_distances_agree_with_mujoco(shape):
         mujoco.mj_integratePos(m, d.qpos, np.random.default_rng(seed).normal(size=m.nv), 0.2)
         mujoco.mj_forward(m, d)
         np.testing.assert_allclose(look(m, d, distance.stage(m)), d.sensordata, atol=2e-5)
+
+
+BOXES = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+  <body pos="0 0 .5"><freejoint/><geom name="a" type="box" size=".1 .2 .3"/></body>
+  <body pos=".2 .1 .6"><freejoint/><geom name="b" type="box" size=".2 .1 .15"/></body></worldbody>
+  <sensor><fromto geom1="a" geom2="b" cutoff="1"/><distance geom1="a" geom2="floor" cutoff="1"/></sensor></mujoco>"""
+
+
+def test_boxes_that_overlap_and_no_other_convex_pair():
+    """Contacts of boxes need no EPA, their depth does: there is room for it though no other pair asks."""
+    m = mujoco.MjModel.from_xml_string(BOXES)
+    d = mujoco.MjData(m)
+    mujoco.mj_integratePos(m, d.qpos, np.random.default_rng(0).normal(size=m.nv), 0.05)
+    mujoco.mj_forward(m, d)
+    assert d.sensordata[6] > 0 and mujoco.mj_geomDistance(m, d, 1, 2, 1.0, None) < -0.01
+    np.testing.assert_allclose(look(m, d, distance.stage(m)), d.sensordata, atol=2e-5)

@@ -10,7 +10,7 @@ import warp as wp
 import kinema.collide
 import kinema.convex
 import kinema.math
-from kinema.collide import bound, cull, gather
+from kinema.collide import bound, cull, gather, workspace
 from kinema.convex import factor, inverse, last_good, mass, parts
 from kinema.convex.constraint import columns, contact_columns, place
 from kinema.convex.data import Data
@@ -71,7 +71,8 @@ def truth(condition: str, values: dict[str, int]) -> bool:
     text = re.sub(r"defined\((\w+)\)", lambda name: str(int(name[1] in values)), condition)
     text = text.replace("&&", " and ").replace("||", " or ")
     text = re.sub(r"!(?!=)", " not ", text)
-    return bool(eval(text, {"__builtins__": {}}, values | {"__clang__": 0}))
+    unknown = dict.fromkeys(re.findall(r"[A-Za-z_]\w*", text), 0)  # to a preprocessor such a name is 0
+    return bool(eval(text, {"__builtins__": {}}, unknown | values))
 
 
 def named(function: wp.Function, text: str) -> tuple[set[str], set[str], set[str]]:
@@ -165,6 +166,7 @@ FUNCTIONS = {
     "before": gather.contacts_before,
     "mark near pairs": cull.mark_near,
     "next near pair": cull.next_near,
+    "room of an octet": workspace.octet_room,
     "boxes apart": bound.boxes_apart_early,
     "columns of a contact": contact_columns.put_columns,
     "row forces": inverse.row_forces,

@@ -18,6 +18,7 @@ from kinema.convex.jacobian import last_dof
 from kinema.convex.model import Model
 from kinema.convex.passive import has_passive_forces
 from kinema.convex.stage import Stage
+from kinema.mujoco_enums import Exclude
 
 
 @wp.func
@@ -41,7 +42,7 @@ def pull_of(d: Data, w: int, c: int, side: int) -> wp.vec3:
 
 @wp.func
 def adheres(m: Model, d: Data, w: int, c: int) -> bool:
-    return has_passive_forces(m) and d.con.adhesion[w, c] != 0.0 and d.con.exclude[w, c] <= 1
+    return has_passive_forces(m) and d.con.adhesion[w, c] != 0.0 and d.con.exclude[w, c] <= Exclude.GAP
 
 
 @wp.func

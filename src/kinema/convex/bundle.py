@@ -30,6 +30,7 @@ vec7 = wp.types.vector(length=7, dtype=float)
 vec6i = wp.types.vector(length=6, dtype=int)
 vec7i = wp.types.vector(length=7, dtype=int)
 vec9i = wp.types.vector(length=9, dtype=int)
+vec10i = wp.types.vector(length=10, dtype=int)
 
 Size = tuple[str | int, ...]
 SCALARS = (int, float, wp.int32, wp.float32, wp.float64)

@@ -20,16 +20,18 @@ from kinema.collide.upload import estimate_capacity
 from kinema.convex import contact_parameters, geom_sizes
 from kinema.convex.ahead import looks_ahead
 from kinema.convex.data import AheadMotion, Contacts, Data, Poses, Sleep, State
-from kinema.convex.flex.pairs import most_contacts
+from kinema.convex.flex.pairs import meets_fields, most_contacts
 from kinema.convex.flex.tables import equality_rows, has_flexes
 from kinema.convex.model import Collision, Model, Probes
 from kinema.convex.present import Present
 from kinema.convex.sensors import distance, sensor_types
 from kinema.convex.sleep.sleepers import sleeps
+from kinema.convex.solve.dual import is_dual
 from kinema.convex.stage import Stage
 from kinema.mujoco_enums import Disable, Sensor
 
 CHEAP = 32_000  # bytes of a world that lists of full length may cost
+FIRST = 400_000  # bytes of a world that its first lists may cost
 AMPLE = 8_000_000  # on the CPU bytes of all worlds together, of which most are never touched
 ROW_WORDS, CONTACT_WORDS = 16, 64  # numbers of a row beside its Jacobian, and of a contact; about
 
@@ -84,15 +86,20 @@ def capacity(
         if worlds and nefcmax is None and not has_flexes(m) and _is_cheap(m, every, AMPLE // worlds):
             contacts = max(1, every)
         if sparing and nefcmax is None and not _is_cheap(m, contacts):
-            contacts = min(contacts, first_contacts(pairs))
+            contacts = min(contacts, first_contacts(m, pairs))
             rows = min(_most_rows(m, contacts), first_rows(m, contacts))
     rows = _most_rows(m, contacts) if rows is None else rows
     return {"nconmax": contacts, "nefcmax": rows, "ntreeword": -(-int(m.ntree) // 32)}
 
 
-def first_contacts(pairs: GeomPairs) -> int:
-    """Contacts of a world that begins sparingly: one for every geom that may touch another."""
-    return in_sixteens(len(np.unique(pairs.geom)))
+def first_contacts(m, pairs: GeomPairs) -> int:
+    """Contacts of a world that begins sparingly: one for every geom that may touch another.
+
+    Of a robot of very many geoms few touch at once: as many as cost FIRST bytes, and eight for each of its trees.
+    """
+    columns = int(m.nv) * (2 if is_dual(m) else 1)  # solvers that work on forces keep M^-1 J' as well
+    each = 4 * rows_per_contact(m) * (columns + ROW_WORDS) + 4 * CONTACT_WORDS
+    return in_sixteens(min(len(np.unique(pairs.geom)), max(32, 8 * int(m.ntree), FIRST // each)))
 
 
 def first_rows(m, contacts: int) -> int:
@@ -144,7 +151,7 @@ class Collider:
             geom_xpos=layout.arrays["geom_xpos"], geom_xmat=layout.arrays["geom_xmat"],
             geom_size=layout.arrays["geom_size"], contacts=self.contacts, fields=fields, motion=motion,
             sleep=(rest.body_awake, rest.look) if rest else None, thread_per_pair=cuda,
-            slots=max(1, layout.capacity["nconmax"]) if sparing else None,
+            slots=max(1, layout.capacity["nconmax"]) if sparing else None, solid=meets_fields(m),
         )  # fmt: skip
         self.active = detects(m) and self.detector.mask != 0
         self.source, self.nworld, self.device = m, layout.nworld, layout.device

@@ -231,6 +231,20 @@ class ContactFlexes:
     vert: data("nconmax_flex", dtype=wp.vec2i)
 
 
+@bundle("near_")
+class FlexNear:
+    """What is near a flex, and contacts as threads of CUDA find them: flex/near.py."""
+
+    count: per_world(int)
+    key: data("nflexnear", dtype=wp.int64, rows=True)
+    last: data("nflexnear", dtype=int, rows=True)  # link to the last contact, 0 without: collide/emit.py
+    used: per_world(int)  # slots taken
+    dist: data("nconmax_flex", rows=True)
+    pos: data("nconmax_flex", dtype=wp.vec3, rows=True)
+    frame: data("nconmax_flex", dtype=wp.mat33, rows=True)
+    extent: data("nflex", 2, dtype=wp.vec3)  # of the active elements of each flex: least and greatest
+
+
 @bundle("solver_")
 class Search:
     """Scratch of the constraint solver."""
@@ -381,6 +395,7 @@ class Data:
     con: Contacts
     crow: ContactRows
     fcon: ContactFlexes
+    near: FlexNear
     efc: Rows
     solver: Search
     island: Islands

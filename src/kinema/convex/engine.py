@@ -23,6 +23,8 @@ from kinema.convex.collision import Collider, capacity
 from kinema.convex.contact_parameters import check_expandable
 from kinema.convex.data import Data
 from kinema.convex.extension import Extension, extension_of
+from kinema.convex.flex.pairs import mixed_lists
+from kinema.convex.flex.tables import is_wide
 from kinema.convex.idle import idle, touched
 from kinema.convex.last_good import LastGood
 from kinema.convex.layout import Layout
@@ -39,14 +41,13 @@ from kinema.convex.requests import recipes as on_request
 from kinema.convex.reset import StatePutter, initial_state
 from kinema.convex.resting import Resting
 from kinema.convex.stage import (
-    COHORT,
     WARP_LANES,
     Stage,
     between_hosts,
     cohort_kernel,
+    cohort_of,
     lane_block,
     lane_kernel,
-    parts_for,
     plan,
     turns_kernel,
 )
@@ -208,13 +209,13 @@ class Engine(NamedArrays):
         return self.layout.capacity["nefcmax"]
 
     def lists_of_numbers(self) -> dict[str, np.ndarray]:
-        """Lists of the model that follow from its numbers: the sparsity of M, actuators that add to it, and the metric
-        of the discrete integrator."""
+        """Lists of the model that follow from its numbers: the sparsity of M, actuators that add to it, the metric of
+        the discrete integrator, and parameters of contacts with flexes."""
         m = self.present.to("recipe")
         couples = {name: np.asarray(getattr(self.source, name)) for name in coupling.FIELDS}
         if coupling.is_undone(m, self.source):
             couples = coupling.pattern(m)
-        return {**couples, **contributing_actuators(m), **metric_pattern.pattern(m, couples)}
+        return {**couples, **contributing_actuators(m), **metric_pattern.pattern(m, couples), **mixed_lists(m)}
 
     def decide(self) -> dict[str, tuple[Stage, ...]]:
         """The stages of every recipe that is in use, by what the model as it is now asks for."""
@@ -562,9 +563,10 @@ class Engine(NamedArrays):
                 dim, inputs = (self.nworld, stage.threads * stage.groups), [self.m, self.d]
                 launches.append(Launch(lane_kernel(run.stages), dim, inputs, lane_block(run.stages), *when))
             else:
-                parts = parts_for(self.nworld, self.device.sm_count)
-                dim, inputs = (-(-self.nworld // COHORT), parts, COHORT), [self.m, self.d, self.nworld]
-                launches.append(Launch(cohort_kernel(run.stages, parts), dim, inputs, COHORT * parts, *when))
+                worlds, parts = cohort_of(self.nworld, is_wide(self.source), self.device.sm_count)
+                dim, inputs = (-(-self.nworld // worlds), parts, worlds), [self.m, self.d, self.nworld]
+                kernel = cohort_kernel(run.stages, parts, worlds)
+                launches.append(Launch(kernel, dim, inputs, worlds * parts, *when))
         return launches
 
     def works(self, stages: Sequence[Stage]) -> dict[tuple[wp.Module, int], Work]:

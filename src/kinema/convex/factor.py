@@ -110,6 +110,10 @@ SOLVE = """
 """
 
 
+NOTHING = "if (first >= end) return;\n"
+"""A tree that another has taken in has no dofs (metric_pattern.py), and no first row."""
+
+
 @wp.func_native(over(SOLVE, "0", "nv", "0"))
 @touches(reads="x[w] mat[w] diaginv[w] rownnz rowadr colind", writes="x[w]")
 def solve_rows(
@@ -125,7 +129,7 @@ def solve_rows(
     """Replace x by the solution of L^T D L y = x (mj_solveLD)."""
 
 
-@wp.func_native(over(FACTOR, "first", "end", "adr[first]"))
+@wp.func_native(NOTHING + over(FACTOR, "first", "end", "adr[first]"))
 @touches(reads="source[w] shift[w] mat[w] rownnz rowadr colind", writes="mat[w] diaginv[w]")
 def factor_range(
     source: wp.array2d(dtype=float),
@@ -143,7 +147,7 @@ def factor_range(
     """`factor_rows` of the dofs of one tree, first to end - 1."""
 
 
-@wp.func_native(over(SOLVE, "first", "end", ""))
+@wp.func_native(NOTHING + over(SOLVE, "first", "end", ""))
 @touches(reads="x[w] mat[w] diaginv[w] rownnz rowadr colind", writes="x[w]")
 def solve_range(
     x: wp.array2d(dtype=float),
@@ -182,3 +186,37 @@ def solve_like_mass(
 def factor_mass(m: Model, d: Data, w: int):
     """qLD, qLDiagInv from M (mj_factorM)."""
     factor_like_mass(m, d.inertia.M, d.inertia.qLDiagInv, False, d.inertia.qLD, d.inertia.qLDiagInv, w)
+
+
+@wp.func
+def tree_dofs(m: Model, t: int) -> wp.vec2i:
+    """The first dof of a tree, and the one after its last."""
+    return wp.vec2i(m.tree.dofadr[t], m.tree.dofadr[t] + m.tree.dofnum[t])
+
+
+@wp.func
+def factor_tree_like_mass(
+    m: Model, source: wp.array2d(dtype=float), shift: wp.array2d(dtype=float), shifted: bool,
+    mat: wp.array2d(dtype=float), diaginv: wp.array2d(dtype=float), w: int, t: int,
+):  # fmt: skip
+    """`factor_like_mass` of one tree: trees are apart, so many threads may do them at once."""
+    dofs = tree_dofs(m, t)
+    factor_range(
+        source, shift, shifted, mat, diaginv, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, dofs[0], dofs[1], w
+    )  # fmt: skip
+
+
+@wp.func
+def solve_tree_like_mass(
+    m: Model, x: wp.array2d(dtype=float), mat: wp.array2d(dtype=float), diaginv: wp.array2d(dtype=float), w: int,
+    t: int,
+):  # fmt: skip
+    """`solve_like_mass` of one tree."""
+    dofs = tree_dofs(m, t)
+    solve_range(x, mat, diaginv, m.dof.M_rownnz, m.dof.M_rowadr, m.dof.M_colind, dofs[0], dofs[1], w)
+
+
+@wp.func
+def factor_tree_mass(m: Model, d: Data, w: int, t: int):
+    """`factor_mass` of one tree."""
+    factor_tree_like_mass(m, d.inertia.M, d.inertia.qLDiagInv, False, d.inertia.qLD, d.inertia.qLDiagInv, w, t)

@@ -17,6 +17,7 @@ from kinema.convex.activation import family, periodic
 from kinema.convex.bundle import Field, fields_of
 from kinema.convex.flex.lists import LISTS as FLEX_LISTS
 from kinema.convex.flex.lists import flex_list
+from kinema.convex.flex.tables import is_wide
 from kinema.convex.metric_pattern import METRIC, metric_list
 from kinema.convex.sleep import sleepers
 from kinema.convex.transmission import (
@@ -116,9 +117,12 @@ DERIVED: dict[str, Callable[[Any], np.ndarray]] = {
 PLUGIN_SIZES = ("npluginvalue", "npluginslot", "npluginactuator", "npluginsensor", "npluginbody")
 """Sizes that only plugins give: extension.py."""
 
-OF_FLEXES = {"nconmax_flex": "nconmax", "nefcmax_flex": "nefcmax"}
+OF_FLEXES = {"nconmax_flex": "nconmax", "nefcmax_flex": "nefcmax", "nflexnear": "nconmax"}
 OF_OTHERS = {"nefcmax_narrow": "nefcmax"}
 """Lengths of lists that only models with flexes have, or only models without: as long as others."""
+
+TIMES = {"nflexnear": 8}
+"""Some of them are so many times as long."""
 
 ALIASES = {"timestep64": "timestep"}
 """Arrays that hold a field once more: name -> MuJoCo's name."""
@@ -179,7 +183,7 @@ class Layout:
         if symbol in PLUGIN_SIZES:
             return 0
         if symbol in OF_FLEXES:
-            return self.size(OF_FLEXES[symbol]) if self.source.nflex else 0
+            return TIMES.get(symbol, 1) * self.size(OF_FLEXES[symbol]) if self.source.nflex else 0
         if symbol in OF_OTHERS:
             return 0 if self.source.nflex else self.size(OF_OTHERS[symbol])
         return int(getattr(self.source, symbol))
@@ -270,4 +274,5 @@ class Layout:
         if what.name in self.idle:
             zeros = np.zeros((*self.extents(what), *row_of(what.dtype)), np.float32)
             return shared(zeros, self.nworld, what.dtype, self.device)
-        return empty_worlds((self.nworld, *self.extents(what)), what.dtype, self.device, rows=what.rows)
+        rows = what.rows or is_wide(self.source)  # a block has a wide world to itself
+        return empty_worlds((self.nworld, *self.extents(what)), what.dtype, self.device, rows=rows)

@@ -4,6 +4,10 @@
     cfrc_ext_b  forces on b from outside its joints: applied, contacts, equalities, spatial tendons
     cfrc_int_b  force that b gets from its parent: what it and its descendants need, less what comes from outside
 
+What two bodies below b do to each other b does not feel, and is not added up on the way to it: fingers that press each
+other with 1e6 N would leave the wrist a force that floats have rounded to the next quarter of a newton. So contacts are
+added to the sum of all else body by body, only those between a body below and one that is not.
+
 All are spatial vectors about the centre of mass of the tree. Only sensors read them, so the recipe asks for them only
 where such sensors are.
 """
@@ -39,7 +43,7 @@ def body_acceleration(m: Model, d: Data, w: int, b: int):
 
 @wp.func
 def joint_loads(m: Model, d: Data, w: int, b: int):
-    """cfrc_int of one body, from cacc and cfrc_ext."""
+    """cfrc_int of one body, from cacc and from cfrc_ext as it is without contacts."""
     sum = wp.spatial_vector()
     if b > 0:
         cinert = d.inertia.cinert[w, b]
@@ -119,6 +123,38 @@ def contact_loads(m: Model, d: Data, w: int, b: int):
                     if bodies[1] == b:
                         sum += wrench
         put(d.vel.cfrc_ext, w, b, sum)
+
+
+@wp.func
+def is_below(m: Model, body: int, b: int) -> bool:
+    """Whether a body is b or hangs on it; parents come before their children."""
+    at = body
+    while at > b:
+        at = m.body.parentid[at]
+    return at == b
+
+
+@wp.func
+def contact_joint_loads(m: Model, d: Data, w: int, b: int):
+    """cfrc_int of one body -= contacts of what hangs on it with what does not."""
+    sum = d.vel.cfrc_int[w, b]
+    for c in range(d.con.ncon[w]):
+        if d.crow.address[w, c] >= 0:
+            bodies = d.crow.bodies[w, c]
+            below0 = bodies[0] > 0 and is_below(m, bodies[0], b)
+            below1 = bodies[1] > 0 and is_below(m, bodies[1], b)
+            within = bool(False)
+            if below0 and below1:
+                within = m.body.rootid[bodies[0]] == m.body.rootid[bodies[1]]
+            if not within:
+                load = d.crow.load[w, c]
+                if below0:
+                    com0 = d.inertia.subtree_com[w, m.body.rootid[bodies[0]]]
+                    sum += wrench_about(angular(load), linear(load), d.con.pos[w, c], com0)
+                if below1:
+                    com1 = d.inertia.subtree_com[w, m.body.rootid[bodies[1]]]
+                    sum -= wrench_about(angular(load), linear(load), d.con.pos[w, c], com1)
+    put(d.vel.cfrc_int, w, b, sum)
 
 
 @wp.func

@@ -377,6 +377,8 @@ def regularize_rows(m: Model, d: Data, w: int, lane: int):
 def regularize_sparse_rows(m: Model, d: Data, w: int, lane: int):
     """The same for rows that list their columns."""
     for r in range(lane, d.efc.nefc[w], lane_count()):
+        if r >= d.efc.ne[w] and d.efc.type[w, r] == Constraint.EQUALITY:
+            continue  # a spring: constraint/passive_contact.py
         head = head_of(d, w, r)
         light = float(0.0)
         heavy = float(0.0)

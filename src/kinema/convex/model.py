@@ -11,7 +11,21 @@ import warp as wp
 
 from kinema.collide import bundles
 from kinema.collide.ray import RayTargets
-from kinema.convex.bundle import bundle, index, param, per_world, vec5, vec5i, vec6i, vec7i, vec9i, vec10, vec12, vec17
+from kinema.convex.bundle import (
+    bundle,
+    index,
+    param,
+    per_world,
+    vec5,
+    vec5i,
+    vec6i,
+    vec7i,
+    vec9i,
+    vec10,
+    vec10i,
+    vec12,
+    vec17,
+)
 
 
 @bundle()
@@ -359,9 +373,9 @@ class Flexes:
     edgenumber: param("nflexedge", dtype=wp.vec4)  # rest length, inverse weight, stiffness, damping
     flexedge_J_colind: index()
     elemvert: index("nflexelem", dtype=wp.vec4i)
-    elemlist: index("nflexelem", dtype=vec9i)  # flex; place, 0: touches nothing; address of stiffness; six edges
+    elemlist: index("nflexelem", dtype=vec10i)  # flex; place, 0: touches nothing; stiffness; six edges; tables.leaves
     span: index("nflex", dtype=vec9i)  # first vertex, vertices, first element, elements, and its lattice: flex/pairs.py
-    pair: index("nflexpair", dtype=vec6i)  # geom or -1, flex or -1, flex, condim, most contacts or 0, 1: swept
+    pair: index("nflexpair", dtype=vec6i)  # geom or -1, flex or -1, flex, condim, most contacts or 0, bits
     pairnumber: param("nflexpair", dtype=vec17)  # flex/pairs.py, pair_lists
     number: param("nflex", dtype=wp.vec4)  # radius, Rayleigh's damping, yield of stretching, curvature a hinge bears
     hinge: index("nflexfold", dtype=vec6i)  # four vertices, flex, address of its numbers; then creases of shells

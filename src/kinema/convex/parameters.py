@@ -141,6 +141,7 @@ class Follower:
             old = layout.resize({**have, **sizes})
             engine.rebuild()
             layout.carry(old)
+            layout.arrays["qDeriv"].zero_()  # whoever writes its diagonal alone relies on it
             engine.recipes.update(engine.decide())
         elif lists:
             engine.remake()

@@ -4,7 +4,7 @@ import warp as wp
 
 from kinema.convex.com import wrench_about
 from kinema.convex.data import Data
-from kinema.convex.factor import solve_like_mass
+from kinema.convex.factor import solve_like_mass, solve_tree_like_mass, tree_dofs
 from kinema.convex.model import Model
 from kinema.math.spatial import angular, linear
 
@@ -37,6 +37,15 @@ def smooth_acceleration(m: Model, d: Data, w: int):
     for i in range(m.size.nv):
         d.frc.qacc_smooth[w, i] = d.frc.qfrc_smooth[w, i]
     solve_like_mass(m, d.frc.qacc_smooth, d.inertia.qLD, d.inertia.qLDiagInv, w)
+
+
+@wp.func
+def smooth_tree_acceleration(m: Model, d: Data, w: int, t: int):
+    """`smooth_acceleration` of one tree."""
+    dofs = tree_dofs(m, t)
+    for i in range(dofs[0], dofs[1]):
+        d.frc.qacc_smooth[w, i] = d.frc.qfrc_smooth[w, i]
+    solve_tree_like_mass(m, d.frc.qacc_smooth, d.inertia.qLD, d.inertia.qLDiagInv, w, t)
 
 
 @wp.func

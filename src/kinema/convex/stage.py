@@ -13,7 +13,8 @@ On CUDA a run of stages of the first three shapes is one kernel too: a cohort. A
 one to each lane of its warps, so that lanes read neighbouring numbers and take the same branches; its warps share out
 the items, level by level of the trees, and meet after each phase: schedule.py says which stages make one. There are as
 many warps as a device can hold with all worlds at once: trees are narrow, so more worlds at a time are better than more
-warps for each. Stages of lanes are kernels of their own.
+warps for each. Where a world is wide, as a cloth of a thousand bodies is, it has a block to itself, all threads share
+out its items, and its numbers lie together (arrays.py). Stages of lanes are kernels of their own.
 """
 
 from collections.abc import Callable
@@ -38,6 +39,7 @@ LANE_BLOCK = 128  # threads of a block of lane groups
 COHORT = wp.constant(32)  # worlds of a block of a cohort, one a lane
 PARTS = (8, 4, 2)  # warps that such a block may have
 COHORT_WARPS = 24  # warps that a multiprocessor is to hold: leaves registers for the second stream
+WIDE_BLOCK = 512  # threads of a block that takes a wide world
 pass_by_reference(Model, Data)
 pass_by_reference(Geoms, Pairs, Hulls, Meshes, HeightFields, Settings, Contacts, Touch, Cull, plain=False)
 __all__ = [
@@ -188,6 +190,11 @@ def parts_for(nworld: int, multiprocessors: int) -> int:
     return next((parts for parts in PARTS if blocks * parts <= COHORT_WARPS * multiprocessors), PARTS[-1])
 
 
+def cohort_of(nworld: int, wide: bool, multiprocessors: int) -> tuple[int, int]:
+    """Worlds of a block of a cohort, and threads that share out the items of each."""
+    return (1, WIDE_BLOCK) if wide else (int(COHORT), parts_for(nworld, multiprocessors))
+
+
 @cache
 def _items(func: wp.Function, over: str | None, parts: int) -> wp.Function:
     """One part of the items of a world: one out of so many, from `part` on."""
@@ -292,15 +299,15 @@ def _sweep(stages: tuple[Stage, ...], parts: int) -> wp.Function:
 
 
 @cache
-def cohort_kernel(stages: tuple[Stage, ...], parts: int = PARTS[0]) -> wp.Kernel:
-    """A block of so many warps runs every stage of COHORT worlds."""
+def cohort_kernel(stages: tuple[Stage, ...], parts: int = PARTS[0], worlds: int = int(COHORT)) -> wp.Kernel:
+    """A block runs every stage of so many worlds; so many threads share out the items of each."""
     functions = [(_sweep if group[0].sweep else _phase)(group, parts) for group in phases(stages)]
-    bounds = (COHORT * parts, COHORT_WARPS // parts)
+    bounds = (worlds * parts, COHORT_WARPS * WARP_LANES // (worlds * parts))
 
     @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128}, launch_bounds=bounds)
     def run(m: Model, d: Data, nworld: int):
         block, part, lane = wp.tid()
-        w = block * COHORT + lane
+        w = block * wp.static(worlds) + lane
         for s in range(wp.static(len(functions))):
             if wp.static(s > 0):
                 block_sync()
@@ -315,8 +322,7 @@ def turns_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
 
     Where most worlds have none, starting a group for each would be most of the work.
     """
-    blocks = max(stage.blocks for stage in stages)
-    bounds = (lane_block(stages), blocks) if blocks else None
+    bounds = lane_bounds(stages)
 
     @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128}, launch_bounds=bounds)
     def run(m: Model, d: Data, nworld: int, turns: int):
@@ -344,12 +350,20 @@ def lane_block(stages: tuple[Stage, ...]) -> int:
     return first.block or (LANE_BLOCK if first.threads <= WARP_LANES else first.threads)
 
 
+def lane_bounds(stages: tuple[Stage, ...]) -> tuple[int, int] | None:
+    """Threads of a block, and blocks that a multiprocessor is to hold: what its registers are shared out among.
+
+    A thread may take 255 of 65,536: more than 256 threads could not be launched without a bound.
+    """
+    block, blocks = lane_block(stages), max(stage.blocks for stage in stages)
+    return (block, max(1, blocks)) if blocks or block > 256 else None
+
+
 @cache
 def lane_kernel(stages: tuple[Stage, ...]) -> wp.Kernel:
     """A group of lanes a world runs every stage."""
 
-    blocks = max(stage.blocks for stage in stages)
-    bounds = (lane_block(stages), blocks) if blocks else None
+    bounds = lane_bounds(stages)
 
     @wp.kernel(enable_backward=False, module="unique", module_options={"max_unroll": 128}, launch_bounds=bounds)
     def run(m: Model, d: Data):

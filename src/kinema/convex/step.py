@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from kinema.collide.sdf import Fields
 from kinema.convex import (
     actuation,
     adhesion,
@@ -50,6 +51,7 @@ from kinema.convex.solve.dense import (
     euler_stages,
     implicit_stages,
     noslip_stages,
+    shifted_stages,
     smooth_stages,
 )
 from kinema.convex.solve.islands import NO_ISLANDS, newton_stages
@@ -62,11 +64,11 @@ from kinema.mujoco_enums import Disable, Enable, Integrator, Sensor, Solver
 COM_VEL = Stage(velocity.com_vel, sweep="down", own=("cdof_dot",))
 
 
-def position(m, collision: list[Stage], *, cuda: bool = False) -> list[Stage]:
+def position(m, collision: list[Stage], fields: Fields | None = None, *, cuda: bool = False) -> list[Stage]:
     """All that depends on position, but for the mass matrix; and the controls, which depend on nothing."""
     controls = actuation.control_stages(m)
     if awake.sleeps(m):
-        detection = [*collision, *flex_contact.stages(m, fresh=not collision, cuda=cuda)]
+        detection = [*collision, *flex_contact.stages(m, fresh=not collision, cuda=cuda, fields=fields)]
         again = [*awake.contact_stages(), *detection] if detection else []
         return [
             *awake.begin_stages(),
@@ -89,12 +91,14 @@ def position(m, collision: list[Stage], *, cuda: bool = False) -> list[Stage]:
     if ahead.looks_ahead(m):  # detection then asks how geoms move
         motion = [COM_VEL, *ahead.stages()]
         collision, inertial = [*inertial, *motion, *collision], []
+    flexes = flex_contact.stages(m, fresh=fresh, cuda=cuda, fields=fields)
     return [
         *kinematics.stages(),
         *flex_positions(m),
+        *(stage for stage in flexes if stage.is_cohort),
         *controls[:1],
         *collision,
-        *flex_contact.stages(m, fresh=fresh, cuda=cuda),
+        *(stage for stage in flexes if not stage.is_cohort),
         *inertial,
         *flex_lengths(m),
         Stage(camera.camera_pose, over="ncam"),
@@ -182,12 +186,13 @@ def acceleration(
         regularize, alone = metric.row_stages(m), discrete.free_body_stages(m)
     if m.opt.disableflags & Disable.CONSTRAINT:
         return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv"), *alone, *keep]
-    addresses, assembled = assemble.stages(m, in_lanes=dofs_a_lane(m) if dense is not None else 0)
+    addresses, assembled = assemble.stages(m, in_lanes=dofs_a_lane(m) if dense is not None else 0, cuda=cuda)
     addresses = [] if awake.sleeps(m) else addresses  # there they come before velocities
     early = next((k for k, stage in enumerate(addresses) if stage.over == "ncon"), 0)  # contacts come later
     noslip = []
     if m.opt.noslip_iterations > 0:
-        noslip = [Stage(dual.noslip(discrete=is_discrete(m), sparse=has_flexes(m)), lanes=True)]
+        single = dual.is_alone(m, cuda)
+        noslip = [Stage(dual.noslip(discrete=is_discrete(m), sparse=has_flexes(m), alone=single), lanes=True)]
         noslip += metric.noslip_stages(m, noslip_stages(dense) if dense else []) if is_discrete(m) else []
     solve = solver(m, dense, rows, cuda=cuda)
     return [
@@ -205,7 +210,8 @@ def solver(m, dense: Blocks | None = None, rows: int = 0, *, cuda: bool = False)
     """The constraint solver the model asks for; `dense`: on CUDA, with room for so many rows."""
     at_once = is_discrete(m)
     if m.opt.solver == Solver.PGS:
-        return [Stage(dual.projected_gauss_seidel(discrete=at_once, sparse=has_flexes(m)), lanes=True)]
+        kind = {"discrete": at_once, "sparse": has_flexes(m), "alone": dual.is_alone(m, cuda)}
+        return [Stage(dual.projected_gauss_seidel(**kind), lanes=True)]
     if has_flexes(m) or sparse.is_conjugate(m):
         return [sparse.stage(m, cuda)]
     return newton_stages(m, rows) if dense else [Stage(newton(discrete=at_once), lanes=True, alone=True)]
@@ -213,10 +219,13 @@ def solver(m, dense: Blocks | None = None, rows: int = 0, *, cuda: bool = False)
 
 def derivatives(m) -> list[Stage]:
     """qDeriv, for the integrators that are implicit in velocity."""
-    recipe = [Stage(derivatives_of.damper_derivative, over="nv", own=("qDeriv",))]
+    alone = derivatives_of.is_diagonal(m)
+    damper = derivatives_of.damper_diagonal if alone else derivatives_of.damper_derivative
+    actuator = actuator_slope.actuator_diagonal if alone else actuator_slope.actuator_derivative
+    recipe = [Stage(damper, over="nv", own=("qDeriv",))]
     recipe += [Stage(derivatives_of.tendon_derivative)] if m.ntendon else []
     if actuation.is_active(m):
-        recipe += [*actuation.slope_stages(m), Stage(actuator_slope.actuator_derivative, over="nv", own=("qDeriv",))]
+        recipe += [*actuation.slope_stages(m), Stage(actuator, over="nv", own=("qDeriv",))]
     has_fluid = m.opt.density or m.opt.viscosity
     if m.opt.integrator == Integrator.IMPLICIT:
         recipe.append(Stage(derivatives_of.bias_and_fluid_derivative if has_fluid else derivatives_of.bias_derivative))
@@ -243,9 +252,13 @@ def integrator(m, dense: Blocks | None = None) -> list[Stage]:
 
 def fast_stages(m, dense: Blocks | None) -> list[Stage]:
     """implicitfast; free bodies on their own are solved in full."""
-    solve = implicit_stages(dense) if dense else [Stage(implicit.implicitfast)]
+    diagonal = derivatives_of.is_diagonal(m)
+    terms = implicit.implicitfast_diagonal if diagonal else implicit.implicitfast_row
+    solve = [Stage(implicit.implicitfast_shifted if diagonal else implicit.implicitfast)]
+    if dense:
+        solve = shifted_stages(dense) if diagonal else implicit_stages(dense)
     alone = [Stage(implicit.free_body, over="njnt")] if np.any(lone_bodies(m)) else []
-    return [*derivatives(m), Stage(implicit.implicitfast_row, over="nv", own=("qDeriv",)), *solve, *alone]
+    return [*derivatives(m), Stage(terms, over="nv", own=("qDeriv",)), *solve, *alone]
 
 
 def movement(m, extension: Extension = NONE) -> list[Stage]:
@@ -264,10 +277,10 @@ def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool =
     if awake.sleeps(m):
         return sleeping_step(m, collision, extension, dense, rows, cuda=cuda)
     choose, read = integrator(m, dense), sensors.stages(m, extension)
-    return [
+    stages = [
         Stage(check.check_position, over="nq", advances=True),
         Stage(check.check_velocity, over="nv", advances=True),
-        *position(m, collision, cuda=cuda),
+        *position(m, collision, extension.fields, cuda=cuda),
         *velocities(m, dense, extension),
         *energies(m),
         *acceleration(m, dense, extension, rows, cuda=cuda),
@@ -275,6 +288,20 @@ def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool =
         *(read + choose if m.opt.integrator == Integrator.RK4 else choose + read),
         *movement(m, extension),
     ]
+    return by_tree(stages) if cuda and m.ntree > 1 else stages
+
+
+BY_TREE = {
+    factor.factor_mass: factor.factor_tree_mass,
+    smooth.smooth_acceleration: smooth.smooth_tree_acceleration,
+    euler.euler: euler.euler_tree,
+}
+"""Stages over a world that trees may share out: on CUDA one thread would go through thousands of dofs."""
+
+
+def by_tree(stages: list[Stage]) -> list[Stage]:
+    """A recipe in which each tree is an item, wherever it can be."""
+    return [replace(s, func=BY_TREE[s.func], over="ntree") if s.func in BY_TREE else s for s in stages]
 
 
 def sleeping_step(
@@ -284,7 +311,7 @@ def sleeping_step(
     choose, read = integrator(m, dense), sensors.stages(m, extension)
     addresses = [] if m.opt.disableflags & Disable.CONSTRAINT else assemble.stages(m)[0]
     return awake.awake_only([
-        *position(m, collision, cuda=cuda),
+        *position(m, collision, extension.fields, cuda=cuda),
         *addresses,
         *([] if m.opt.integrator == Integrator.RK4 else awake.fall_stages()),
         *velocities(m, dense, extension),
@@ -324,7 +351,7 @@ def inverse_dynamics(m, collision: list[Stage], extension: Extension = NONE) -> 
         constraints = [*addresses, *rows, *regularize, Stage(given)]
     force = discrete.inverse_stages(m) if at_once else [Stage(inverse.inverse_force)]
     return [
-        *position(m, collision), *velocities(m, None, extension), *convert, *constraints,
+        *position(m, collision, extension.fields), *velocities(m, None, extension), *convert, *constraints,
         *extension.at("acceleration", m), *force,
     ]  # fmt: skip
 

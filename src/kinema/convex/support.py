@@ -15,10 +15,10 @@ import numpy as np
 
 from kinema.compile.option import DISABLE, ENABLE, KEYWORDS
 from kinema.convex.flex.elastic import is_elastic
-from kinema.convex.flex.pairs import flex_pairs
+from kinema.convex.flex.pairs import flex_pairs, has_passive_contacts
 from kinema.convex.flex.rods import chain_of, is_box
 from kinema.errors import BuildError
-from kinema.mujoco_enums import Geom, Integrator, Solver
+from kinema.mujoco_enums import Integrator, Solver
 
 HERE = "tests/convex/test_options.py"
 
@@ -77,17 +77,14 @@ def check_flexes(source: Any) -> None:
             if is_so(source, f):
                 raise BuildError(f"flex {_flex_name(source, f)!r}: {why}")
     dual = int(source.opt.solver) == Solver.PGS or int(source.opt.noslip_iterations) > 0
-    if dual and int(source.opt.integrator) == Integrator.DISCRETE and is_elastic(source):  # MuJoCo refuses it as well
-        raise BuildError(
-            'elastic flexes with option integrator="discrete": use solver="Newton" or "CG", noslip_iterations="0"'
+    passive = has_passive_contacts(source)
+    if dual and int(source.opt.integrator) == Integrator.DISCRETE and (is_elastic(source) or passive):
+        raise BuildError(  # MuJoCo refuses it as well
+            'elastic flexes and passive contact with option integrator="discrete": use solver="Newton" or "CG", '
+            'noslip_iterations="0"'
         )
-
-
-def _meets(source: Any, f: int, kind: Geom) -> bool:
-    """May the flex touch a geom of a type?"""
-    pairs = flex_pairs(source)
-    mine = pairs[(pairs[:, 0] >= 0) & (pairs[:, 2] == f), 0]
-    return bool(np.any(np.asarray(source.geom_type)[mine] == kind))
+    if passive and (int(source.opt.integrator) != Integrator.DISCRETE or int(source.opt.enableflags) & ENABLE["sleep"]):
+        raise BuildError('passive contact of flexes: use option integrator="discrete", and no sleep')
 
 
 def _is_neo_hookean(source: Any, f: int) -> bool:
@@ -106,9 +103,9 @@ FLEX_REFUSED: dict[str, Callable[[Any, int], bool]] = {
     "its elasticity is Stable Neo-Hookean, which is not simulated: leave elastic3d at 0": _is_neo_hookean,
     "plasticity of trilinear and quadratic flexes is not simulated: leave yield at 0":
         lambda m, f: bool(m.flex_plasticmode[f] and m.flex_interp[f]),
-    "passive contact is not simulated: leave passive at 0": lambda m, f: bool(m.flex_passive[f]),
+    "passive contact of trilinear and quadratic flexes is not simulated: leave passive at 0":
+        lambda m, f: bool(m.flex_passive[f] and m.flex_interp[f] and not m.flex_rigid[f]),
     "contact of a rod with a box section is not simulated: set contype and conaffinity to 0": _touches_as_box,
-    "contact of a sheet with signed distance fields is not simulated": lambda m, f: _meets(m, f, Geom.SDF),
 }  # fmt: skip
 """What a flex may not ask for."""
 

@@ -28,7 +28,7 @@ from kinema.convex.stage import Stage
 from kinema.math.quaternion import mul_quat, rotate_inverse, sub_quat, to_velocity
 from kinema.math.spatial import angular
 from kinema.math.vector import column
-from kinema.mujoco_enums import Disable, Joint, Transmission
+from kinema.mujoco_enums import Disable, Exclude, Joint, Transmission
 
 
 @wp.func
@@ -232,7 +232,7 @@ def adhesion_transmission(m: Model, d: Data, w: int, i: int):
             body0 = geom_body(m.geom.bodyid, geoms[0])
             body1 = geom_body(m.geom.bodyid, geoms[1])
             on_target = (body0 == target or body1 == target) and body0 >= 0 and body1 >= 0
-            if on_target and d.con.exclude[w, c] <= 1 and m.body.weldid[body0] != m.body.weldid[body1]:
+            if on_target and d.con.exclude[w, c] <= Exclude.GAP and m.body.weldid[body0] != m.body.weldid[body1]:
                 count += 1
                 frame = d.con.frame[w, c]
                 normal = wp.vec3(frame[0, 0], frame[0, 1], frame[0, 2])

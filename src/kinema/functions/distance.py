@@ -12,7 +12,7 @@ import numpy as np
 import warp as wp
 
 from kinema.arrays import empty_worlds
-from kinema.collide.build import Build
+from kinema.collide.build import epa_room
 from kinema.collide.bundles import Touch
 from kinema.collide.distance import ANALYTIC, CONVEX, HFIELD, distance_kernel
 from kinema.collide.table import MAX_CONTACTS, PAIR_FUNCTION, PairFunction, function_mask
@@ -44,7 +44,7 @@ def distances(engine: Engine, pairs: np.ndarray, distmax: float) -> tuple[wp.arr
     functions = _functions(engine.source, pairs)
     slots = np.array([MAX_CONTACTS.get(PairFunction(int(f)), 0) for f in functions])
     start = np.concatenate([[0], np.cumsum(slots)])
-    kernel = distance_kernel(mask := _family(functions), Build.of(engine.source, mask).epa)
+    kernel = distance_kernel(_family(functions), epa_room(engine.source))
     shapes, device, shape = engine.shapes(), engine.device, (engine.nworld, len(pairs))
     room = (engine.nworld, max(1, int(start[-1])))
     touch = Touch()

@@ -3,6 +3,7 @@
 #pragma once
 #include <ucontext.h>
 #include <cmath>
+#include <cstdio>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,7 @@
 #define __shared__ static
 #define __align__(n) __attribute__((aligned(n)))
 
+#if !defined(KN_BESIDE_WARP)  // its headers have these
 struct float4 { float x, y, z, w; };
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 namespace wp {
@@ -22,6 +24,7 @@ template <class X> inline X min(X a, X b) { return a < b ? a : b; }
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline float __int_as_float(int x) { float y; std::memcpy(&y, &x, 4); return y; }
 inline int __float_as_int(float x) { int y; std::memcpy(&y, &x, 4); return y; }
+#endif
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
 inline int atomicMin(int* p, int x) { const int old = *p; if (x < old) *p = x; return old; }
@@ -29,7 +32,7 @@ inline int atomicMax(int* p, int x) { const int old = *p; if (x > old) *p = x; r
 inline int atomicAdd(int* p, int x) { const int old = *p; *p += x; return old; }
 
 struct Block {
-    struct Fibre { ucontext_t context; std::vector<char> stack; bool ended; long meetings[2]; };
+    struct Fibre { ucontext_t context; std::vector<char> stack; bool ended; long meetings[2]; int place[2][2]; };
     std::vector<Fibre> fibres;
     ucontext_t outside;
     int current = 0;
@@ -37,6 +40,7 @@ struct Block {
     uint64_t word[1024];
 };
 inline Block block;
+inline int place_ = 0;  // the line of a meeting: threads that wait at different ones hang on CUDA, or worse
 struct Index { unsigned x; };
 #define threadIdx (Index{(unsigned)block.current})
 
@@ -45,12 +49,22 @@ inline void yield_() { swapcontext(&block.fibres[block.current].context, &block.
 inline void meet_(int from, int to, int kind) {
     Block::Fibre& self = block.fibres[block.current];
     const long mine = ++self.meetings[kind];
+    self.place[kind][mine & 1] = place_;
     for (;;) {
         bool all = true;
         for (int t = from; t < to && t < (int)block.fibres.size(); ++t)
             if (!block.fibres[t].ended && block.fibres[t].meetings[kind] < mine) all = false;
-        if (all) return;
+        if (all) break;
         yield_();
+    }
+    place_ = self.place[kind][mine & 1];  // who trades meets twice
+    for (int t = from; t < to && t < (int)block.fibres.size(); ++t) {  // two places: others may have gone on to the next
+        const Block::Fibre& other = block.fibres[t];
+        if (!other.ended && other.place[kind][mine & 1] != self.place[kind][mine & 1]) {
+            std::fprintf(stderr, "thread %d waits at line %d, thread %d at line %d\n", block.current,
+                         self.place[kind][mine & 1], t, other.place[kind][mine & 1]);
+            std::abort();
+        }
     }
 }
 inline void __syncthreads() { meet_(0, (int)block.fibres.size(), 0); }
@@ -95,6 +109,17 @@ inline unsigned __match_any_sync(unsigned mask, int x) {
     __syncwarp(mask);
     return same;
 }
+
+// from here on whoever meets says where; a thread that runs is not interrupted in between
+#define __syncthreads() (place_ = __LINE__, __syncthreads())
+#define __syncwarp(...) (place_ = __LINE__, __syncwarp(__VA_ARGS__))
+#define __shfl_xor_sync(...) (place_ = __LINE__, __shfl_xor_sync(__VA_ARGS__))
+#define __shfl_sync(...) (place_ = __LINE__, __shfl_sync(__VA_ARGS__))
+#define __shfl_up_sync(...) (place_ = __LINE__, __shfl_up_sync(__VA_ARGS__))
+#define __ballot_sync(...) (place_ = __LINE__, __ballot_sync(__VA_ARGS__))
+#define __any_sync(...) (place_ = __LINE__, __any_sync(__VA_ARGS__))
+#define __all_sync(...) (place_ = __LINE__, __all_sync(__VA_ARGS__))
+#define __match_any_sync(...) (place_ = __LINE__, __match_any_sync(__VA_ARGS__))
 
 inline void begin_() {
     block.work(block.current);

@@ -53,9 +53,9 @@ def disturbed(m: mujoco.MjModel, steps: int, size: float = 0.01) -> mujoco.MjDat
     return d
 
 
-def engine_at(m: mujoco.MjModel, d: mujoco.MjData) -> StagedEngine:
+def engine_at(m: mujoco.MjModel, d: mujoco.MjData, of: type[StagedEngine] = StagedEngine) -> StagedEngine:
     """An engine in the same state, after forward dynamics."""
-    engine = StagedEngine(m, 1, device="cpu")
+    engine = of(m, 1, device="cpu")
     for name in ("qpos", "qvel", "qacc_warmstart", *(["plastic"] if m.nplastic else [])):
         engine.write(name, getattr(d, name)[None].astype(np.float32))
     engine.forward()

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from kinema.convex.flex.pairs import flex_pairs
+from tests.conformance.staged import OrderedEngine, StagedEngine
 
 from .scenes import disturbed, engine_at, model, off
 
@@ -52,3 +53,27 @@ def test_signed_distance_fields_meet_sheets_only(dim):
     d = mujoco.MjData(m)
     mujoco.mj_forward(m, d)
     assert d.ncon == 0 and len(flex_pairs(m)) == 0
+
+
+SHEET = """<mujoco><option solver="{solver}"/><asset>
+  <mesh name="ball" builtin="sphere" params="3" scale=".2 .2 .2"/></asset><worldbody>
+  <body pos=".21 .17 -.12"><freejoint/><geom type="sdf" mesh="ball"/></body>
+  <body pos=".02 .03 .4"><freejoint/><geom type="sphere" size=".05"/></body>
+  <body pos=".02 .03 .48"><freejoint/><geom type="sphere" size=".05"/></body>
+  <flexcomp name="soft" type="grid" dim="2" count="{count}" spacing="{step} {step} .1" radius=".01" mass="1">
+    <edge equality="true"/><contact selfcollide="none"/></flexcomp></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("of", [StagedEngine, OrderedEngine], ids=["cpu", "cuda"])
+@pytest.mark.parametrize("count, step, solver", [("5 5 1", ".1", "Newton"), ("15 15 1", ".03", "CG")])
+def test_sheets_meet_signed_distance_fields(count, step, solver, of):
+    """The deepest point of each triangle, once, of the first fifty as the tree is walked; among contacts of geoms."""
+    m = model(SHEET.format(count=count, step=step, solver=solver))
+    d = disturbed(m, 3)
+    engine = engine_at(m, d, of)
+    found = int(engine.read("ncon")[0])
+    assert found == d.ncon > 5
+    for name, limit in {"geom": 0, "flex": 0, "elem": 0, "dist": 2e-6, "pos": 2e-6, "frame": 1e-4}.items():
+        ours = engine.read(f"contact_{name}")[0, :found].reshape(found, -1)
+        assert np.abs(ours - np.asarray(getattr(d.contact, name)).reshape(found, -1)).max() <= limit, name
+    assert off(engine.read("qacc")[0], d.qacc) < 5e-3

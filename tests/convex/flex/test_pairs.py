@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from kinema.convex.flex.pairs import flex_pairs
+from tests.conformance.staged import OrderedEngine, StagedEngine
 
 from .scenes import engine_at, model
 
@@ -52,3 +53,37 @@ def test_the_fifty_that_are_kept():
     ours = engine.read("contact_pos")[0, :count]
     gap = np.linalg.norm(ours[:, None] - np.asarray(d.contact.pos)[None], axis=-1)
     assert gap.min(axis=1).max() < 1e-6 and gap.min(axis=0).max() < 1e-6
+
+
+MEETING = """<mujoco><worldbody><geom type="plane" size="1 1 .1"/>
+  <body pos=".02 .03 .045"><freejoint/><geom type="sphere" size=".05"/></body>
+  <body pos=".02 .03 .135"><freejoint/><geom type="sphere" size=".05"/></body>
+  <body pos=".1 .1 .045"><freejoint/><geom type="box" size=".05 .05 .05"/></body>
+  <flexcomp name="a" type="grid" dim="2" count="4 4 1" spacing=".08 .08 .1" pos="0 0 .08" radius=".02" mass="1">
+    <edge equality="true"/><contact selfcollide="none"/></flexcomp>
+  <flexcomp name="b" type="grid" dim="1" count="4 1 1" spacing=".08 .08 .1" pos="0 0 .01" radius=".02" mass="1">
+    <edge equality="true"/><contact selfcollide="none"/></flexcomp></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("of", [StagedEngine, OrderedEngine], ids=["cpu", "cuda"])
+def test_contacts_of_flexes_stand_among_those_of_geoms(of):
+    """By the body they begin with, as MuJoCo has them; and they follow what is written of geoms."""
+    m = mujoco.MjModel.from_xml_string(MEETING)
+    d = mujoco.MjData(m)
+    mujoco.mj_forward(m, d)
+    engine = engine_at(m, d, of)
+    assert int(engine.read("ncon")[0]) == d.ncon
+    whose = np.asarray(d.contact.flex)[:, 1] >= 0
+    assert np.abs(np.diff(whose.astype(int))).sum() > 2, "they alternate"
+    for name in ("geom", "flex", "elem", "vert"):
+        assert np.array_equal(engine.read(f"contact_{name}")[0, : d.ncon], getattr(d.contact, name)), name
+    m.geom_friction[:] *= 0.25
+    m.geom_solref[:, 0] = 0.03
+    for name in ("geom_friction", "geom_solref"):
+        engine.set_parameter(name, getattr(m, name))
+    engine.forward()
+    mujoco.mj_forward(m, d)
+    assert int(engine.read("ncon")[0]) == d.ncon
+    for name in ("friction", "solref"):
+        ours = engine.read(f"contact_{name}")[0, : d.ncon]
+        assert np.allclose(ours, getattr(d.contact, name), rtol=1e-6), name

@@ -29,7 +29,7 @@ from kinema.math.impedance import (
 )
 from kinema.math.lanes import has_vectors, lane_count, lane_get, lane_sum
 from kinema.math.spatial import angular
-from kinema.mujoco_enums import MINVAL, Cone, Constraint
+from kinema.mujoco_enums import MINVAL, Cone, Constraint, Exclude
 
 
 @wp.func
@@ -43,7 +43,7 @@ def want_contact(m: Model, d: Data, w: int, c: int):
     if dim > 1 and m.opt.cone == Cone.PYRAMIDAL:
         rows = 2 * (dim - 1)
     trees = tree_pair(m.body.treeid[b1], m.body.treeid[b2])
-    if d.con.exclude[w, c] != 0 or m.body.weldid[b1] == m.body.weldid[b2] or trees[0] < 0:
+    if d.con.exclude[w, c] != Exclude.NONE or m.body.weldid[b1] == m.body.weldid[b2] or trees[0] < 0:
         rows = 0  # in the gap only, or nothing moves
     d.crow.want[w, c] = rows
     d.crow.trees[w, c] = trees

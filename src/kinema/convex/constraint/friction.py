@@ -19,8 +19,9 @@ def want_dof_friction(m: Model, d: Data, w: int, v: int):
 
 @wp.func
 def want_tendon_friction(m: Model, d: Data, w: int, t: int):
-    """A row for a tendon that loses force to friction."""
-    d.efc.want[w, m.size.slot_friction + m.size.nv + t] = wp.where(m.tendon.frictionloss[w, t] > 0.0, 1, 0)
+    """A row for a tendon that loses force to friction, if some dof moves it."""
+    loses = m.tendon.frictionloss[w, t] > 0.0 and m.tendon.ten_J_rownnz[t] > 0
+    d.efc.want[w, m.size.slot_friction + m.size.nv + t] = wp.where(loses, 1, 0)
 
 
 @wp.func

@@ -52,9 +52,9 @@ def want_joint_limit(m: Model, d: Data, w: int, j: int):
 
 @wp.func
 def want_tendon_limit(m: Model, d: Data, w: int, t: int):
-    """A row for each limit that a tendon is near."""
+    """A row for each limit that a tendon is near, if some dof moves it."""
     rows = int(0)
-    if m.tendon.limited[t] != 0:
+    if m.tendon.limited[t] != 0 and m.tendon.ten_J_rownnz[t] > 0:
         for side in range(2):
             if tendon_distance(m, d, w, t, side) < m.tendon.margin[w, t]:
                 rows += 1

@@ -8,8 +8,10 @@ is made of says which dofs it lists:
     bodies, points    the dofs that move any of them, found by walking up from each body
 
 A body that moves with several others, as one that vertices hang on, adds to the columns that are there already.
-A lane takes a constraint, with all its rows.
+A lane takes a constraint, with all its rows; on CUDA the lanes of a world are spread over blocks.
 """
+
+from functools import cache
 
 import warp as wp
 
@@ -25,13 +27,27 @@ from kinema.convex.flex.rod_chain import PAST
 from kinema.convex.jacobian import last_dof, point_motion
 from kinema.convex.kinematics import qpos_quat
 from kinema.convex.model import Model
-from kinema.math.lanes import lane_count, sync
+from kinema.convex.stage import named
+from kinema.math.lanes import spread_count
 from kinema.math.quaternion import conjugate, to_velocity
 from kinema.math.spatial import angular, linear
 from kinema.math.vector import normalize_with_length
-from kinema.mujoco_enums import MINVAL, Cone, Constraint, Equality, Geom, Joint
+from kinema.mujoco_enums import MINVAL, Cone, Constraint, Equality, Exclude, Geom, Joint
 
 NEGLIGIBLE = wp.constant(1.0e-6)  # a share of a contact that its bearer does not feel
+
+# ---------------------------------------------------------------------------------------------- lanes
+
+
+@cache
+def shared_by(fill: wp.Function, lanes: int) -> wp.Function:
+    """A function that fills rows, as a stage: on CUDA by so many lanes a world, on the CPU by one."""
+
+    def rows(m: Model, d: Data, w: int, lane: int):
+        wp.static(fill)(m, d, w, lane, spread_count(wp.static(lanes)))
+
+    return named(rows, f"{fill.key}_by_{lanes}")
+
 
 # ---------------------------------------------------------------------------------------------- columns
 
@@ -88,9 +104,9 @@ def want_equality_rows(m: Model, d: Data, w: int, e: int):
 
 
 @wp.func
-def sparse_equalities(m: Model, d: Data, w: int, lane: int):
+def sparse_equalities(m: Model, d: Data, w: int, lane: int, lanes: int):
     """The rows of equalities."""
-    for e in range(lane, m.size.neq, lane_count()):
+    for e in range(lane, m.size.neq, lanes):
         r = d.efc.start[w, e]
         kind = m.eq.type[e]
         if r >= 0:
@@ -98,11 +114,10 @@ def sparse_equalities(m: Model, d: Data, w: int, lane: int):
                 anchor(m, d, w, e, r)
             elif kind == Equality.JOINT or kind == Equality.TENDON:
                 coupling(m, d, w, e, r)
-    sync()
 
 
 @wp.func
-def sparse_edges(m: Model, d: Data, w: int, lane: int):
+def sparse_edges(m: Model, d: Data, w: int, lane: int, lanes: int):
     """The rows that keep the lengths of edges: r = l - l_0."""
     for e in range(m.size.neq):
         r = d.efc.start[w, e]
@@ -110,7 +125,7 @@ def sparse_edges(m: Model, d: Data, w: int, lane: int):
             first = m.eq.rows[e][1]
             time = row_time(m.opt, w)
             solref, solimp = m.eq.solref[w, e], m.eq.solimp[w, e]
-            for k in range(lane, m.eq.rows[e][0], lane_count()):
+            for k in range(lane, m.eq.rows[e][0], lanes):
                 edge = m.eq.rows[first + k][0]
                 number = m.flex.edgenumber[w, edge]
                 row = wp.vec2i(m.flex.edgelist[edge][2], m.flex.edgelist[edge][3])
@@ -123,11 +138,10 @@ def sparse_edges(m: Model, d: Data, w: int, lane: int):
                     d.flex.edge_length[w, edge] - number[0], 0.0, 0.0, d.flex.edge_velocity[w, edge], number[1]
                 )
                 put_scalars(d.efc, w, r + k, Constraint.EQUALITY, e, residual, solref, solimp, time)
-    sync()
 
 
 @wp.func
-def sparse_strain(m: Model, d: Data, w: int, lane: int):
+def sparse_strain(m: Model, d: Data, w: int, lane: int, lanes: int):
     """The rows that keep the strain of cells: r = e . u for each mode e, with the displacements u of corotation.py.
 
     J = sum over nodes of (R e_n)' J_n: how the cell turns is left out, for modes do not see it.
@@ -141,7 +155,7 @@ def sparse_strain(m: Model, d: Data, w: int, lane: int):
             base = m.flex.point[m.flex.cell[m.size.nflexcell + cell[2]][1]][5]
             if base >= 0:
                 turn = d.pose.xmat[w, base] * turn
-            for k in range(lane, m.eq.rows[e][0], lane_count()):
+            for k in range(lane, m.eq.rows[e][0], lanes):
                 r = first + k
                 mode = -2 - cell[1] + 3 * cell[3] * k
                 open_rows(d.efc, w, r, 1)
@@ -164,7 +178,6 @@ def sparse_strain(m: Model, d: Data, w: int, lane: int):
                 residual = vec5(pos, 0.0, 0.0, vel, weight / float(cell[3]))
                 solref, solimp = m.eq.solref[w, e], m.eq.solimp[w, e]
                 put_scalars(d.efc, w, r, Constraint.EQUALITY, e, residual, solref, solimp, row_time(m.opt, w))
-    sync()
 
 
 @wp.func
@@ -236,10 +249,10 @@ def anchor(m: Model, d: Data, w: int, e: int, r: int):
 
 
 @wp.func
-def sparse_friction(m: Model, d: Data, w: int, lane: int):
+def sparse_friction(m: Model, d: Data, w: int, lane: int, lanes: int):
     """Columns of friction losses."""
     first = d.efc.ne[w]
-    for r in range(first + lane, first + d.efc.nf[w], lane_count()):
+    for r in range(first + lane, first + d.efc.nf[w], lanes):
         ident = d.efc.id[w, r]
         open_rows(d.efc, w, r, 1)
         if d.efc.type[w, r] == Constraint.FRICTION_DOF:
@@ -247,15 +260,14 @@ def sparse_friction(m: Model, d: Data, w: int, lane: int):
         else:
             adr, nnz = m.tendon.ten_J_rowadr[ident], m.tendon.ten_J_rownnz[ident]
             add_sparse(d.efc, w, r, d.ten.J, m.tendon.ten_J_colind, adr, nnz, 1.0)
-    sync()
 
 
 @wp.func
-def sparse_limits(m: Model, d: Data, w: int, lane: int):
+def sparse_limits(m: Model, d: Data, w: int, lane: int, lanes: int):
     """The rows of limits."""
     first = d.efc.ne[w] + d.efc.nf[w]
     time = row_time(m.opt, w)
-    for r in range(first + lane, first + d.efc.nl[w], lane_count()):
+    for r in range(first + lane, first + d.efc.nl[w], lanes):
         ident = d.efc.id[w, r]
         side = d.efc.margin[w, r]
         dist = d.efc.pos[w, r]
@@ -281,7 +293,6 @@ def sparse_limits(m: Model, d: Data, w: int, lane: int):
             residual = vec5(dist, m.tendon.margin[w, ident], 0.0, vel, m.tendon.invweight0[w, ident])
             solref, solimp = m.tendon.solref_lim[w, ident], m.tendon.solimp_lim[w, ident]
             put_scalars(d.efc, w, r, Constraint.LIMIT_TENDON, ident, residual, solref, solimp, time)
-    sync()
 
 
 # ---------------------------------------------------------------------------------------------- contacts
@@ -382,7 +393,11 @@ def want_flex_contact(m: Model, d: Data, w: int, c: int):
     rows = dim
     if dim > 1 and m.opt.cone == Cone.PYRAMIDAL:
         rows = 2 * (dim - 1)
-    if d.con.exclude[w, c] != 0 or part != -2 or not movable:
+    if d.con.exclude[w, c] == Exclude.PASSIVE:  # passive_contact.py
+        rows = 1
+    elif d.con.exclude[w, c] != Exclude.NONE:
+        rows = 0
+    if part != -2 or not movable:
         rows = 0
     d.crow.want[w, c] = rows
     d.crow.trees[w, c] = ANY_TREE
@@ -513,11 +528,11 @@ def is_one_body(m: Model, e: int) -> bool:
 
 
 @wp.func
-def sparse_contacts(m: Model, d: Data, w: int, lane: int):
+def sparse_contacts(m: Model, d: Data, w: int, lane: int, lanes: int):
     """The rows of contacts: a point of each side, as part of a body or as a mean of those that bear an element."""
-    for c in range(lane, d.con.ncon[w], lane_count()):
+    for c in range(lane, d.con.ncon[w], lanes):
         r = d.crow.address[w, c]
-        if r >= 0:
+        if r >= 0 and d.con.exclude[w, c] == Exclude.NONE:
             dim = d.con.dim[w, c]
             rows = dim
             if dim > 1 and m.opt.cone == Cone.PYRAMIDAL:
@@ -560,4 +575,3 @@ def sparse_contacts(m: Model, d: Data, w: int, lane: int):
             put_rows(
                 d.con, d.crow, d.efc, w, r, c, m.opt.cone, m.opt.impratio[w], row_time(m.opt, w), weight, vel
             )
-    sync()

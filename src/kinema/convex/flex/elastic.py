@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from kinema.convex.flex import cells, rods
-from kinema.convex.flex.tables import element_places, element_vertices, has_flexes, owner, supports, vertex_bases
+from kinema.convex.flex.tables import (
+    element_places,
+    element_vertices,
+    has_flexes,
+    leaves,
+    owner,
+    supports,
+    vertex_bases,
+)
 from kinema.mujoco_enums import MINVAL, Equality
 
 RECORD = {2: 21, 3: 24}  # numbers of the stiffness of an element, by dim: an upper triangle, and room
@@ -63,8 +71,8 @@ def element_stiffness(m: Any) -> np.ndarray:
 
 
 def element_list(m: Any) -> np.ndarray:
-    """Of each element its flex, its place or 0, where its stiffness begins or -1, and its edges."""
-    return np.column_stack([owner(m, "elem"), element_places(m), element_stiffness(m), element_edges(m)])
+    """Of each element its flex, its place or 0, where its stiffness begins or -1, its edges; and the flex's leaves."""
+    return np.column_stack([owner(m, "elem"), element_places(m), element_stiffness(m), element_edges(m), leaves(m)])
 
 
 def element_edges(m: Any) -> np.ndarray:

@@ -23,7 +23,7 @@ LISTS: dict[str, tuple[Callable[[Any], np.ndarray], str, int]] = {
     "flex_edgelist": (lambda m: np.column_stack([tables.edge_vertices(m), tables.edge_rows(m)]), "", 4),
     "flex_edgenumber": (tables.edge_numbers, "", 4),
     "flex_elemvert": (tables.element_vertices, "", 4),
-    "flex_elemlist": (elastic.element_list, "", 9),
+    "flex_elemlist": (elastic.element_list, "", 10),
     "flex_span": (pairs.spans, "nflex", 9),
     "flex_pair": (partial(_part, pairs.pair_lists, 0), "nflexpair", 6),
     "flex_pairnumber": (partial(_part, pairs.pair_lists, 1), "nflexpair", 17),

@@ -9,6 +9,7 @@ from functools import cache
 
 import warp as wp
 
+from kinema.collide.bound import ROUNDING
 from kinema.collide.bundles import Touch
 from kinema.collide.capsule import capsule_box, capsule_capsule
 from kinema.collide.element import (
@@ -21,10 +22,12 @@ from kinema.collide.element import (
 )
 from kinema.collide.element_convex import convex_element, element_shape
 from kinema.collide.element_hfield import beside, element_over, hfield_element
+from kinema.collide.element_sdf import field_triangle
 from kinema.collide.emit import emit
 from kinema.collide.sphere import sphere_capsule
 from kinema.collide.support import Shape, geom_shape
 from kinema.collide.workspace import Workspace
+from kinema.convex.bundle import vec6
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.math.vector import column
@@ -159,10 +162,20 @@ def primitive_element(found: frozenset[tuple[int, int]]):
 
 
 @wp.func
+def is_field(m: Model, g: int) -> bool:
+    """Is it a geom, and a signed distance field?"""
+    return g >= 0 and m.geom.type[wp.max(g, 0)] == Geom.SDF
+
+
+@wp.func
 def boxes_meet(d: Data, w: int, one: int, two: int, reach: float) -> bool:
     """Do the boxes of two elements come within reach of each other?"""
-    a = d.flex.elem_aabb[w, one]
-    b = d.flex.elem_aabb[w, two]
+    return are_close(d.flex.elem_aabb[w, one], d.flex.elem_aabb[w, two], reach)
+
+
+@wp.func
+def are_close(a: vec6, b: vec6, reach: float) -> bool:
+    """Do two boxes come within reach of each other? Centre, then half sizes."""
     meet = bool(True)
     for k in range(3):
         meet = meet and wp.abs(a[k] - b[k]) <= a[k + 3] + b[k + 3] + reach
@@ -248,18 +261,36 @@ def passed_over(m: Model, p: int, g: int, one: int, two: int) -> bool:
     return m.flex.pair[p][1] == m.flex.pair[p][2] and share_cell(m, first, second)
 
 
+@wp.func
+def plane_vertex(m: Model, d: Data, w: int, p: int, v: int, touch: Touch, base: int) -> int:
+    """Contact of a plane with a vertex of a flex, if there is one."""
+    pair = m.flex.pair[p]
+    radius = m.flex.number[w, pair[2]][0]
+    normal = column(d.pose.geom_xmat[w, pair[0]], 2)
+    reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
+    x = d.flex.vert_xpos[w, m.flex.span[pair[2]][0] + v]
+    dist = wp.dot(x - d.pose.geom_xpos[w, pair[0]], normal) - radius
+    if dist > reach + ROUNDING * (wp.max(wp.abs(x)) + radius):
+        return 0
+    emit(touch, w, base, dist, x - normal * (radius + 0.5 * dist), normal, wp.vec3())
+    return 1
+
+
 @cache
-def pair_function(found: frozenset[tuple[int, int]], capacity: int, portal: bool):
+def pair_function(found: frozenset[tuple[int, int]], capacity: int, portal: bool, solids: tuple = (None, None)):
     """``collide(m, d, w, g, one, two, reach, touch, base)``: contacts of a geom, or an element, with an element.
 
     Convex shapes are searched in one place, whatever they are of: that is most of what there is to compile. `portal`:
-    they meet as without nativeccd, but for capsules in tetrahedra, which MuJoCo never leaves to portals.
+    they meet as without nativeccd, but for capsules in tetrahedra, which MuJoCo never leaves to portals. `solids`: the
+    distance and the gradient of signed distance fields that come from outside.
     """
     among = frozenset(dim for kind, dim in found if kind < 0)
     formulas = frozenset((kind, dim) for kind, dim in found if kind >= 0 and kind in PRIMITIVE[dim])
     fields = any(kind == Geom.HFIELD for kind, _ in found)
+    sheets = any(kind == Geom.SDF for kind, _ in found)
+    collide_sheet = field_triangle(*solids) if sheets else None
     searched = found - formulas | found & {(int(Geom.CAPSULE), 3)}
-    hulls = any(kind not in (-1, Geom.PLANE, Geom.HFIELD) for kind, _ in searched)
+    hulls = any(kind not in (-1, Geom.PLANE, Geom.HFIELD, Geom.SDF) for kind, _ in searched)
     collide_field = hfield_element(capacity, portal) if fields else None
     collide_geom_element = primitive_element(formulas) if formulas else None
     collide_shapes = convex_element(capacity, portal) if hulls or among - {1} else None
@@ -291,6 +322,13 @@ def pair_function(found: frozenset[tuple[int, int]], capacity: int, portal: bool
                 if first[2] < 0 and second[2] < 0:
                     return capsule_elements(m, d, w, one, two, reach, touch, base)
         n = 0
+        if wp.static(sheets):
+            if is_field(m, g):
+                return collide_sheet(
+                    w, g, corner_position(d, w, second, 0), corner_position(d, w, second, 1),
+                    corner_position(d, w, second, 2), m.collision.geoms, m.collision.meshes,
+                    m.collision.settings.options, touch, base,
+                )  # fmt: skip
         if wp.static(fields):
             if g >= 0 and m.geom.type[wp.max(g, 0)] == Geom.HFIELD:
                 s = shape_of_element(m, d, w, two, 0.0)

@@ -84,10 +84,12 @@ def _everything(m: Any) -> SimpleNamespace:
 
 
 def pair_lists(m: Any) -> tuple[np.ndarray, np.ndarray]:
-    """For each pair geom, flex, flex, condim, contacts kept, and whether a sweep says which element comes first.
+    """For each pair geom, flex, flex, condim, contacts kept, bits; and numbers.
 
-    And of each margin, gap, friction, solref, solimp, adhesion, solreffriction.
+    Bits: 1 a sweep says which element comes first, 2 passive. Numbers: margin, gap, friction, solref, solimp, adhesion,
+    solreffriction.
     Where a flex has few dofs, being rigid or interpolated, and nothing softer meets it, MAX_CONTACTS are kept; 0: all.
+    Negative: with a signed distance field, so many of the first.
     """
     pairs = flex_pairs(m)
     if not len(pairs):
@@ -99,8 +101,11 @@ def pair_lists(m: Any) -> tuple[np.ndarray, np.ndarray]:
     numbers = np.column_stack([margin, gap, p.friction, p.solref, p.solimp, p.adhesion, p.solreffriction])
     stiff = np.asarray(m.flex_rigid).astype(bool) | (np.asarray(m.flex_interp) != 0)
     few = stiff[pairs[:, 2]] & ((pairs[:, 0] >= 0) | stiff[pairs[:, 1]])
+    field = [g >= 0 and int(m.geom_type[g]) == Geom.SDF for g in pairs[:, 0].tolist()]
+    most = np.where(field, -MAX_CONTACTS, MAX_CONTACTS * few)
     swept = [int(f == other and search_of(m, f) == FlexSelf.SAP) for _, f, other in pairs.tolist()]
-    return np.column_stack([pairs, p.condim, MAX_CONTACTS * few, swept]), numbers
+    bits = np.array(swept) + 2 * np.array([is_passive(m, *pair) for pair in pairs.tolist()])
+    return np.column_stack([pairs, p.condim, most, bits]), numbers
 
 
 def spans(m: Any) -> np.ndarray:
@@ -128,3 +133,31 @@ def most_contacts(m: Any) -> int:
     pairs = flex_pairs(m)
     touched = {int(f) for g, _, f in pairs if g >= 0}
     return int(sum(int(m.flex_vertnum[f]) for f in touched) + 32 * len(pairs))
+
+
+def meets_fields(m: Any) -> bool:
+    """Does a flex meet a signed distance field?"""
+    return has_flexes(m) and any(kind == Geom.SDF for kind, _ in kinds(m))
+
+
+def is_passive(m: Any, g: int, f: int, other: int) -> bool:
+    """Is contact of a pair a spring in place of a constraint? Not with what can move."""
+    wants = any(_wants_springs(m, k) for k in (f, other) if k >= 0)
+    return wants and (g < 0 or int(m.body_weldid[int(m.geom_bodyid[g])]) == 0)
+
+
+def _wants_springs(m: Any, f: int) -> bool:
+    return bool(m.flex_passive[f]) and int(m.flex_dim[f]) > 1 and not m.flex_rigid[f]
+
+
+def has_passive_contacts(m: Any) -> bool:
+    """Is any?"""
+    return has_flexes(m) and any(is_passive(m, *pair) for pair in flex_pairs(m).tolist())
+
+
+def mixed_lists(m: Any) -> dict[str, np.ndarray]:
+    """The lists that follow numbers of geoms which are written while worlds run."""
+    if not has_flexes(m):
+        return {}
+    pairs, numbers = pair_lists(m)
+    return {"flex_pair": pairs, "flex_pairnumber": numbers}

@@ -31,7 +31,7 @@ def comes_before(m: Model, d: Data, w: int, one: int, two: int, axis: int) -> bo
 @wp.func
 def is_first(m: Model, d: Data, w: int, p: int, one: int, two: int, axis: int) -> bool:
     """Does a contact of two elements of a flex lead from the one to the other?"""
-    if m.flex.pair[p][5] != 0:
+    if (m.flex.pair[p][5] & 1) != 0:
         return comes_before(m, d, w, one, two, axis)
     return m.flex.elemlist[one][1] < m.flex.elemlist[two][1]
 
@@ -55,6 +55,14 @@ def sift(m: Model, d: Data, w: int, start: int, count: int, base: int, axis: int
 
 
 @wp.func
+def longest(size: wp.vec3) -> int:
+    """The axis of a box's longest side."""
+    if size[0] > size[1] and size[0] > size[2]:
+        return 0
+    return wp.where(size[1] > size[2], 1, 2)
+
+
+@wp.func
 def longest_axis(m: Model, d: Data, w: int, f: int) -> int:
     """The axis along which the active elements of a flex extend farthest."""
     span = m.flex.span[f]
@@ -67,10 +75,7 @@ def longest_axis(m: Model, d: Data, w: int, f: int) -> int:
             half = wp.vec3(box[3], box[4], box[5])
             low = wp.min(low, center - half)
             high = wp.max(high, center + half)
-    size = high - low
-    if size[0] > size[1] and size[0] > size[2]:
-        return 0
-    return wp.where(size[1] > size[2], 1, 2)
+    return longest(high - low)
 
 
 @wp.func

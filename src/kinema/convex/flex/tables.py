@@ -260,3 +260,31 @@ def equality_rows(m: Any) -> np.ndarray:
     for e in np.flatnonzero(kind == Equality.FLEXSTRAIN):
         rows[e] = strain_modes(m, int(e))[0]
     return rows
+
+
+def leaves(m: Any) -> np.ndarray:
+    """The elements of each flex as its tree of boxes is walked, the second child first; -1: there are no more."""
+    found = np.full(m.nflexelem, -1)
+    for f in range(m.nflex):
+        first, count, root = int(m.flex_elemadr[f]), int(m.flex_elemnum[f]), int(m.flex_bvhadr[f])
+        if root < 0:
+            found[first : first + count] = np.arange(count)
+            continue
+        node, child = np.asarray(m.bvh_nodeid)[root:], np.asarray(m.bvh_child).reshape(-1, 2)[root:]
+        order, waiting = [], [0]
+        while waiting:
+            at = waiting.pop()
+            if node[at] >= 0:
+                order.append(int(node[at]))
+            else:
+                waiting += [int(k) for k in child[at] if k >= 0]
+        found[first : first + len(order)] = order
+    return found
+
+
+WIDE = 256  # bodies or dofs from which on a world with flexes is wide
+
+
+def is_wide(m: Any) -> bool:
+    """Has a world so much of everything that on CUDA a block, or several, should work on it alone?"""
+    return has_flexes(m) and max(int(m.nv), int(m.nbody)) >= WIDE

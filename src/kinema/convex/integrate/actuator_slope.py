@@ -29,3 +29,14 @@ def actuator_derivative(m: Model, d: Data, w: int, i: int):
                     c += 1
                 if c < last and d.act.moment_colind[w, c] == m.dof.D_colind[a]:
                     d.inertia.qDeriv[w, a] = d.inertia.qDeriv[w, a] + value * d.act.moment[w, c]
+
+
+@wp.func
+def actuator_diagonal(m: Model, d: Data, w: int, i: int):
+    """The same where actuators drive one dof each."""
+    a = m.dof.D_rowadr[i] + m.dof.D_diag[i]
+    sum = d.inertia.qDeriv[w, a]
+    for k in range(m.dof.momentadr[i], m.dof.momentadr[i] + m.dof.momentnum[i]):
+        moment = d.act.moment[w, m.dof.momententry[k]]
+        sum += d.act.slope[w, m.dof.momentactuator[k]] * moment * moment
+    d.inertia.qDeriv[w, a] = sum

@@ -12,8 +12,12 @@ and summed over the subtree S of the deeper of two dofs i, c
 
 Fluid forces add their slope F_b to -B_b. Dampers add to the diagonal, tendons and actuators J^T b J.
 Row i of D: ancestors of i, i, its descendants. So (i, c) is at D_diag[c] for an ancestor c, at D_diag[i] + c - i below.
+
+Most robots have dampers and actuators on joints of one dof and nothing else that the symmetric part asks for: there
+qDeriv is a diagonal, and only that is written.
 """
 
+import numpy as np
 import warp as wp
 
 from kinema.convex.data import Data
@@ -22,7 +26,16 @@ from kinema.convex.model import Model
 from kinema.convex.passive import damping_slope, has_passive_forces, joint_damping
 from kinema.convex.tendon import tendon_damping
 from kinema.math.spatial import cross_force, cross_motion, inertia_mul, vec10
-from kinema.mujoco_enums import Disable, Joint
+from kinema.mujoco_enums import Disable, Integrator, Joint, Transmission
+
+
+def is_diagonal(m) -> bool:
+    """Has qDeriv nothing beside its diagonal, whatever the state?"""
+    joints = np.isin(m.actuator_trntype, (Transmission.JOINT, Transmission.JOINTINPARENT))
+    if m.opt.integrator != Integrator.IMPLICITFAST or m.ntendon or m.opt.density or m.opt.viscosity or not joints.all():
+        return False
+    driven = np.asarray(m.jnt_type)[np.asarray(m.actuator_trnid).reshape(-1, 2)[:, 0]] if m.nactuator else []
+    return bool(np.isin(driven, (Joint.HINGE, Joint.SLIDE)).all())
 
 
 @wp.func
@@ -128,6 +141,16 @@ def damper_derivative(m: Model, d: Data, w: int, i: int):
         b = joint_damping(m, w, i)
         slope = damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
         d.inertia.qDeriv[w, row + m.dof.D_diag[i]] = -slope
+
+
+@wp.func
+def damper_diagonal(m: Model, d: Data, w: int, i: int):
+    """The same where qDeriv has nothing beside its diagonal, and zeros stay as they are (`is_diagonal`)."""
+    slope = float(0.0)
+    if (m.opt.disableflags & Disable.DAMPER) == 0:
+        b = joint_damping(m, w, i)
+        slope = damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
+    d.inertia.qDeriv[w, m.dof.D_rowadr[i] + m.dof.D_diag[i]] = -slope
 
 
 @wp.func

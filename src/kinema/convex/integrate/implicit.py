@@ -137,6 +137,23 @@ def implicitfast_row(m: Model, d: Data, w: int, i: int):
 
 
 @wp.func
+def implicitfast_diagonal(m: Model, d: Data, w: int, i: int):
+    """The same where qDeriv is a diagonal: what is added to that of M, and the force."""
+    slope = float(0.0)
+    if m.body.alone[m.dof.bodyid[i]] == 0:
+        slope = -m.opt.timestep[w] * d.inertia.qDeriv[w, m.dof.D_rowadr[i] + m.dof.D_diag[i]]
+    d.inertia.qHDiagInv[w, i] = slope
+    d.scratch.qacc_step[w, i] = d.frc.qfrc_smooth[w, i] + d.frc.qfrc_constraint[w, i]
+
+
+@wp.func
+def implicitfast_shifted(m: Model, d: Data, w: int):
+    """qacc_step, from M and what is added to its diagonal."""
+    factor_like_mass(m, d.inertia.M, d.inertia.qHDiagInv, True, d.inertia.qH, d.inertia.qHDiagInv, w)
+    solve_like_mass(m, d.scratch.qacc_step, d.inertia.qH, d.inertia.qHDiagInv, w)
+
+
+@wp.func
 def implicitfast(m: Model, d: Data, w: int):
     """qacc_step."""
     factor_like_mass(m, d.inertia.qH, d.inertia.qHDiagInv, False, d.inertia.qH, d.inertia.qHDiagInv, w)

@@ -115,13 +115,14 @@ def load_stages(m) -> list[Stage]:
     """The forces between bodies."""
     recipe = [Stage(loads.applied_loads, over="nbody")]
     constrained = not m.opt.disableflags & Disable.CONSTRAINT
-    if constrained:
-        recipe += [Stage(loads.contact_wrench, over="ncon"), Stage(loads.contact_loads, over="nbody")]
-        if np.any(np.isin(m.eq_type, (Equality.CONNECT, Equality.WELD))):
-            recipe.append(Stage(loads.equality_loads))
+    if constrained and np.any(np.isin(m.eq_type, (Equality.CONNECT, Equality.WELD))):
+        recipe.append(Stage(loads.equality_loads))
     if np.any(np.asarray(m.tendon_type) == Tendon.SPATIAL):
         recipe.append(Stage(loads.tendon_loads))
     recipe.append(Stage(loads.joint_loads, sweep="up"))
+    if constrained:
+        recipe += [Stage(loads.contact_wrench, over="ncon"), Stage(loads.contact_loads, over="nbody")]
+        recipe.append(Stage(loads.contact_joint_loads, over="nbody"))
     return recipe
 
 

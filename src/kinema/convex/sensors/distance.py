@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import warp as wp
 
-from kinema.collide.build import Build
+from kinema.collide.build import epa_room
 from kinema.collide.bundles import Touch
 from kinema.collide.distance import distance_function
 from kinema.collide.table import PAIR_FUNCTION, function_mask
@@ -84,8 +84,7 @@ def _pairs(m) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def stage(m) -> Stage:
     """The stage for the pairs a model measures."""
-    mask = function_mask(_pairs(m)[2])
-    return distance_stage(mask, Build.of(m, mask).epa)
+    return distance_stage(function_mask(_pairs(m)[2]), epa_room(m))
 
 
 def probes(m, nworld: int, device) -> Probes:

@@ -16,7 +16,7 @@ from kinema.convex.sleep.flexes import edge_trees, first_tree, flex_head, flex_t
 from kinema.convex.sleep.rings import AWAKE, READY, count_awake, list_awake
 from kinema.convex.sleep.touch import any_bit, is_pushed, may_sleep
 from kinema.convex.stage import Stage
-from kinema.mujoco_enums import Disable, Equality, Obj
+from kinema.mujoco_enums import Disable, Equality, Exclude, Obj
 
 
 @wp.func
@@ -161,7 +161,7 @@ def couple(m: Model, d: Data, w: int):
     if (off & Disable.CONSTRAINT) == 0:
         if (off & Disable.CONTACT) == 0:
             for c in range(d.con.ncon[w]):
-                if d.con.exclude[w, c] == 0:
+                if d.con.exclude[w, c] == Exclude.NONE:
                     unite_contact(m, d, w, c)
         if (off & Disable.EQUALITY) == 0:
             for e in range(m.size.neq):

@@ -162,6 +162,9 @@ auto friction_of = [&](int c) -> const float* { return &KN_AT(d.con.friction, c)
 auto is_elliptic = [&](int k) -> bool { return type[k] == Constraint::CONTACT_ELLIPTIC; };
 auto kind_of = [&](int k) -> int {
     if (k < nef) return k < ne ? EQUALITY_ROW : FRICTION_ROW;
+#if defined(KN_LISTED) && KN_LISTED
+    if (type[k] == Constraint::EQUALITY) return EQUALITY_ROW;  // passive contact: a spring
+#endif
     if (!is_elliptic(k)) return ONE_SIDED_ROW;
     return k == 0 || !is_elliptic(k - 1) || id[k - 1] != id[k] ? CONE_HEAD : CONE_TAIL;
 };

@@ -153,15 +153,15 @@ def euler_terms(m: Model, d: Data, w: int, i: int):
 
 
 @cache
-def _euler(blocks: Blocks) -> wp.Function:
+def _shifted(blocks: Blocks) -> wp.Function:
     solve = _solve_like_mass(blocks)
 
     @wp.func
-    def euler_dense(m: Model, d: Data, w: int, lane: int):
+    def shifted_dense(m: Model, d: Data, w: int, lane: int):
         solve(m, d.inertia.M, d.inertia.qHDiagInv, True, d.scratch.qacc_step, d.scratch.qacc_step,
               d.sleep.tree_awake, w, lane)  # fmt: skip
 
-    return euler_dense
+    return shifted_dense
 
 
 @wp.func
@@ -204,11 +204,16 @@ def noslip_stages(blocks: Blocks) -> list[Stage]:
     return [_stage(_noslip(blocks), blocks)]
 
 
+def shifted_stages(blocks: Blocks) -> list[Stage]:
+    """qacc_step without a sparse factor, once it holds the force and qHDiagInv what is added to the diagonal of M."""
+    return [_stage(_shifted(blocks), blocks)]
+
+
 def euler_stages(m, blocks: Blocks) -> list[Stage]:
     """qacc_step of the Euler integrator without a sparse factor."""
     if not has_damping(m):
         return [Stage(euler_undamped, over="nv")]
-    return [Stage(euler_terms, over="nv"), _stage(_euler(blocks), blocks)]
+    return [Stage(euler_terms, over="nv"), *shifted_stages(blocks)]
 
 
 def implicit_stages(blocks: Blocks) -> list[Stage]:

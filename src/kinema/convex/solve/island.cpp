@@ -356,7 +356,7 @@ for (;;) {
     if ((iter > 0 || flat) && gains_little(c[3])) break;
     float gain;
     const float alpha = line_search(c[0], c[1], c[2], c[3], gain);
-    if (!(alpha > 0.0f)) break;
+    if (is_no_step(alpha)) break;
 
     a += alpha * x;
     Ma += alpha * Mx;

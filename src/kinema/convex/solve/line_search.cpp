@@ -96,6 +96,9 @@ auto line_search = [&](float c1, float c2, float xx, float gx, float& gain) -> f
     gain = best.gain;
     return best.alpha;
 };
+// A search that ends for lack of evaluations may have gone past the start, to a step backwards, which MuJoCo takes as it
+// is. Only a step of nothing ends the iterations; so does one that is no number.
+auto is_no_step = [](float alpha) -> bool { return !(fabsf(alpha) > 0.0f); };
 // where the gradient, whose square is gg, vanishes; forces is the square of what it is made of. Before the first step
 // that alone does not end the search, unless the gradient is nothing that floats can tell: what the step would gain
 // must be small as well

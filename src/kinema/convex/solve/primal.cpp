@@ -380,7 +380,7 @@ for (;;) {
     if ((iter > 0 || flat) && gains_little(gx)) { done = true; continue; }
     float gain;
     const float alpha = line_search(c1, c2, xx, gx, gain);
-    if (!(alpha > 0.0f)) { done = true; continue; }
+    if (is_no_step(alpha)) { done = true; continue; }
 
     // move
     float cost = 0.0f;

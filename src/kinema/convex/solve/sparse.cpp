@@ -219,7 +219,32 @@ auto solve = [&](double* y) {  // y = M^-1 y, by the factor of M (factor.py); tr
     const int* adr = m.dof.M_rowadr.data;
     const int* num = m.dof.M_rownnz.data;
     const int* of = m.dof.M_colind.data;
+#if KN_LANES > 1
+    const int own = lane & 31;
+    int large = 0;  // trees that a warp takes: one thread would wait for every number of them
+    for (int base = 0; base < ntree; base += 32) {
+        unsigned found = __ballot_sync(0xffffffffu, base + own < ntree && tree_num[wp::min(base + own, ntree - 1)] > 6);
+        for (; found; found &= found - 1) {
+            if (large++ % (KN_LANES / 32) != lane >> 5) continue;
+            const int t = base + __ffs(found) - 1, first = tree_adr[t], end = first + tree_num[t];
+            for (int i = end - 1; i >= first; --i) {
+                const double yi = y[i];
+                for (int q = own; q < num[i] - 1; q += 32) y[of[adr[i] + q]] -= KN_AT(KN_FACTOR, adr[i] + q) * yi;
+                __syncwarp();
+            }
+            for (int i = first; i < end; ++i) {
+                double s = 0.0;
+                for (int q = own; q < num[i] - 1; q += 32) s += KN_AT(KN_FACTOR, adr[i] + q) * y[of[adr[i] + q]];
+                for (int o = 16; o > 0; o >>= 1) s += __shfl_xor_sync(0xffffffffu, s, o);
+                __syncwarp();
+                if (own == 0) y[i] = y[i] * KN_AT(KN_INVERSE, i) - s;
+                __syncwarp();
+            }
+        }
+    }
+#endif
     KN_TREES(t) {
+        if (KN_LANES > 1 && tree_num[t] > 6) continue;
         const int first = tree_adr[t], end = first + tree_num[t];
         for (int i = end - 1; i >= first; --i)
             for (int q = 0; q < num[i] - 1; ++q) y[of[adr[i] + q]] -= KN_AT(KN_FACTOR, adr[i] + q) * y[i];
@@ -297,7 +322,7 @@ for (;;) {
     if ((iter > 0 ? KN_NEWTON : flat || !KN_NEWTON) && gains_little((float)gx)) { done = true; continue; }
     float gain;
     const float alpha = line_search((float)C1, (float)C2, (float)xx, (float)gx, gain);
-    if (!(alpha > 0.0f)) { done = true; continue; }
+    if (is_no_step(alpha)) { done = true; continue; }
 
     // move
     double cost = 0.0;
