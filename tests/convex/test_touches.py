@@ -1,6 +1,7 @@
 """What native functions say that they touch is what their C++ names."""
 
 import importlib
+import pathlib
 import pkgutil
 import re
 
@@ -12,6 +13,7 @@ import kinema.convex
 import kinema.math
 from kinema.collide import bound, cull, gather, workspace
 from kinema.convex import factor, inverse, last_good, mass, parts
+from kinema.convex.bundle import PER_WORLD, fields_of
 from kinema.convex.constraint import columns, contact_columns, place
 from kinema.convex.data import Data
 from kinema.convex.model import Model
@@ -199,3 +201,21 @@ def test_no_native_function_is_left_out():
                 native = isinstance(value, wp.Function) and getattr(value, "native_snippet", None)
                 if native and any(map(holds_arrays, value.input_types.values())):
                     assert native in texts, f"{info.name}: {value.key}"
+
+
+ROW = re.compile(r"\bKN_ROW\(\w+, ([md])\.(\w+)\.(\w+)\)")
+IN_DUALS = {("implicit_solve.cpp", "qacc"), ("implicit_solve.cpp", "qfrc_constraint")}  # whose arrays are all rows
+
+
+def test_what_is_read_as_a_row_lies_as_one():
+    """KN_ROW indexes the numbers of a world as neighbours; on CUDA only `rows` are, or what has one number a world."""
+    source = pathlib.Path(kinema.convex.__file__).parents[1]
+    wrong, seen = [], 0
+    for path in sorted([*source.rglob("*.cpp"), *source.rglob("*.py")]):
+        for who, bundle, name in ROW.findall(path.read_text(encoding="utf-8")):
+            field = fields_of({"m": Model, "d": Data}[who].vars[bundle].type)[name]
+            seen += 1
+            if not field.rows and field.size != PER_WORLD and (path.name, name) not in IN_DUALS:
+                wrong.append(f"{path.name}: {who}.{bundle}.{name} is interleaved on CUDA: declare it with rows=True")
+    assert seen > 100
+    assert not wrong, "\n".join(wrong)

@@ -330,7 +330,7 @@ class Dual:
     ahead: data("nefcmax", "one_dual", rows=True)  # forces with momentum
     order: data("nefcmax", "one_dual", dtype=int, rows=True)  # first rows of blocks, shuffled
     isle: data("nefcmax", "one_dual", dtype=int, rows=True)  # the first tree of a row's island
-    root: data("ntree_dual", dtype=int)  # of a tree's
+    root: data("ntree_dual", dtype=int, rows=True)  # of a tree's
 
 
 @bundle()

@@ -191,8 +191,7 @@ def acceleration(
     early = next((k for k, stage in enumerate(addresses) if stage.over == "ncon"), 0)  # contacts come later
     noslip = []
     if m.opt.noslip_iterations > 0:
-        single = dual.is_alone(m, cuda)
-        noslip = [Stage(dual.noslip(discrete=is_discrete(m), sparse=has_flexes(m), alone=single), lanes=True)]
+        noslip = [Stage(dual.noslip(discrete=is_discrete(m), sparse=has_flexes(m)), lanes=True)]
         noslip += metric.noslip_stages(m, noslip_stages(dense) if dense else []) if is_discrete(m) else []
     solve = solver(m, dense, rows, cuda=cuda)
     return [
@@ -210,8 +209,7 @@ def solver(m, dense: Blocks | None = None, rows: int = 0, *, cuda: bool = False)
     """The constraint solver the model asks for; `dense`: on CUDA, with room for so many rows."""
     at_once = is_discrete(m)
     if m.opt.solver == Solver.PGS:
-        kind = {"discrete": at_once, "sparse": has_flexes(m), "alone": dual.is_alone(m, cuda)}
-        return [Stage(dual.projected_gauss_seidel(**kind), lanes=True)]
+        return [Stage(dual.projected_gauss_seidel(discrete=at_once, sparse=has_flexes(m)), lanes=True)]
     if has_flexes(m) or sparse.is_conjugate(m):
         return [sparse.stage(m, cuda)]
     return newton_stages(m, rows) if dense else [Stage(newton(discrete=at_once), lanes=True, alone=True)]

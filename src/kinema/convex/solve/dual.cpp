@@ -16,9 +16,6 @@
 // is kept, and y = M^-1 z is solved for in the trees of a row whenever its force changes; vectors are doubles, for many
 // stiff rows pull at each vertex. How J is stored is said in rows_of_trees.cpp and rows_of_columns.cpp.
 
-#if KN_ALONE
-if (lane != 0) return;
-#endif
 #include "lanes.cpp"
 
 if (nefc == 0 || nv == 0) {

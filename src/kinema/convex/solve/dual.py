@@ -7,7 +7,7 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.flex.tables import has_flexes
 from kinema.convex.model import Model
-from kinema.convex.solve.native import CONTINUOUS, COUPLED, DISCRETE, MASS, RESULT, ROWS, WARP, source
+from kinema.convex.solve.native import CONTINUOUS, COUPLED, DISCRETE, MASS, RESULT, ROWS, source
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Solver
 
@@ -29,15 +29,6 @@ def is_dual(m) -> bool:
     return int(m.opt.solver) == Solver.PGS or int(m.opt.noslip_iterations) > 0
 
 
-def is_alone(m, cuda: bool) -> bool:
-    """Does one thread do all the work? On CUDA where lanes would take more than one dof each.
-
-    There a warp never came to the end of the no-slip pass (H200, 85 dofs), though the same text does with fibres as
-    threads.
-    """
-    return cuda and m.nv > WARP
-
-
 def sizes(m) -> dict[str, int]:
     """Room that only these solvers need."""
     dual = int(is_dual(m))
@@ -47,22 +38,21 @@ def sizes(m) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _parts(discrete: bool, sparse: bool, alone: bool) -> tuple[dict[str, int | str], str, str]:
+def _parts(discrete: bool, sparse: bool) -> tuple[dict[str, int | str], str, str]:
     """Definitions of native code, what it reads of the system, its factor and rows, and its scratch."""
     system = DISCRETE if discrete else CONTINUOUS
     factor, inverse = system.factor
     matrix = {name: array for name, array in system.definitions.items() if name != "SMOOTH"}
-    kind = {"SPARSE": int(sparse), "ALONE": int(alone)}
-    names: dict[str, int | str] = {"FACTOR": factor, "FACTOR_INVERSE": inverse, **kind, **matrix}
+    names: dict[str, int | str] = {"FACTOR": factor, "FACTOR_INVERSE": inverse, "SPARSE": int(sparse), **matrix}
     lists = " ".join(f"{system.rows}{part}" for part in ("rowadr", "rownnz", "colind"))
     reads = f"{READS} {factor}[w] {inverse}[w] {system.matrix}[w] {lists} {LISTED if sparse else ''}"
     return names, reads, f"{SCRATCH} {COLUMNS if sparse else TREES}"
 
 
 @cache
-def projected_gauss_seidel(*, discrete: bool = False, sparse: bool = False, alone: bool = False) -> wp.Function:
-    """Forces of all rows by projected Gauss-Seidel; `sparse`: rows list their columns; `alone`: by one thread."""
-    names, reads, scratch = _parts(discrete, sparse, alone)
+def projected_gauss_seidel(*, discrete: bool = False, sparse: bool = False) -> wp.Function:
+    """Forces of all rows by projected Gauss-Seidel; `sparse`: rows list their columns."""
+    names, reads, scratch = _parts(discrete, sparse)
     scratch += f" {MOMENTUM} {'' if sparse else 'd.solver.Jv[w]'}"
 
     @wp.func_native(source("dual.cpp", PGS=1, **names))
@@ -76,9 +66,9 @@ def projected_gauss_seidel(*, discrete: bool = False, sparse: bool = False, alon
 
 
 @cache
-def noslip(*, discrete: bool = False, sparse: bool = False, alone: bool = False) -> wp.Function:
-    """Friction forces once more, without regularization; `sparse`: rows list their columns; `alone`: by one thread."""
-    names, reads, scratch = _parts(discrete, sparse, alone)
+def noslip(*, discrete: bool = False, sparse: bool = False) -> wp.Function:
+    """Friction forces once more, without regularization; `sparse`: rows list their columns."""
+    names, reads, scratch = _parts(discrete, sparse)
 
     @wp.func_native(source("dual.cpp", PGS=0, **names))
     @touches(

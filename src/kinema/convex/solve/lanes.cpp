@@ -1,5 +1,5 @@
 // Lane groups in native code: a CUDA warp, or one CPU thread, works on one world. Sums go up a fixed tree, so they give the
-// same bits on every run. KN_ALONE: on CUDA, too, one thread does all; nobody waits for anybody.
+// same bits on every run.
 #undef KN_LANES
 #undef KN_SYNC
 #undef KN_SUM
@@ -7,7 +7,7 @@
 #undef KN_AT
 #undef KN_ROW
 #undef KN_EACH
-#if defined(__CUDA_ARCH__) && !(defined(KN_ALONE) && KN_ALONE)
+#if defined(__CUDA_ARCH__)
 #define KN_LANES 32
 #define KN_SYNC() __syncwarp()
 #define KN_SUM(x) do { for (int o = 16; o > 0; o >>= 1) x += __shfl_xor_sync(0xffffffffu, x, o); } while (0)
