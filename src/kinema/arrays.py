@@ -16,10 +16,15 @@ import warp as wp
 from kinema.devices import device_named
 
 
+def interleaves(device: wp.Device) -> bool:
+    """Are worlds interleaved on a device?"""
+    return device.is_cuda
+
+
 def empty_worlds(shape: tuple[int, ...], dtype: Any, device: Any = None, *, rows: bool = False) -> wp.array:
     """Zeros indexed [world, ...]: a row a world, or worlds interleaved where that is faster."""
     device = device_named(device)
-    if rows or not device.is_cuda or len(shape) == 1:
+    if rows or not interleaves(device) or len(shape) == 1:
         return wp.zeros(shape, dtype=dtype, device=device)
     array = wp.zeros((*shape[1:], shape[0]), dtype=dtype, device=device)
     return array.transpose((len(shape) - 1, *range(len(shape) - 1)))
