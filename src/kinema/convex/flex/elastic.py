@@ -28,7 +28,21 @@ def is_stretchy(m: Any) -> np.ndarray:
     adr = np.asarray(m.flex_stiffnessadr)
     first = np.array([m.flex_stiffness[a] if a >= 0 else 0.0 for a in adr])
     solid = (np.asarray(m.flex_dim) > 1) & (np.asarray(m.flex_interp) == 0) & ~np.asarray(m.flex_rigid).astype(bool)
-    return solid & (first != 0)
+    return solid & ((first != 0) | is_neo_hookean(m))
+
+
+def is_neo_hookean(m: Any) -> np.ndarray:
+    """Which flexes are Stable Neo-Hookean solids (neohookean.py)."""
+    solid = (np.asarray(m.flex_dim) == 3) & (np.asarray(m.flex_interp) == 0) & (np.asarray(m.flex_elemnum) > 0)
+    solid &= ~np.asarray(m.flex_rigid).astype(bool) & (np.asarray(m.flex_stiffnessadr) >= 0)
+    for f in np.flatnonzero(solid):
+        solid[f] = m.flex_stiffness[int(m.flex_stiffnessadr[f]) + 21] != 0
+    return solid
+
+
+def has_neo_hookean(m: Any) -> bool:
+    """Is any flex such a solid?"""
+    return has_flexes(m) and bool(np.any(is_neo_hookean(m)))
 
 
 def is_bendy(m: Any) -> np.ndarray:

@@ -29,7 +29,8 @@ from kinema.convex.bundle import vec6
 from kinema.convex.data import Data
 from kinema.convex.flex.edges import common_base, span_between
 from kinema.convex.flex.elastic import yields
-from kinema.convex.flex.elasticity import edge_corners, triangle_index
+from kinema.convex.flex.element import edge_corners, triangle_index
+from kinema.convex.flex.gram import gram, gram_slope
 from kinema.convex.jacobian import last_dof, point_motion
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
@@ -59,30 +60,6 @@ def next_span(m: Model, d: Data, w: int, v1: int, v2: int) -> wp.vec3:
     if common_base(m, v1, v2) < 0:
         span += m.opt.timestep[w] * (point_rate(m, d, w, v2) - point_rate(m, d, w, v1))
     return span
-
-
-@wp.func
-def gram(q: vec6) -> float:
-    """Gram's determinant of a tetrahedron with such squares of lengths."""
-    d = 0.5 * (q[0] + q[2] - q[1])
-    e = 0.5 * (q[0] + q[4] - q[5])
-    f = 0.5 * (q[2] + q[4] - q[3])
-    return q[0] * (q[2] * q[4] - f * f) + d * (e * f - q[4] * d) + e * (d * f - q[2] * e)
-
-
-@wp.func
-def gram_slope(q: vec6) -> vec6:
-    """Its gradient."""
-    d = 0.5 * (q[0] + q[2] - q[1])
-    e = 0.5 * (q[0] + q[4] - q[5])
-    f = 0.5 * (q[2] + q[4] - q[3])
-    c0 = q[2] * q[4] - f * f
-    c1 = q[0] * q[4] - e * e
-    c2 = q[0] * q[2] - d * d
-    c3 = e * f - q[4] * d
-    c4 = d * f - q[2] * e
-    c5 = d * e - q[0] * f
-    return vec6(c0 + c3 + c4, -c3, c1 + c3 + c5, -c5, c2 + c4 + c5, -c4)
 
 
 @wp.func
