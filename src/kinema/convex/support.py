@@ -96,8 +96,6 @@ def _touches_as_box(source: Any, f: int) -> bool:
 FLEX_REFUSED: dict[str, Callable[[Any, int], bool]] = {
     'its elasticity is Stable Neo-Hookean: use option integrator="discrete"':  # MuJoCo refuses it as well
         lambda m, f: bool(is_neo_hookean(m)[f] and int(m.opt.integrator) != Integrator.DISCRETE),
-    "plasticity of trilinear and quadratic flexes is not simulated: leave yield at 0":
-        lambda m, f: bool(m.flex_plasticmode[f] and m.flex_interp[f]),
     "passive contact of trilinear and quadratic flexes is not simulated: leave passive at 0":
         lambda m, f: bool(m.flex_passive[f] and m.flex_interp[f] and not m.flex_rigid[f]),
     "contact of a rod with a box section is not simulated: set contype and conaffinity to 0": _touches_as_box,

@@ -9,6 +9,7 @@ from tests.conformance.staged import StagedEngine
 from tests.convex.hopper import compile_kernel, stack
 
 from .scenes import GEOMS, model, scene, solid
+from .test_yielding import LATTICES, lattice
 
 STACK = 4096  # bytes: Model and Data must not be copied to each thread
 
@@ -47,5 +48,15 @@ def test_stable_neo_hookean_solids_compile_for_hopper():
     m = solid(scene(3, GEOMS["plane"], inside=inside, option='integrator="discrete"'))
     found = list(kernels(m, ("neo", "yield", "metric_flexes")))
     assert found
+    for kernel, names in found:
+        assert stack(compile_kernel(kernel)) < STACK, names
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["quadratic cells", "squares"])
+def test_yielding_cells_compile_for_hopper(name):
+    m = model(lattice(*LATTICES[name], option='integrator="discrete"'))
+    found = list(kernels(m, ("yield_cell", "cell_shape", "metric_flexes")))
+    assert any("yield_cell" in names for _, names in found)
     for kernel, names in found:
         assert stack(compile_kernel(kernel)) < STACK, names

@@ -136,15 +136,25 @@ def _bending(m: Any, edge: np.ndarray, flex: np.ndarray) -> np.ndarray:
 BENDS, STRETCHES = 1, 2  # bits of flex_plasticmode
 
 
-def yields(m: Any) -> bool:
-    """Does any flex yield, in the elements or hinges of its mesh?"""
+def has_yielding_mesh(m: Any) -> bool:
+    """Does any flex yield in the elements or hinges of its mesh?"""
     return is_meshed(m) and bool(np.any(np.asarray(m.flex_plasticmode)[np.asarray(m.flex_interp) == 0]))
 
 
-def plastic_places(m: Any) -> np.ndarray:
-    """Where the plastic state of each element begins, then that of each hinge, -1: none; then the edge of each hinge.
+def has_yielding_cells(m: Any) -> bool:
+    """Does any interpolated flex yield?"""
+    return has_soft_cells(m) and bool(np.any(np.asarray(m.flex_plasticmode)[np.asarray(m.flex_interp) != 0]))
 
-    Empty where nothing yields.
+
+def yields(m: Any) -> bool:
+    """Does any flex yield?"""
+    return has_yielding_mesh(m) or has_yielding_cells(m)
+
+
+def plastic_places(m: Any) -> np.ndarray:
+    """Where the plastic state of each element begins, then that of each hinge; their edges; then that of each cell.
+
+    -1: it has none. Empty where nothing yields.
     """
     if not yields(m):
         return np.zeros(0, int)
@@ -157,7 +167,8 @@ def plastic_places(m: Any) -> np.ndarray:
     edge, of = hinges(m).T
     before = np.where(mode & STRETCHES, edges * np.asarray(m.flex_elemnum), 0)
     bent = adr[of] + before[of] + edge - np.asarray(m.flex_edgeadr)[of]
-    return np.concatenate([elements, np.where(mode[of] & BENDS, bent, -1), edge]).astype(int)
+    places = [elements, np.where(mode[of] & BENDS, bent, -1), edge, cells.plastic_of_cells(m)]
+    return np.concatenate(places).astype(int)
 
 
 def plastic_start(m: Any) -> int:
