@@ -108,6 +108,36 @@ def test_a_solid_held_by_a_joint():
             assert off(engine.read(field)[0], getattr(d, field)) < limit, field
 
 
+def test_materials_side_by_side():
+    """A clay of each kind, a plate that folds, cells and squares: each finds its own numbers and state."""
+    loose = '<contact selfcollide="none" contype="0" conaffinity="0"/>'
+    plate = '<elasticity young="3e4" poisson=".2" damping=".001" thickness=".02" elastic2d="both" yield=".001"/>'
+    foil = '<elasticity young="5e3" poisson=".2" damping=".01" thickness=".02" elastic2d="stretch" yield=".001"/>'
+    grid = 'type="grid" spacing=".1 .1 .1" radius=".01" mass="1"'
+    spec = mujoco.MjSpec.from_string(f"""<mujoco><option timestep=".002" integrator="discrete" tolerance="1e-10"/>
+      <worldbody>
+      <flexcomp name="cells" {grid} dim="3" count="3 3 3" dof="trilinear">{CLAY}{loose}<pin id="0 1"/></flexcomp>
+      <flexcomp name="plate" {grid} dim="2" count="4 3 1">{plate}{loose}<pin id="0 1"/></flexcomp>
+      <flexcomp name="plain" {grid} dim="3" count="3 2 2">{CLAY}{loose}<pin id="0 1"/></flexcomp>
+      <flexcomp name="stable" {grid} dim="3" count="3 2 2">{CLAY}{loose}<pin id="0 1"/></flexcomp>
+      <flexcomp name="box" type="box" spacing=".1 .1 .1" radius=".01" mass="1" dim="2" count="3 3 3" dof="trilinear">
+        {foil}{loose}<pin id="0 1"/></flexcomp></worldbody></mujoco>""")
+    spec.flex("stable").elastic3d = 1
+    m = spec.compile()
+    d = disturbed(m, 30, 0.2)
+    parts = np.split(np.arange(m.nplastic), np.sort(m.flex_plasticadr)[1:])
+    assert all(np.abs(d.plastic[part]).max() > 1e-5 for part in parts)
+    engine = engine_at(m, d)
+    for field, limit in FORCES.items():
+        assert off(engine.read(field)[0], getattr(d, field)) < limit, field
+    engine.step(50)
+    for _ in range(50):
+        mujoco.mj_step(m, d)
+    for part in parts:
+        assert off(engine.read("plastic")[0, part], d.plastic[part]) < 1e-3
+    assert np.abs(engine.read("qpos")[0] - d.qpos).max() < 1e-3 * np.abs(d.qpos).max()
+
+
 def test_other_integrators_are_refused():
     """As in MuJoCo, by the flex's name."""
     m = solid(text("hanging"))

@@ -99,3 +99,24 @@ def test_cells_held_by_an_arm(integrator):
         dof="trilinear" spacing=".05 .06 .05" pos=".2 0 0" radius=".01" mass="1">{inside}
         <contact selfcollide="none" contype="0" conaffinity="0"/></flexcomp></body></worldbody></mujoco>""")
     follow(m, disturbed(m, 40, 0.3))
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "discrete"])
+def test_nodes_on_bodies_that_turn_each_by_itself(integrator):
+    """They slide in no common frame: their velocity says where they will be."""
+    slides = "".join(f'<joint type="slide" axis="{axis}"/>' for axis in ("1 0 0", "0 1 0", "0 0 1"))
+    geom = '<geom size=".02" mass=".1" contype="0" conaffinity="0"/>'
+    bodies = ""
+    for i, (x, y, z) in enumerate(np.ndindex(2, 2, 2)):
+        place = f"{0.1 * x} {0.12 * y} {0.15 * z}"
+        own = f'<body name="n{i}" pos="{place}">{slides}{geom}</body>'
+        if i < 2:
+            turns = '<joint axis="0 1 0" pos="0 0 .2"/><joint axis="1 0 0" pos="0 0 .2"/>'
+            own = f'<body pos="{place}">{turns}{geom}<body name="n{i}">{geom}</body></body>'
+        bodies += own
+    m = model(f"""<mujoco><option timestep=".002" integrator="{integrator}" tolerance="1e-10"/>
+      <worldbody>{bodies}</worldbody><deformable><flex name="soft" dim="3" dof="trilinear" radius=".01"
+        body="{" ".join(["world"] * 5)}" vertex="0 0 0 .1 0 0 0 .12 0 .05 .05 .15 .1 .12 .15"
+        element="0 1 2 3 1 2 3 4" node="{" ".join(f"n{i}" for i in range(8))}">{MUD.format(".01")}
+        <contact selfcollide="none" contype="0" conaffinity="0"/></flex></deformable></mujoco>""")
+    follow(m, disturbed(m, 60, 0.3))
