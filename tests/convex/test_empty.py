@@ -20,6 +20,7 @@ LOOKS_FIRST = {
     "nconmax_flex": "contacts, of which there may be room for none: ncon",
     "nslot": "constraints that may ask for rows, of which there may be none: nslot itself",
     "nflexelem_self": "elements of flexes that collide with themselves, if one does",
+    "nflexelem_neo": "elements of flexes, if one is Stable Neo-Hookean: nflexelem_neo itself",
     "nflexfold": "folds, of flexes of two dimensions",
     "nflexrods": "flexes that are rods: the flex says whether it is one",
     "nflexsegment": "segments of rods: the flex says whether it is one",

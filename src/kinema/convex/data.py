@@ -131,6 +131,7 @@ class FlexState:
     edge_velocity: data()
     order: data("nflexelem_self", dtype=int)  # elements sorted for a sweep: flex/contact.py
     part_force: data("nflexpart", dtype=wp.spatial_vector)  # elastic forces of elements, hinges, cells: elasticity.py
+    neo: data("nflexelem_neo", 6, dtype=wp.mat33)  # stiffness of Stable Neo-Hookean elements: neohookean.py
     point_force: data("nflexpoint_force", dtype=wp.spatial_vector)
     node_place: data("nflexnode", dtype=wp.vec3)  # of interpolated flexes, in the frame they slide in: corotation.py
     cell_turn: data("nflexcell", dtype=wp.mat33)  # how each cell has turned from rest

@@ -62,6 +62,7 @@ class Sizes:
     nflexvert: int
     nflexedge: int
     nflexelem: int
+    nflexelem_neo: int  # if one is Stable Neo-Hookean: flex/neohookean.py
     nflexhinge: int
     nflexcrease: int
     nflexcell: int

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kinema.compile.option import DISABLE, ENABLE, KEYWORDS
-from kinema.convex.flex.elastic import is_elastic
+from kinema.convex.flex.elastic import is_elastic, is_neo_hookean
 from kinema.convex.flex.pairs import flex_pairs, has_passive_contacts
 from kinema.convex.flex.rods import chain_of, is_box
 from kinema.errors import BuildError
@@ -87,12 +87,6 @@ def check_flexes(source: Any) -> None:
         raise BuildError('passive contact of flexes: use option integrator="discrete", and no sleep')
 
 
-def _is_neo_hookean(source: Any, f: int) -> bool:
-    first = int(source.flex_stiffnessadr[f])
-    solid = int(source.flex_dim[f]) == 3 and not source.flex_interp[f] and int(source.flex_elemnum[f]) > 0
-    return bool(solid and first >= 0 and np.asarray(source.flex_stiffness)[first + 21] != 0)
-
-
 def _touches_as_box(source: Any, f: int) -> bool:
     chain = chain_of(source, f)
     pairs = flex_pairs(source)
@@ -100,9 +94,8 @@ def _touches_as_box(source: Any, f: int) -> bool:
 
 
 FLEX_REFUSED: dict[str, Callable[[Any, int], bool]] = {
-    "its elasticity is Stable Neo-Hookean, which is not simulated: leave elastic3d at 0": _is_neo_hookean,
-    "plasticity of trilinear and quadratic flexes is not simulated: leave yield at 0":
-        lambda m, f: bool(m.flex_plasticmode[f] and m.flex_interp[f]),
+    'its elasticity is Stable Neo-Hookean: use option integrator="discrete"':  # MuJoCo refuses it as well
+        lambda m, f: bool(is_neo_hookean(m)[f] and int(m.opt.integrator) != Integrator.DISCRETE),
     "passive contact of trilinear and quadratic flexes is not simulated: leave passive at 0":
         lambda m, f: bool(m.flex_passive[f] and m.flex_interp[f] and not m.flex_rigid[f]),
     "contact of a rod with a box section is not simulated: set contype and conaffinity to 0": _touches_as_box,

@@ -38,6 +38,15 @@ def model(text: str) -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(text)
 
 
+@cache
+def solid(text: str) -> mujoco.MjModel:
+    """A scene whose flexes are Stable Neo-Hookean, which only specs can ask for."""
+    spec = mujoco.MjSpec.from_string(text)
+    for flex in spec.flexes:
+        flex.elastic3d = 1
+    return spec.compile()
+
+
 def disturbed(m: mujoco.MjModel, steps: int, size: float = 0.01) -> mujoco.MjData:
     """A state some steps on, shaken, in numbers that floats can hold."""
     d = mujoco.MjData(m)

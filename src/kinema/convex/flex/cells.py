@@ -106,6 +106,17 @@ def cell_lists(m: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )  # fmt: skip
 
 
+def plastic_of_cells(m: Any) -> np.ndarray:
+    """Where the plastic state of each cell begins, six numbers of a cell, three of a square; -1: it does not yield."""
+    found = [np.zeros(0, int)]
+    for f in interpolated(m):
+        stiff = stiffness_of(m, f)
+        numbers = 3 if int(m.flex_interp[f]) < 0 else 6
+        soft = (stiff >= 0) & (int(m.flex_plasticmode[f]) != 0)
+        found.append(np.where(soft, int(m.flex_plasticadr[f]) + numbers * np.arange(len(stiff)), -1))
+    return np.concatenate(found)
+
+
 def cell_rows(m: Any) -> np.ndarray:
     """Cells, then their nodes, five numbers each.
 

@@ -1,9 +1,10 @@
 """Elastic forces of interpolated flexes: linear elasticity in cells that turn (Müller and Gross 2004).
 
-    F = sum of x_j g_j',   F = R S,   u_j = R' (x_j - x_0) - (X_j - X_0),   f = R K u,   damper: c R K R' v
+    F = sum of x_j g_j',   F = R S,   u_j = R' (x_j - x_0) - (I + P) (X_j - X_0),   f = R K u,   damper: c R K R' v
 
 with the places x of the nodes of a cell, X at rest, the rotation R of the cell by the polar decomposition of the
-gradient F in its middle, and K, minus the stiffness of the cell. Places are taken from the first node, for K does not
+gradient F in its middle, K, minus the stiffness of the cell, and the strain P that it keeps where it yields
+(cell_yielding.py). Places are taken from the first node, for K does not
 mind where a cell is, and in the frame that the nodes slide in: there they are rest places and slides, without the
 rounding of where that frame is in the world.
 
@@ -99,12 +100,50 @@ def cell_gradient(m: Model, d: Data, w: int, c: int) -> wp.mat33:
         node = m.flex.cell[m.size.nflexcell + k]
         g = wp.vec3(m.flex.elastic[w, node[2]], m.flex.elastic[w, node[2] + 1], m.flex.elastic[w, node[2] + 2])
         f += wp.outer(d.flex.node_place[w, node[1] - m.size.nflexvert], g)
-    if cell[4] >= 0:
-        a = (cell[4] + 1) % 3
-        normal = wp.cross(column(f, a), column(f, (a + 1) % 3))
+    return with_normal(f, cell[4])
+
+
+@wp.func
+def with_normal(f: wp.mat33, axis: int) -> wp.mat33:
+    """The gradient of a square with the normal its columns make as that across it; of a cell, axis -1, as it is."""
+    found = 1.0 * f
+    if axis >= 0:
+        normal = wp.cross(column(f, (axis + 1) % 3), column(f, (axis + 2) % 3))
         for k in range(3):
-            f[k, cell[4]] = normal[k]
-    return f
+            found[k, axis] = normal[k]
+    return found
+
+
+@wp.func
+def kept_strain(m: Model, d: Data, w: int, c: int) -> wp.mat33:
+    """The strain P that a cell keeps: xx, yy, zz, then twice xy, xz, yz; of a square so along its own two axes."""
+    strain = wp.mat33()
+    if m.size.nflexplastic > 0:
+        at = m.flex.bodypoint[m.size.nflexplastic + m.size.nflexelem + 2 * m.size.nflexhinge + c]
+        if at >= 0:
+            strain = strain_matrix(d.state.plastic, w, at, m.flex.cell[c][4])
+    return strain
+
+
+@wp.func
+def strain_matrix(plastic: wp.array2d(dtype=float), w: int, at: int, axis: int) -> wp.mat33:
+    """A strain from its numbers, as kept_strain has them."""
+    strain = wp.mat33()
+    if axis >= 0:
+        a = (axis + 1) % 3
+        b = (axis + 2) % 3
+        strain[a, a] = plastic[w, at]
+        strain[b, b] = plastic[w, at + 1]
+        strain[a, b] = 0.5 * plastic[w, at + 2]
+        strain[b, a] = 0.5 * plastic[w, at + 2]
+    else:
+        for k in range(3):
+            strain[k, k] = plastic[w, at + k]
+            i = wp.max(0, k - 1)  # (0, 1) (0, 2) (1, 2)
+            j = wp.min(2, k + 1)
+            strain[i, j] = 0.5 * plastic[w, at + 3 + k]
+            strain[j, i] = 0.5 * plastic[w, at + 3 + k]
+    return strain
 
 
 @wp.func
@@ -123,7 +162,8 @@ def cell_shape(m: Model, d: Data, w: int, k: int):
     x0 = d.flex.node_place[w, zero[1] - m.size.nflexvert]
     rest = wp.vec3(m.flex.elastic[w, node[2] + 3], m.flex.elastic[w, node[2] + 4], m.flex.elastic[w, node[2] + 5])
     rate = node_rate(m, d, w, node[1], x) - node_rate(m, d, w, zero[1], x0)
-    d.flex.cell_shape[w, k] = wp.spatial_vector(back * (x - x0) - rest, back * rate)
+    keeps = kept_strain(m, d, w, node[0]) * rest
+    d.flex.cell_shape[w, k] = wp.spatial_vector(back * (x - x0) - rest - keeps, back * rate)
 
 
 @wp.func

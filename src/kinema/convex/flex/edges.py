@@ -52,6 +52,18 @@ def span_between(m: Model, d: Data, w: int, v1: int, v2: int) -> wp.vec3:
 
 
 @wp.func
+def point_rate(m: Model, d: Data, w: int, body: int, place: wp.vec3) -> wp.vec3:
+    """How fast a point of a body moves once the step is over."""
+    offset = place - d.inertia.subtree_com[w, m.body.rootid[body]]
+    rate = wp.vec3()
+    i = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, body)
+    while i >= 0:
+        rate += d.state.qvel[w, i] * point_motion(d.inertia.cdof[w, i], offset)
+        i = m.dof.parentid[i]
+    return rate
+
+
+@wp.func
 def edge_length(m: Model, d: Data, w: int, e: int):
     """flexedge_length and flexedge_J of one edge."""
     ends = m.flex.edgelist[e]

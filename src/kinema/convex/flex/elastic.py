@@ -28,7 +28,21 @@ def is_stretchy(m: Any) -> np.ndarray:
     adr = np.asarray(m.flex_stiffnessadr)
     first = np.array([m.flex_stiffness[a] if a >= 0 else 0.0 for a in adr])
     solid = (np.asarray(m.flex_dim) > 1) & (np.asarray(m.flex_interp) == 0) & ~np.asarray(m.flex_rigid).astype(bool)
-    return solid & (first != 0)
+    return solid & ((first != 0) | is_neo_hookean(m))
+
+
+def is_neo_hookean(m: Any) -> np.ndarray:
+    """Which flexes are Stable Neo-Hookean solids (neohookean.py)."""
+    solid = (np.asarray(m.flex_dim) == 3) & (np.asarray(m.flex_interp) == 0) & (np.asarray(m.flex_elemnum) > 0)
+    solid &= ~np.asarray(m.flex_rigid).astype(bool) & (np.asarray(m.flex_stiffnessadr) >= 0)
+    for f in np.flatnonzero(solid):
+        solid[f] = m.flex_stiffness[int(m.flex_stiffnessadr[f]) + 21] != 0
+    return solid
+
+
+def has_neo_hookean(m: Any) -> bool:
+    """Is any flex such a solid?"""
+    return has_flexes(m) and bool(np.any(is_neo_hookean(m)))
 
 
 def is_bendy(m: Any) -> np.ndarray:
@@ -122,15 +136,25 @@ def _bending(m: Any, edge: np.ndarray, flex: np.ndarray) -> np.ndarray:
 BENDS, STRETCHES = 1, 2  # bits of flex_plasticmode
 
 
-def yields(m: Any) -> bool:
-    """Does any flex yield, in the elements or hinges of its mesh?"""
+def has_yielding_mesh(m: Any) -> bool:
+    """Does any flex yield in the elements or hinges of its mesh?"""
     return is_meshed(m) and bool(np.any(np.asarray(m.flex_plasticmode)[np.asarray(m.flex_interp) == 0]))
 
 
-def plastic_places(m: Any) -> np.ndarray:
-    """Where the plastic state of each element begins, then that of each hinge, -1: none; then the edge of each hinge.
+def has_yielding_cells(m: Any) -> bool:
+    """Does any interpolated flex yield?"""
+    return has_soft_cells(m) and bool(np.any(np.asarray(m.flex_plasticmode)[np.asarray(m.flex_interp) != 0]))
 
-    Empty where nothing yields.
+
+def yields(m: Any) -> bool:
+    """Does any flex yield?"""
+    return has_yielding_mesh(m) or has_yielding_cells(m)
+
+
+def plastic_places(m: Any) -> np.ndarray:
+    """Where the plastic state of each element begins, then that of each hinge; their edges; then that of each cell.
+
+    -1: it has none. Empty where nothing yields.
     """
     if not yields(m):
         return np.zeros(0, int)
@@ -143,7 +167,8 @@ def plastic_places(m: Any) -> np.ndarray:
     edge, of = hinges(m).T
     before = np.where(mode & STRETCHES, edges * np.asarray(m.flex_elemnum), 0)
     bent = adr[of] + before[of] + edge - np.asarray(m.flex_edgeadr)[of]
-    return np.concatenate([elements, np.where(mode[of] & BENDS, bent, -1), edge]).astype(int)
+    places = [elements, np.where(mode[of] & BENDS, bent, -1), edge, cells.plastic_of_cells(m)]
+    return np.concatenate(places).astype(int)
 
 
 def plastic_start(m: Any) -> int:

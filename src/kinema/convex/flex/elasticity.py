@@ -1,5 +1,7 @@
 """Elastic forces of flexes: stretching of elements, bending of hinges; cells: corotation.py, rods: rod_force.py.
 
+Elements of Stable Neo-Hookean solids have a law of their own: neohookean.py.
+
 Stretching, of triangles and tetrahedra (Saint Venant-Kirchhoff on edges, Kharevych et al. 2006). With the squared edge
 lengths s_e = l_e^2 of an element, rest values S_e and the stiffness K of the element between them,
 
@@ -27,7 +29,16 @@ import warp as wp
 from kinema.convex.data import Data
 from kinema.convex.flex.corotation import cell_force, cell_shape
 from kinema.convex.flex.crease import crease_force
-from kinema.convex.flex.elastic import has_creases, has_soft_cells, is_elastic, is_meshed, keeps_any_strain
+from kinema.convex.flex.elastic import (
+    has_creases,
+    has_neo_hookean,
+    has_soft_cells,
+    is_elastic,
+    is_meshed,
+    keeps_any_strain,
+)
+from kinema.convex.flex.element import edge_corners, kept, triangle_index
+from kinema.convex.flex.neohookean import is_neo_hookean, neo_force, neo_shape
 from kinema.convex.flex.rod_force import rod_force, torque_stages
 from kinema.convex.flex.rods import has_rods
 from kinema.convex.jacobian import point_motion
@@ -37,41 +48,14 @@ from kinema.mujoco_enums import Disable
 
 
 @wp.func
-def edge_corners(corners: int, k: int) -> wp.vec2i:
-    """The two corners of edge k of an element: (1 2) (2 0) (0 1), or (0 1) (1 2) (2 0) (2 3) (0 3) (1 3)."""
-    if corners == 3:
-        return wp.vec2i((k + 1) % 3, (k + 2) % 3)
-    if k < 3:
-        return wp.vec2i(k, (k + 1) % 3)
-    return wp.vec2i((k + 2) % 3, 3)
-
-
-@wp.func
-def triangle_index(n: int, i: int, j: int) -> int:
-    """Where entry (i, j) of a symmetric n by n matrix is among its upper triangle, row by row."""
-    low = wp.min(i, j)
-    high = wp.max(i, j)
-    return low * n - low * (low - 1) / 2 + high - low
-
-
-@wp.func
-def kept(m: Model, d: Data, w: int, item: int, k: int) -> float:
-    """What an element keeps of the square of its k-th edge, or a hinge (items after elements) of its rest shape."""
-    if m.size.nflexplastic == 0:
-        return 0.0
-    at = m.flex.bodypoint[m.size.nflexplastic + item]
-    if at < 0:
-        return 0.0
-    return d.state.plastic[w, at + k]
-
-
-@wp.func
 def stretch_force(m: Model, d: Data, w: int, e: int):
     """Forces of one element on its corners: of its spring, then of its damper."""
-    for k in range(4):
-        d.flex.part_force[w, 4 * e + k] = wp.spatial_vector()
     adr = m.flex.elemlist[e][2]
-    if adr >= 0:
+    neo = is_neo_hookean(m, w, e)
+    if not neo:
+        for k in range(4):
+            d.flex.part_force[w, 4 * e + k] = wp.spatial_vector()
+    if adr >= 0 and not neo:
         corner = m.flex.elemvert[e]
         corners = wp.where(corner[3] >= 0, 4, 3)
         edges = wp.where(corners == 4, 6, 3)
@@ -170,6 +154,8 @@ def stages(m: Any) -> list[Stage]:
     found = []
     if is_meshed(m):
         found += [Stage(stretch_force, over="nflexelem", **parts), Stage(bend_force, over="nflexhinge", **parts)]
+    if has_neo_hookean(m):
+        found += [Stage(neo_shape, over="nflexelem"), Stage(neo_force, over="nflexelem", **parts)]
     if has_soft_cells(m):
         found += [Stage(cell_force, over="nflexcellnode", **parts)]
     if has_creases(m):

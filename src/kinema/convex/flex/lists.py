@@ -65,6 +65,7 @@ def sizes(m: Any) -> dict[str, int]:
         **own, "nflextreeadr": own["nflexbodypoint"] - len(flexes.tree_list(m)),
         "nflexcell": lattice[0], "nflexcellnode": lattice[1], "nflexhinge": hinges,
         "nflexcrease": soft * len(creases), "nflexelem_self": sweeps * m.nflexelem,
+        "nflexelem_neo": int(elastic.has_neo_hookean(m)) * m.nflexelem,
         **bent, "nflexbendpart": before, "nflexplastic": elastic.plastic_start(m),
         "nflexpart": soft * (before + 4 * bent["nflexbend"]), "nflexpoint_force": soft * own["nflexpoint"],
     }  # fmt: skip

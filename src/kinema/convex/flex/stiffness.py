@@ -4,6 +4,7 @@ K is the stiffness that the forces of elasticity.py and corotation.py have where
 make it indefinite,
 
     element    2 sum of K_ef s_e s_f d_e d_f'  +  sum of max(0, t_e) s_e s_e I     d: edge vectors, t: their tensions
+               of Stable Neo-Hookean solids: neohookean.py
     hinge      B
     cell       R K R'     squares of shells too; where they bend (crease.py) there is none
     bend       S'WS + 2 kt p p'   p: how twist changes with the vertices, κ / 2 |e| of both segments: rod.py
@@ -20,7 +21,8 @@ from __future__ import annotations
 import warp as wp
 
 from kinema.convex.data import Data
-from kinema.convex.flex.elasticity import edge_corners, kept, triangle_index
+from kinema.convex.flex.element import edge_corners, kept, triangle_index
+from kinema.convex.flex.neohookean import is_neo_hookean, neo_block
 from kinema.convex.flex.rod import curvature, is_bendable, shape_slope
 from kinema.convex.flex.rod_force import DAMPING, STIFFNESS, TWIST, bend_list, bend_span
 from kinema.convex.jacobian import last_dof, point_motion
@@ -175,6 +177,8 @@ def part_block(m: Model, d: Data, w: int, at: int, b: int) -> wp.mat33:
         h = (at - hinges) / 4
         own = (at - hinges) % 4
         return m.flex.elastic[w, m.flex.hinge[h][5] + 4 * own + b] * wp.identity(n=3, dtype=float)
+    if is_neo_hookean(m, w, at / 4):
+        return neo_block(d, w, at / 4, at % 4, b)
     return element_block(m, d, w, at / 4, at % 4, b)
 
 

@@ -1,5 +1,7 @@
 """Flexes that yield: elements stretched, and hinges bent, beyond what they bear keep a part of it (return mapping).
 
+Cells of interpolated flexes: cell_yielding.py.
+
 Elements. With the squares of rest lengths g, the elastic part e = s - g - p of the squares of lengths s, p being what
 is kept, and the stiffness K between edges (elasticity.py), the part that changes size is a g, a = g'Ke / g'Kg, and the
 rest r = e - a g changes shape. In Saint Venant-Kirchhoff's material r'Kr = 4 μV |dev E|^2, so the equivalent strain is
@@ -27,10 +29,11 @@ import warp as wp
 
 from kinema.convex.bundle import vec6
 from kinema.convex.data import Data
-from kinema.convex.flex.edges import common_base, span_between
-from kinema.convex.flex.elastic import yields
-from kinema.convex.flex.elasticity import edge_corners, triangle_index
-from kinema.convex.jacobian import last_dof, point_motion
+from kinema.convex.flex.cell_yielding import yield_cell
+from kinema.convex.flex.edges import common_base, point_rate, span_between
+from kinema.convex.flex.elastic import has_yielding_cells, has_yielding_mesh
+from kinema.convex.flex.element import edge_corners, triangle_index
+from kinema.convex.flex.gram import gram, gram_slope
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
 from kinema.mujoco_enums import MINVAL
@@ -40,49 +43,14 @@ LEAST = wp.constant(-0.99)  # of the square of an edge that may be lost
 
 
 @wp.func
-def point_rate(m: Model, d: Data, w: int, v: int) -> wp.vec3:
-    """How fast a vertex moves once the step is over."""
-    body = m.flex.point[v][1]
-    offset = d.flex.vert_xpos[w, v] - d.inertia.subtree_com[w, m.body.rootid[body]]
-    rate = wp.vec3()
-    i = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, body)
-    while i >= 0:
-        rate += d.state.qvel[w, i] * point_motion(d.inertia.cdof[w, i], offset)
-        i = m.dof.parentid[i]
-    return rate
-
-
-@wp.func
 def next_span(m: Model, d: Data, w: int, v1: int, v2: int) -> wp.vec3:
     """From one vertex to another when the step is over: slides have moved already, other bodies have not."""
     span = span_between(m, d, w, v1, v2)
     if common_base(m, v1, v2) < 0:
-        span += m.opt.timestep[w] * (point_rate(m, d, w, v2) - point_rate(m, d, w, v1))
+        one = point_rate(m, d, w, m.flex.point[v1][1], d.flex.vert_xpos[w, v1])
+        two = point_rate(m, d, w, m.flex.point[v2][1], d.flex.vert_xpos[w, v2])
+        span += m.opt.timestep[w] * (two - one)
     return span
-
-
-@wp.func
-def gram(q: vec6) -> float:
-    """Gram's determinant of a tetrahedron with such squares of lengths."""
-    d = 0.5 * (q[0] + q[2] - q[1])
-    e = 0.5 * (q[0] + q[4] - q[5])
-    f = 0.5 * (q[2] + q[4] - q[3])
-    return q[0] * (q[2] * q[4] - f * f) + d * (e * f - q[4] * d) + e * (d * f - q[2] * e)
-
-
-@wp.func
-def gram_slope(q: vec6) -> vec6:
-    """Its gradient."""
-    d = 0.5 * (q[0] + q[2] - q[1])
-    e = 0.5 * (q[0] + q[4] - q[5])
-    f = 0.5 * (q[2] + q[4] - q[3])
-    c0 = q[2] * q[4] - f * f
-    c1 = q[0] * q[4] - e * e
-    c2 = q[0] * q[2] - d * d
-    c3 = e * f - q[4] * d
-    c4 = d * f - q[2] * e
-    c5 = d * e - q[0] * f
-    return vec6(c0 + c3 + c4, -c3, c1 + c3 + c5, -c5, c2 + c4 + c5, -c4)
 
 
 @wp.func
@@ -209,8 +177,11 @@ def yield_hinge(m: Model, d: Data, w: int, h: int):
 
 
 def stages(m: Any) -> list[Stage]:
-    """What flexes keep of a step."""
-    if not yields(m):
-        return []
+    """What flexes keep of a step: elements and hinges of meshes, and cells."""
     own: dict[str, Any] = {"own": ("plastic",), "apart": ("plastic",)}
-    return [Stage(yield_element, over="nflexelem", **own), Stage(yield_hinge, over="nflexhinge", **own)]
+    found = []
+    if has_yielding_mesh(m):
+        found += [Stage(yield_element, over="nflexelem", **own), Stage(yield_hinge, over="nflexhinge", **own)]
+    if has_yielding_cells(m):
+        found += [Stage(yield_cell, over="nflexcell", **own)]
+    return found
