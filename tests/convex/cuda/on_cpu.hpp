@@ -40,7 +40,7 @@ struct Block {
     uint64_t word[1024];
 };
 inline Block block;
-inline int place_ = 0;  // the line of a meeting: threads that wait at different ones hang on CUDA, or worse
+inline int meeting_line_ = 0;  // the line of a meeting: threads that wait at different ones hang on CUDA, or worse
 struct Index { unsigned x; };
 #define threadIdx (Index{(unsigned)block.current})
 
@@ -49,7 +49,7 @@ inline void yield_() { swapcontext(&block.fibres[block.current].context, &block.
 inline void meet_(int from, int to, int kind) {
     Block::Fibre& self = block.fibres[block.current];
     const long mine = ++self.meetings[kind];
-    self.place[kind][mine & 1] = place_;
+    self.place[kind][mine & 1] = meeting_line_;
     for (;;) {
         bool all = true;
         for (int t = from; t < to && t < (int)block.fibres.size(); ++t)
@@ -57,7 +57,7 @@ inline void meet_(int from, int to, int kind) {
         if (all) break;
         yield_();
     }
-    place_ = self.place[kind][mine & 1];  // who trades meets twice
+    meeting_line_ = self.place[kind][mine & 1];  // who trades meets twice
     for (int t = from; t < to && t < (int)block.fibres.size(); ++t) {  // two places: others may have gone on to the next
         const Block::Fibre& other = block.fibres[t];
         if (!other.ended && other.place[kind][mine & 1] != self.place[kind][mine & 1]) {
@@ -111,15 +111,15 @@ inline unsigned __match_any_sync(unsigned mask, int x) {
 }
 
 // from here on whoever meets says where; a thread that runs is not interrupted in between
-#define __syncthreads() (place_ = __LINE__, __syncthreads())
-#define __syncwarp(...) (place_ = __LINE__, __syncwarp(__VA_ARGS__))
-#define __shfl_xor_sync(...) (place_ = __LINE__, __shfl_xor_sync(__VA_ARGS__))
-#define __shfl_sync(...) (place_ = __LINE__, __shfl_sync(__VA_ARGS__))
-#define __shfl_up_sync(...) (place_ = __LINE__, __shfl_up_sync(__VA_ARGS__))
-#define __ballot_sync(...) (place_ = __LINE__, __ballot_sync(__VA_ARGS__))
-#define __any_sync(...) (place_ = __LINE__, __any_sync(__VA_ARGS__))
-#define __all_sync(...) (place_ = __LINE__, __all_sync(__VA_ARGS__))
-#define __match_any_sync(...) (place_ = __LINE__, __match_any_sync(__VA_ARGS__))
+#define __syncthreads() (meeting_line_ = __LINE__, __syncthreads())
+#define __syncwarp(...) (meeting_line_ = __LINE__, __syncwarp(__VA_ARGS__))
+#define __shfl_xor_sync(...) (meeting_line_ = __LINE__, __shfl_xor_sync(__VA_ARGS__))
+#define __shfl_sync(...) (meeting_line_ = __LINE__, __shfl_sync(__VA_ARGS__))
+#define __shfl_up_sync(...) (meeting_line_ = __LINE__, __shfl_up_sync(__VA_ARGS__))
+#define __ballot_sync(...) (meeting_line_ = __LINE__, __ballot_sync(__VA_ARGS__))
+#define __any_sync(...) (meeting_line_ = __LINE__, __any_sync(__VA_ARGS__))
+#define __all_sync(...) (meeting_line_ = __LINE__, __all_sync(__VA_ARGS__))
+#define __match_any_sync(...) (meeting_line_ = __LINE__, __match_any_sync(__VA_ARGS__))
 
 inline void begin_() {
     block.work(block.current);
