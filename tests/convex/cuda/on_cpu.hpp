@@ -16,7 +16,6 @@
 
 #if !defined(KN_BESIDE_WARP)  // its headers have these
 struct float4 { float x, y, z, w; };
-inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 namespace wp {
 template <class X> inline X max(X a, X b) { return a > b ? a : b; }
 template <class X> inline X min(X a, X b) { return a < b ? a : b; }
@@ -25,6 +24,7 @@ inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline float __int_as_float(int x) { float y; std::memcpy(&y, &x, 4); return y; }
 inline int __float_as_int(float x) { int y; std::memcpy(&y, &x, 4); return y; }
 #endif
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __ffs(unsigned x) { return __builtin_ffs((int)x); }
 inline int atomicMin(int* p, int x) { const int old = *p; if (x < old) *p = x; return old; }
@@ -43,6 +43,7 @@ inline Block block;
 inline int meeting_line_ = 0;  // the line of a meeting: threads that wait at different ones hang on CUDA, or worse
 struct Index { unsigned x; };
 #define threadIdx (Index{(unsigned)block.current})
+inline unsigned __activemask() { return 1u << (block.current & 31); }  // CUDA promises no more
 
 inline void yield_() { swapcontext(&block.fibres[block.current].context, &block.outside); }
 // wait until all of the given threads that still run have come as often
