@@ -117,3 +117,20 @@ def test_without_multiccd_there_is_one_contact():
     score = compare(m, random_poses(m, rng, 100), rng, tol=1e-5)
     assert score.touching > 20
     assert score.fraction >= 0.97, score.failures
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-6])
+def test_deep_ellipsoids_that_are_nearly_spheres(tolerance):
+    """GJK often ends with a triangle about the origin, and the two vertices that EPA puts beside it may see each other
+    past one of its edges: the polytope begins convex all the same."""
+    m = two_geoms('type="ellipsoid" size=".09014 .08871 .08899"', 'type="ellipsoid" size=".06782 .07041 .06216"')
+    m.opt.ccd_tolerance = tolerance
+    rng, d, wrong = np.random.default_rng(0), mujoco.MjData(m), 0
+    for qpos in random_poses(m, rng, 150, aligned=0.0):
+        apart = rng.normal(size=3)
+        qpos[7:10] = qpos[:3] + apart / np.linalg.norm(apart) * rng.uniform(0.02, 0.09)
+        theirs = mujoco_contacts(m, d, qpos)
+        ours = kinema_contacts(m, d.geom_xpos[None], d.geom_xmat[None])[0]
+        assert len(ours) == len(theirs) == 1
+        wrong += np.abs(ours[0, :7] - theirs[0, :7]).max() > 1e-4
+    assert wrong <= 1  # a search that noise of float32's size leads elsewhere

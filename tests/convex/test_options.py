@@ -229,7 +229,7 @@ def test_the_page_names_what_is_refused():
 
 def test_mujoco_may_be_asked_instead():
     """The bridge runs what is refused here."""
-    model = compile_model(MODEL.format(option="", flag='diagexact="enable"', condim=3))
+    model = compile_model(MODEL.format(option='integrator="discrete"', flag='ipc="enable"', condim=3))
     engine = MuJoCoEngine(model, 1, device="cpu")
     engine.step()
     assert engine.read("time")[0] == pytest.approx(model.opt.timestep)

@@ -87,7 +87,7 @@ DOCUMENTS = {
     "cannot open …: the scheme … may reach the network and is not allowed; …": model(
         '<asset><mesh file="https://example.org/a.obj"/></asset>'
     ),
-    "… is not simulated: …": model('<option><flag diagexact="enable"/></option>'),
+    "… is not simulated: …": model('<option integrator="discrete"><flag ipc="enable"/></option>'),
     "no decoder found for … … (…); readable are: …": model(
         '<asset><mesh file="data:text/plain,abc" name="a"/></asset>'
     ),

@@ -35,6 +35,7 @@ from kinema.collide.polytope import (
     is_valid_triangle,
     start_face,
     triangle_points,
+    turn_dents,
     vertex,
 )
 from kinema.collide.precision import TINY, ZERO, mat33r, real, vec3r
@@ -333,6 +334,9 @@ def expansion(by: Lanes):
             else:
                 if not growing and not is_valid_start(pt, n):
                     return TOUCHING, face, v
+                if not growing and n == 3:
+                    turn_dents(pt, center)
+                    meet()
                 growing = True
                 if k >= wp.min(iterations, room):
                     return FOUND, face, v

@@ -213,6 +213,20 @@ def start_face(n: int, k: int) -> wp.vec3i:
 
 
 @wp.func
+def turn_dents(pt: Polytope, center: vec3r):
+    """Make the polytope begun from a triangle convex: where the two vertices beside it see each other past one of its
+    edges, the two faces at that edge become those at the edge between the two."""
+    a = vertex(pt, 3)
+    b = vertex(pt, 4)
+    three = int(3)
+    for i in range(three):
+        j = (i + 1) % 3
+        if wp.dot(pt.v[i], a - vertex(pt, i)) > ZERO and wp.dot(pt.v[3 + i], b - vertex(pt, i)) > ZERO:
+            attach_face(pt, i, wp.vec3i(4, i, 3), center)
+            attach_face(pt, 3 + i, wp.vec3i(3, j, 4), center)
+
+
+@wp.func
 def is_valid_triangle(pt: Polytope, dist: real) -> bool:
     """Whether the two vertices beside a triangle lie off it and the origin is in one of the tetrahedra."""
     a = vertex(pt, 0)

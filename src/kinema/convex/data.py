@@ -343,6 +343,7 @@ class Scratch:
     substep: per_world(int)  # which evaluation of a Runge-Kutta step is under way
     qacc_step: data("nv")  # acceleration the integrator chose
     body_slope: data("nbody_implicit", dtype=wp.spatial_matrix)  # d(force on a body)/d(its velocity)
+    whitened: data("nv_exact")  # a row of J by the root of the inverse inertia, for each lane: constraint/exact.py
 
 
 @bundle()

@@ -31,7 +31,7 @@ from kinema.convex import (
     transmission,
     velocity,
 )
-from kinema.convex.constraint import assemble
+from kinema.convex.constraint import assemble, exact
 from kinema.convex.extension import NONE, Extension
 from kinema.convex.flex import contact as flex_contact
 from kinema.convex.flex import corotation, edges, elasticity, rod_force, yielding
@@ -184,6 +184,8 @@ def acceleration(
         forces += [*metric.stages(m, factored=is_factored(m, dense)), Stage(metric.shifted_force, over="nv")]
         unconstrained = discrete_stages(dense) if dense else metric.acceleration_stages(m)
         regularize, alone = metric.row_stages(m), discrete.free_body_stages(m)
+    if exact.is_exact(m):
+        regularize = exact.stages(m)
     if m.opt.disableflags & Disable.CONSTRAINT:
         return [*forces, *unconstrained, Stage(smooth.unconstrained, over="nv"), *alone, *keep]
     addresses, assembled = assemble.stages(m, in_lanes=dofs_a_lane(m) if dense is not None else 0, cuda=cuda)
@@ -202,7 +204,7 @@ def acceleration(
 
 def is_factored(m, dense: Blocks | None) -> bool:
     """Is the sparse factor of M needed? Groups on CUDA hold M themselves; solvers that go through memory do not."""
-    return not dense or dual.is_dual(m) or sparse.is_conjugate(m)
+    return not dense or dual.is_dual(m) or sparse.is_conjugate(m) or exact.is_exact(m)
 
 
 def solver(m, dense: Blocks | None = None, rows: int = 0, *, cuda: bool = False) -> list[Stage]:
@@ -340,11 +342,12 @@ def inverse_dynamics(m, collision: list[Stage], extension: Extension = NONE) -> 
         }[m.opt.integrator]
     at_once = is_discrete(m)
     if at_once:
-        convert += [*actuation.stages(m), *metric.stages(m, factored=False)]
+        convert += [*actuation.stages(m), *metric.stages(m, factored=exact.is_exact(m))]
     constraints = [Stage(inverse.no_constraint)]
     if not m.opt.disableflags & Disable.CONSTRAINT:
         addresses, rows = assemble.stages(m)
         regularize = metric.row_stages(m) if at_once else []
+        regularize = exact.stages(m) if exact.is_exact(m) else regularize
         given = inverse.sparse_inverse_constraint if has_flexes(m) else inverse.inverse_constraint
         constraints = [*addresses, *rows, *regularize, Stage(given)]
     force = discrete.inverse_stages(m) if at_once else [Stage(inverse.inverse_force)]
@@ -392,6 +395,7 @@ def scratch_sizes(m, rows: int = 0, *, cuda: bool = False) -> dict[str, int]:
         **sparse.sizes(m, rows, cuda),
         **ahead.sizes(m),
         **assemble.sizes(m),
+        **exact.sizes(m, cuda=cuda),
         **awake.sizes(m),
         **(island_sizes(m, rows) if cuda and not has_flexes(m) and blocks_of(m) else NO_ISLANDS),
         **dual.sizes(m),

@@ -41,6 +41,7 @@ HONOURED: dict[str, str] = {
     )},
     "flag nativeccd": "tests/collide/test_legacy.py", "flag multiccd": "tests/collide/test_convex.py",
     "flag speculative": "tests/convex/test_speculative.py",
+    "flag diagexact": "tests/convex/constraint/test_exact.py",
     "flag energy": HERE, "flag invdiscrete": "tests/convex/test_inverse.py",
     "flag autoreset": "a world that goes bad is frozen and flagged, whatever it says: tests/simulation/test_failure.py",
     "flag fwdinv": "only MuJoCo's diagnostic solver_fwdinv follows from it, which is not offered",
@@ -48,7 +49,6 @@ HONOURED: dict[str, str] = {
 """Options the engine obeys, and the tests that show it; or why nothing is there to obey."""
 
 REFUSED: dict[str, str] = {
-    "flag diagexact": "impedances follow from MuJoCo's approximate diagonal: remove the flag",
     "flag ipc": "it is a mode of contacts of flexes: remove the flag",
 }
 """What a model may not ask for, and what to do instead."""

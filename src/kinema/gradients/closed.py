@@ -29,6 +29,7 @@ import warp as wp
 
 from kinema.collide.build import Build
 from kinema.convex.call import Call
+from kinema.convex.constraint.exact import is_exact
 from kinema.convex.data import Data
 from kinema.convex.metric_pattern import is_discrete
 from kinema.convex.model import Model
@@ -82,6 +83,8 @@ def against(m: Any) -> str:
         return "it has flexes"
     if np.any(m.geom_surfacevel):
         return "surfaces move"
+    if is_exact(m):
+        return "rows follow the exact diagonal (diagexact)"
     if np.any(m.geom_adhesion) or np.any(getattr(m, "pair_adhesion", 0)):
         return "geoms adhere"
     return elements.against(m)

@@ -23,6 +23,9 @@ template <class X> inline X min(X a, X b) { return a < b ? a : b; }
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline float __int_as_float(int x) { float y; std::memcpy(&y, &x, 4); return y; }
 inline int __float_as_int(float x) { int y; std::memcpy(&y, &x, 4); return y; }
+#else
+using wp::__float_as_int;
+using wp::__int_as_float;
 #endif
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }

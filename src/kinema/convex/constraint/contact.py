@@ -12,7 +12,7 @@ import warp as wp
 from kinema.convex.bundle import vec5
 from kinema.convex.constraint.columns import clear_rows, column, column_count, next_moved
 from kinema.convex.constraint.contact_columns import put_columns
-from kinema.convex.constraint.row import holds, point_column, row_time, tree_pair
+from kinema.convex.constraint.row import holds, inverse_inertia, point_column, row_time, tree_pair
 from kinema.convex.data import ContactRows, Contacts, Data, Rows
 from kinema.convex.model import Model
 from kinema.convex.stage import named
@@ -208,7 +208,8 @@ def contact_scalars(m: Model, d: Data, w: int, lane: int):
                         m.geom.surfacevel, d.pose.geom_xpos, d.pose.geom_xmat, w, d.con.geom[w, c][side],
                         d.con.pos[w, c], d.con.frame[w, c],
                     )  # fmt: skip
-            weight = m.body.invweight0[w, bodies[0]] + m.body.invweight0[w, bodies[1]]
+            sum = m.body.invweight0[w, bodies[0]][0] + m.body.invweight0[w, bodies[1]][0]
+            weight = inverse_inertia(m.opt, sum)
             impratio, time = m.opt.impratio[w], row_time(m.opt, w)
             put_rows(d.con, d.crow, d.efc, w, r, c, m.opt.cone, impratio, time, weight, vel)
 
@@ -229,13 +230,13 @@ def surface_velocity(
 @wp.func
 def put_rows(
     con: Contacts, crow: ContactRows, efc: Rows, w: int, r: int, c: int, cone: int, impratio: float, time: wp.vec3,
-    weight: wp.vec2, vel: wp.spatial_vector,
+    weight: float, vel: wp.spatial_vector,
 ):  # fmt: skip
     """Store the scalars of the rows of one contact.
 
     Args:
         time: what `row_time` says.
-        weight: approximate inverse inertia, of translation and of rotation.
+        weight: approximate inverse inertia of translation.
         vel: velocity in the contact frame: normal, tangents, spin, rolls.
     """
     dim = con.dim[w, c]
@@ -262,11 +263,11 @@ def put_rows(
     crow.mu[w, c] = mu
     if dim == 1:
         what = vec5(dist, margin, vel[0], -b * vel[0] + push, adhesion)
-        reg = implicit_regularization(imp, weight[0], factor)
+        reg = implicit_regularization(imp, weight, factor)
         put_contact(efc, w, r, Constraint.CONTACT_FRICTIONLESS, c, trees, what, reg)
     elif cone == Cone.PYRAMIDAL:
         # all edges share the R that matches the friction of the elliptic cone
-        diag = weight[0] * (1.0 + friction[0] * friction[0])
+        diag = weight * (1.0 + friction[0] * friction[0])
         reg = 2.0 * mu * mu * implicit_regularization(imp, diag, factor)
         share = adhesion / float(2 * (dim - 1))
         for e in range(2 * (dim - 1)):
@@ -276,7 +277,7 @@ def put_rows(
             residual = vec5(dist, margin, v, -b * v + push, share)
             put_contact(efc, w, r + e, Constraint.CONTACT_PYRAMIDAL, c, trees, residual, reg)
     else:
-        normal = implicit_regularization(imp, weight[0], factor)
+        normal = implicit_regularization(imp, weight, factor)
         what = vec5(dist, margin, vel[0], -b * vel[0] + push, adhesion)
         put_contact(efc, w, r, Constraint.CONTACT_ELLIPTIC, c, trees, what, normal)
         slide = damping(safe_friction_solref(con.solreffriction[w, c], ref, time[0]), solimp[1])

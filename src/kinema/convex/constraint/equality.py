@@ -21,7 +21,15 @@ from kinema.convex.constraint.columns import (
     put_few,
     put_sparse,
 )
-from kinema.convex.constraint.row import holds, point_column, put_reference, put_scalars, row_time, tree_pair
+from kinema.convex.constraint.row import (
+    holds,
+    inverse_inertia,
+    point_column,
+    put_reference,
+    put_scalars,
+    row_time,
+    tree_pair,
+)
 from kinema.convex.data import Data
 from kinema.convex.jacobian import last_dof
 from kinema.convex.model import Model
@@ -114,7 +122,7 @@ def coupled(m: Model, d: Data, w: int, e: int):
     if two >= 0:
         residual -= x * (poly[1] + x * (poly[2] + x * (poly[3] + x * poly[4])))
         slope = poly[1] + x * (2.0 * poly[2] + x * (3.0 * poly[3] + x * 4.0 * poly[4]))
-    return vec5(residual, 0.0, 0.0, vel - slope * vel2, weight), slope
+    return vec5(residual, 0.0, 0.0, vel - slope * vel2, inverse_inertia(m.opt, weight)), slope
 
 
 @wp.func
@@ -222,7 +230,7 @@ def put_anchor(
     imp = impedance(solimp, wp.length(residual))
     weight = m.body.invweight0[w, bodies[0]] + m.body.invweight0[w, bodies[1]]
     for k in range(size):
-        diag = wp.where(k < 3, weight[0], weight[1])
+        diag = inverse_inertia(m.opt, wp.where(k < 3, weight[0], weight[1]))
         what = vec5(residual[k], 0.0, 0.0, vel[k], diag)
         put_reference(d.efc, w, r + k, Constraint.EQUALITY, e, what, ref, solimp, imp, time, drift[k])
 

@@ -4,7 +4,7 @@ import warp as wp
 
 from kinema.convex.bundle import vec5
 from kinema.convex.constraint.columns import ANY_TREE, put_few, put_sparse
-from kinema.convex.constraint.row import put_scalars, row_time
+from kinema.convex.constraint.row import inverse_inertia, put_scalars, row_time
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.math.lanes import lane_count, lane_get
@@ -86,13 +86,15 @@ def friction_scalars(m: Model, d: Data, w: int, lane: int):
         if d.efc.type[w, r] == Constraint.FRICTION_DOF:
             d.efc.trees[w, r] = wp.vec2i(m.dof.treeid[ident], -1)
             loss = m.dof.frictionloss[w, ident]
-            residual = vec5(0.0, 0.0, loss, d.state.qvel[w, ident], m.dof.invweight0[w, ident])
+            weight = inverse_inertia(m.opt, m.dof.invweight0[w, ident])
+            residual = vec5(0.0, 0.0, loss, d.state.qvel[w, ident], weight)
             solref, solimp = m.dof.solref[w, ident], m.dof.solimp[w, ident]
             put_scalars(d.efc, w, r, Constraint.FRICTION_DOF, ident, residual, solref, solimp, time)
         else:
             d.efc.trees[w, r] = tendon_trees(m.tendon.treenum[ident], m.tendon.treeid[ident])
             loss = m.tendon.frictionloss[w, ident]
-            residual = vec5(0.0, 0.0, loss, d.ten.velocity[w, ident], m.tendon.invweight0[w, ident])
+            weight = inverse_inertia(m.opt, m.tendon.invweight0[w, ident])
+            residual = vec5(0.0, 0.0, loss, d.ten.velocity[w, ident], weight)
             put_scalars(
                 d.efc, w, r, Constraint.FRICTION_TENDON, ident, residual, m.tendon.solref_fri[w, ident],
                 m.tendon.solimp_fri[w, ident], time,

@@ -5,7 +5,7 @@ import warp as wp
 from kinema.convex.bundle import vec5
 from kinema.convex.constraint.columns import put_few, put_sparse
 from kinema.convex.constraint.friction import tendon_trees
-from kinema.convex.constraint.row import put_scalars, row_time
+from kinema.convex.constraint.row import inverse_inertia, put_scalars, row_time
 from kinema.convex.data import Data, Rows
 from kinema.convex.kinematics import qpos_quat
 from kinema.convex.model import Model
@@ -154,13 +154,14 @@ def limit_scalars(m: Model, d: Data, w: int, lane: int):
                     + d.efc.J[w, r, v + 2] * d.state.qvel[w, v + 2]
                 )
             d.efc.trees[w, r] = wp.vec2i(m.dof.treeid[v], -1)
-            residual = vec5(dist, m.jnt.margin[w, ident], 0.0, vel, m.dof.invweight0[w, v])
+            residual = vec5(dist, m.jnt.margin[w, ident], 0.0, vel, inverse_inertia(m.opt, m.dof.invweight0[w, v]))
             solref, solimp = m.jnt.solref[w, ident], m.jnt.solimp[w, ident]
             put_scalars(d.efc, w, r, Constraint.LIMIT_JOINT, ident, residual, solref, solimp, time)
         else:
             d.efc.trees[w, r] = tendon_trees(m.tendon.treenum[ident], m.tendon.treeid[ident])
             vel = -side * d.ten.velocity[w, ident]
-            residual = vec5(dist, m.tendon.margin[w, ident], 0.0, vel, m.tendon.invweight0[w, ident])
+            weight = inverse_inertia(m.opt, m.tendon.invweight0[w, ident])
+            residual = vec5(dist, m.tendon.margin[w, ident], 0.0, vel, weight)
             put_scalars(
                 d.efc, w, r, Constraint.LIMIT_TENDON, ident, residual, m.tendon.solref_lim[w, ident],
                 m.tendon.solimp_lim[w, ident], time,

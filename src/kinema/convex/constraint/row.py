@@ -24,7 +24,7 @@ from kinema.math.impedance import (
     stiffness,
 )
 from kinema.math.spatial import angular, linear
-from kinema.mujoco_enums import Constraint, Disable, Integrator
+from kinema.mujoco_enums import Constraint, Disable, Enable, Integrator
 
 
 @wp.func
@@ -72,6 +72,14 @@ def row_time(opt: Options, w: int) -> wp.vec3:
     if opt.integrator == Integrator.DISCRETE:
         return wp.vec3(0.0, opt.timestep[w], safe)
     return wp.vec3(2.0 * safe * opt.timestep[w], 0.0, 0.0)
+
+
+@wp.func
+def inverse_inertia(opt: Options, approximate: float) -> float:
+    """The inverse inertia that a row is written for: 1 where the exact one follows (exact.py)."""
+    if opt.enableflags & Enable.DIAGEXACT:
+        return 1.0
+    return approximate
 
 
 @wp.func

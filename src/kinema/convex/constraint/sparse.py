@@ -20,7 +20,7 @@ from kinema.convex.bundle import vec5
 from kinema.convex.constraint.columns import ANY_TREE
 from kinema.convex.constraint.contact import put_rows, surface_velocity
 from kinema.convex.constraint.equality import anchors, axis_drift, coupled, moves_nothing, put_anchor, turn_column
-from kinema.convex.constraint.row import put_scalars, row_time
+from kinema.convex.constraint.row import inverse_inertia, put_scalars, row_time
 from kinema.convex.data import Data, Rows
 from kinema.convex.flex.interpolation import bearer, bearer_count, vertex_coordinates
 from kinema.convex.flex.rod_chain import PAST
@@ -134,8 +134,9 @@ def sparse_edges(m: Model, d: Data, w: int, lane: int, lanes: int):
                     d.efc.J[w, r + k, a] = d.flex.edge_J[w, row[0] + a]
                 d.efc.ncol[w, r + k] = row[1]
                 d.efc.trees[w, r + k] = ANY_TREE
+                weight = inverse_inertia(m.opt, number[1])
                 residual = vec5(
-                    d.flex.edge_length[w, edge] - number[0], 0.0, 0.0, d.flex.edge_velocity[w, edge], number[1]
+                    d.flex.edge_length[w, edge] - number[0], 0.0, 0.0, d.flex.edge_velocity[w, edge], weight
                 )
                 put_scalars(d.efc, w, r + k, Constraint.EQUALITY, e, residual, solref, solimp, time)
 
@@ -175,7 +176,7 @@ def sparse_strain(m: Model, d: Data, w: int, lane: int, lanes: int):
                 vel = float(0.0)
                 for a in range(d.efc.ncol[w, r]):
                     vel += d.efc.J[w, r, a] * d.state.qvel[w, d.efc.col[w, r, a]]
-                residual = vec5(pos, 0.0, 0.0, vel, weight / float(cell[3]))
+                residual = vec5(pos, 0.0, 0.0, vel, inverse_inertia(m.opt, weight / float(cell[3])))
                 solref, solimp = m.eq.solref[w, e], m.eq.solimp[w, e]
                 put_scalars(d.efc, w, r, Constraint.EQUALITY, e, residual, solref, solimp, row_time(m.opt, w))
 
@@ -283,14 +284,15 @@ def sparse_limits(m: Model, d: Data, w: int, lane: int, lanes: int):
                     vel -= axis[a] * d.state.qvel[w, v + a]
             else:
                 add_entry(d.efc, w, r, v, -side)
-            residual = vec5(dist, m.jnt.margin[w, ident], 0.0, vel, m.dof.invweight0[w, v])
+            residual = vec5(dist, m.jnt.margin[w, ident], 0.0, vel, inverse_inertia(m.opt, m.dof.invweight0[w, v]))
             solref, solimp = m.jnt.solref[w, ident], m.jnt.solimp[w, ident]
             put_scalars(d.efc, w, r, Constraint.LIMIT_JOINT, ident, residual, solref, solimp, time)
         else:
             adr, nnz = m.tendon.ten_J_rowadr[ident], m.tendon.ten_J_rownnz[ident]
             add_sparse(d.efc, w, r, d.ten.J, m.tendon.ten_J_colind, adr, nnz, -side)
             vel = -side * d.ten.velocity[w, ident]
-            residual = vec5(dist, m.tendon.margin[w, ident], 0.0, vel, m.tendon.invweight0[w, ident])
+            weight = inverse_inertia(m.opt, m.tendon.invweight0[w, ident])
+            residual = vec5(dist, m.tendon.margin[w, ident], 0.0, vel, weight)
             solref, solimp = m.tendon.solref_lim[w, ident], m.tendon.solimp_lim[w, ident]
             put_scalars(d.efc, w, r, Constraint.LIMIT_TENDON, ident, residual, solref, solimp, time)
 
@@ -539,13 +541,13 @@ def sparse_contacts(m: Model, d: Data, w: int, lane: int, lanes: int):
                 rows = 2 * (dim - 1)
             open_rows(d.efc, w, r, rows)
             vel = wp.spatial_vector()
-            weight = wp.vec2()
+            weight = float(0.0)
             for side in range(2):
                 sign = 2.0 * float(side) - 1.0
                 body = d.crow.bodies[w, c][side]
                 if body >= 0:
                     vel += add_body(m, d, w, c, r, body, sign)
-                    weight += m.body.invweight0[w, body]
+                    weight += m.body.invweight0[w, body][0]
                 else:
                     f = d.fcon.flex[w, c][side]
                     corners = side_vertices(m, d, w, c, side)
@@ -562,7 +564,7 @@ def sparse_contacts(m: Model, d: Data, w: int, lane: int, lanes: int):
                         if part != 0.0:
                             if not turns:
                                 vel += add_body(m, d, w, c, r, bearer, sign * part)
-                            weight += part * m.body.invweight0[w, bearer]
+                            weight += part * m.body.invweight0[w, bearer][0]
             if m.size.flg_surfacevel != 0:
                 for side in range(2):
                     g = d.con.geom[w, c][side]
@@ -572,6 +574,7 @@ def sparse_contacts(m: Model, d: Data, w: int, lane: int, lanes: int):
                             d.con.frame[w, c],
                         )  # fmt: skip
             d.crow.vel[w, c] = vel
+            weight = inverse_inertia(m.opt, weight)
             put_rows(
                 d.con, d.crow, d.efc, w, r, c, m.opt.cone, m.opt.impratio[w], row_time(m.opt, w), weight, vel
             )
