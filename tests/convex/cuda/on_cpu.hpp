@@ -35,7 +35,7 @@ inline int atomicMax(int* p, int x) { const int old = *p; if (x > old) *p = x; r
 inline int atomicAdd(int* p, int x) { const int old = *p; *p += x; return old; }
 
 struct Block {
-    struct Fibre { ucontext_t context; std::vector<char> stack; bool ended; long meetings[2]; int place[2][2]; };
+    struct Fibre { ucontext_t context; std::vector<char> stack; bool ended; long meetings[7]; int place[7][2]; };
     std::vector<Fibre> fibres;
     ucontext_t outside;
     int current = 0;
@@ -74,7 +74,7 @@ inline void meet_(int from, int to, int kind) {
 inline void __syncthreads() { meet_(0, (int)block.fibres.size(), 0); }
 inline void __syncwarp(unsigned mask = 0xffffffffu) {
     int low = __builtin_ctz(mask), high = 32 - __builtin_clz(mask), base = block.current & ~31;
-    meet_(base + low, base + high, 1);
+    meet_(base + low, base + high, 32 - __builtin_clz(high - low));  // groups of 1, 2, 4 ... 32: each size counts for itself
 }
 template <class X> inline X trade_(unsigned mask, X x, int from) {
     std::memcpy(block.word + block.current, &x, sizeof(X));
