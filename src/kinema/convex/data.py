@@ -330,7 +330,9 @@ class Dual:
     ahead: data("nefcmax", "one_dual", rows=True)  # forces with momentum
     order: data("nefcmax", "one_dual", dtype=int, rows=True)  # first rows of blocks, shuffled
     isle: data("nefcmax", "one_dual", dtype=int, rows=True)  # the first tree of a row's island
-    root: data("ntree_dual", dtype=int)  # of a tree's
+    root: data("ntree_dual", dtype=int, rows=True)  # of a tree's
+    sweeps: data("ntree_dual", dtype=int, rows=True)  # of the no-slip pass over an island, by its first tree
+    start: data("nv_dual", rows=True)  # the acceleration that the pass started from
 
 
 @bundle()

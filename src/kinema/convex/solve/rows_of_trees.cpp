@@ -43,7 +43,7 @@ auto start_y = [&](int isle) {  // y = B' force of an island; of all where that 
     KN_EACH(k, nv) y[k] = 0.0f;
     KN_SYNC();
     for (int i = 0; i < nefc; ++i) {
-        const double f = force[i];
+        const double f = (double)force[i];
         if (f != 0.0 && (isle < 0 || isle_of[i] == isle)) add_rows(i, 1, &f);
     }
 };
@@ -72,7 +72,7 @@ KN_EACH(k, nefc) {
         const float* other = B + (size_t)(first + j) * nv;
         double s = 0.0;
         for (int q = 0; q < parts; ++q)
-            for (int i = from[q]; i < to[q]; ++i) s += (double)row[i] * (double)KN_AT(KN_FACTOR_INVERSE, i) * other[i];
+            for (int i = from[q]; i < to[q]; ++i) s += (double)row[i] * (double)KN_AT(KN_FACTOR_INVERSE, i) * (double)other[i];
         block[(size_t)k * WIDE + j] = s;
     }
 }
