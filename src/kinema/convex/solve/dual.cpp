@@ -110,6 +110,18 @@ auto size_of = [&](int k) -> int {
     return is_elliptic(k) ? dim_of(id[k]) : type[k] == Constraint::CONTACT_PYRAMIDAL ? 2 : 1;
 };
 
+// is a row needed? Where the pass is repeated from a given y, one that it may change: friction of what is pressed
+auto is_swept = [&](int k) -> bool {
+#if KN_REPEAT && KN_GIVEN
+    if (k < nef) return k >= ne;
+    const int first = first_of(k);
+    if (is_elliptic(k)) return k != first && KN_VALUE(force[first]) >= 1e-15f;
+    return type[k] == Constraint::CONTACT_PYRAMIDAL && (force[first] != 0.0f || force[first + 1] != 0.0f);
+#else
+    return true;
+#endif
+};
+
 #if KN_SPARSE
 #include "rows_of_columns.cpp"
 #else
@@ -410,6 +422,7 @@ while (iter < most_sweeps) {
         const bool rubs = i < nef, cone = is_elliptic(i);
         if (isle_of[i] != isle) continue;
         if (!rubs && !cone && type[i] != Constraint::CONTACT_PYRAMIDAL) continue;
+        if (!is_swept(cone ? i + 1 : i)) continue;
         const int first = cone ? i + 1 : i, n = cone ? dim_of(id[i]) - 1 : size_of(i);
         double A[25], res[6], old[6], now[6], delta[6];
         rows_times(first, n, res);
