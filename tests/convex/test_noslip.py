@@ -151,7 +151,9 @@ TIED = """
       <geom type="capsule" fromto="0 0 0 .2 0 -.28" size=".03"/>
     </body>
   </worldbody>
-  <tendon><fixed name="t" stiffness="20" damping="1"><joint joint="h" coef="1"/><joint joint="y" coef="2"/></fixed></tendon>
+  <tendon>
+    <fixed name="t" stiffness="20" damping="1"><joint joint="h" coef="1"/><joint joint="y" coef="2"/></fixed>
+  </tendon>
   <actuator><position tendon="t" kp="30" kv="2"/><position joint="k" kp="5"/></actuator>
 </mujoco>
 """
