@@ -183,10 +183,11 @@ def error(mine: np.ndarray, theirs: np.ndarray) -> float:
     return float(np.linalg.norm(mine - theirs) / size) if size > 1e-12 else float(np.linalg.norm(mine - theirs))
 
 
-def compare(model: ModelFile, states: int = 2) -> Row:
-    """One model."""
+def compare(model: ModelFile, states: int = 2, noslip: int = 0) -> Row:
+    """One model; `noslip`: with so many sweeps after its solver."""
     begun, row = time.perf_counter(), Row(model.name)
     m = converging(model.load())
+    m.opt.noslip_iterations = noslip or m.opt.noslip_iterations
     try:
         row.note = unsupported(m) or ("nothing moves" if not m.nv else "") or (f"nv {m.nv}" if m.nv > LARGEST else "")
         if row.note:
@@ -246,6 +247,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--integrator", default="")
+    parser.add_argument("--noslip", type=int, default=0, help="noslip_iterations in place of the models' own")
     parser.add_argument("--from", dest="first", type=int, default=0)
     parser.add_argument("--to", dest="last", type=int, default=None)
     parser.add_argument("--out", type=Path)
@@ -272,7 +274,7 @@ def main(argv: list[str] | None = None) -> int:
         if time.monotonic() > end:
             break
         try:
-            row = compare(model)
+            row = compare(model, noslip=given.noslip)
         except Exception as broken:  # one model must not end the run; it counts as off
             row = Row(model.name, a=np.inf, scored=1, note="")
             print(f"{model.name}: {type(broken).__name__}: {broken}", file=sys.stderr)

@@ -131,3 +131,48 @@ def test_large_forces_that_cancel_leave_accelerations_their_digits():
     assert np.abs(d.efc_force).max() > 1e4 and d.solver_niter[0] < m.opt.iterations
     np.testing.assert_allclose(engine.read("qacc")[0][:6], d.qacc[:6], rtol=1e-5, atol=3e-5)
     np.testing.assert_allclose(engine.read("qfrc_constraint")[0], d.qfrc_constraint, rtol=1e-4)
+
+
+TIED = """
+<mujoco>
+  <option integrator="discrete" cone="pyramidal" noslip_iterations="5" timestep=".004" noslip_tolerance="0"/>
+  <default><geom friction=".5 .02 .01" condim="4" solimp=".7 .8 .01"/></default>
+  <worldbody>
+    <geom type="plane" size="3 3 .1"/>
+    <body pos="0 0 .3">
+      <joint name="x" type="slide" axis="1 0 0" frictionloss=".3"/><joint type="slide" axis="0 0 1"/>
+      <joint name="h" axis="0 1 0" damping=".1"/><geom type="capsule" fromto="0 0 0 .2 0 -.2" size=".03"/>
+      <body pos=".2 0 -.2">
+        <joint name="k" axis="0 1 0" frictionloss=".05"/><geom type="capsule" fromto="0 0 0 .1 0 -.1" size=".03"/>
+      </body>
+    </body>
+    <body pos="0 1 .3">
+      <joint name="y" type="slide" axis="1 0 0" frictionloss=".3"/><joint type="slide" axis="0 0 1"/>
+      <geom type="capsule" fromto="0 0 0 .2 0 -.28" size=".03"/>
+    </body>
+  </worldbody>
+  <tendon>
+    <fixed name="t" stiffness="20" damping="1"><joint joint="h" coef="1"/><joint joint="y" coef="2"/></fixed>
+  </tendon>
+  <actuator><position tendon="t" kp="30" kv="2"/><position joint="k" kp="5"/></actuator>
+</mujoco>
+"""
+
+
+def test_a_metric_that_is_more_than_its_factor():
+    """A tendon ties dofs: the pass knows the factor alone, and starts from forces added up by it."""
+    m = mujoco.MjModel.from_xml_string(TIED)
+    m.opt.iterations, m.opt.tolerance = 200, 1e-12
+    d = mujoco.MjData(m)
+    mujoco.mj_step(m, d, 120)
+    d.ctrl[:] = 0.3
+    d.qvel[0] += 0.1
+    d.qpos[:], d.qvel[:] = np.float32(d.qpos), np.float32(d.qvel)
+    engine = StagedEngine(m, 1, device="cpu")
+    for name in ("qpos", "qvel", "ctrl", "qacc_warmstart"):
+        engine.write(name, np.array(getattr(d, name)))
+    mujoco.mj_forward(m, d)
+    engine.forward()
+    for name in ("qacc", "qfrc_constraint"):
+        theirs = getattr(d, name)
+        np.testing.assert_allclose(engine.read(name)[0], theirs, atol=2e-5 * np.abs(theirs).max(), err_msg=name)

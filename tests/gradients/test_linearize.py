@@ -145,10 +145,9 @@ def test_what_has_no_derivative_is_refused_by_name():
 
 @pytest.mark.parametrize(
     "options, flex, named",
-    [({"enableflags": 1 << 4}, 0, "sleep"), ({"enableflags": 1 << 7}, 0, "speculative"), ({}, 1, "flexes"),
-     ({"noslip_iterations": 3}, 0, "noslip_iterations = 3")],
-)  # fmt: skip
+    [({"enableflags": 1 << 4}, 0, "sleep"), ({"enableflags": 1 << 7}, 0, "speculative"), ({}, 1, "flexes")],
+)
 def test_every_refusal_names_what_it_is_about(options, flex, named):
-    opt = SimpleNamespace(**{"integrator": 0, "noslip_iterations": 0, "enableflags": 0, "disableflags": 0, **options})
+    opt = SimpleNamespace(**{"integrator": 0, "enableflags": 0, "disableflags": 0, **options})
     with pytest.raises(BuildError, match=f'{named}.*use method="fd"'):
         refuse(SimpleNamespace(opt=opt, nflex=flex), [])

@@ -332,6 +332,8 @@ class Dual:
     order: data("nefcmax", "one_dual", dtype=int, rows=True)  # first rows of blocks, shuffled
     isle: data("nefcmax", "one_dual", dtype=int, rows=True)  # the first tree of a row's island
     root: data("ntree_dual", dtype=int, rows=True)  # of a tree's
+    sweeps: data("ntree_dual", dtype=int, rows=True)  # of the no-slip pass over an island, by its first tree
+    start: data("nv_dual", rows=True)  # the acceleration that the pass started from
 
 
 @bundle()

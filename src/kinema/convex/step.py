@@ -193,7 +193,7 @@ def acceleration(
     early = next((k for k, stage in enumerate(addresses) if stage.over == "ncon"), 0)  # contacts come later
     noslip = []
     if m.opt.noslip_iterations > 0:
-        noslip = [Stage(dual.noslip(discrete=is_discrete(m), sparse=has_flexes(m)), lanes=True)]
+        noslip = [Stage(dual.noslip(**dual.kinds(m)), lanes=True)]
         noslip += metric.noslip_stages(m, noslip_stages(dense) if dense else []) if is_discrete(m) else []
     solve = solver(m, dense, rows, cuda=cuda)
     return [

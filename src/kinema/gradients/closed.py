@@ -87,6 +87,8 @@ def against(m: Any) -> str:
         return "rows follow the exact diagonal (diagexact)"
     if np.any(m.geom_adhesion) or np.any(getattr(m, "pair_adhesion", 0)):
         return "geoms adhere"
+    if int(m.opt.noslip_iterations) > 0:
+        return "noslip_iterations: friction is found by sweeps"
     return elements.against(m)
 
 

@@ -21,6 +21,7 @@
 namespace wp {
 
 typedef float kn_plain;
+typedef double kn_real;
 
 #ifdef KN_VECTOR
 typedef float kn_tangent __attribute__((ext_vector_type(KN_WIDTH), aligned(4)));

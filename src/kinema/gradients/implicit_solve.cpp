@@ -36,6 +36,9 @@ float* r = KN_ROW(float, d.solver.Jaref);
 float* g = KN_ROW(float, d.solver.grad);
 float* a = KN_ROW(float, d.frc.qacc);
 float* push = KN_ROW(float, d.frc.qfrc_constraint);
+#if KN_NOSLIP  // what the engine has is the acceleration after that pass
+for (int i = 0; i < nv; ++i) a[i] = KN_AT(d.dual.start, i);
+#endif
 
 // residuals at the acceleration as it is, then forces and zones
 auto forces = [&]() {

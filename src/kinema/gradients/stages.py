@@ -1,7 +1,8 @@
 """The step as derivatives see it: which of its stages, and which of them for which directions.
 
     recipe of a step  ->  the constraint solver replaced by the derivative of its solution (implicit_solve.cpp),
-                          detection by the geometry of the pairs it has found (contacts.py)
+                          detection by the geometry of the pairs it has found (contacts.py),
+                          the no-slip pass by the sweeps that it has made (solve/dual.cpp)
                       ->  without stages that no result depends on
                       ->  of these, for each kind of direction, those that change along it
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from typing import Any
 
 import warp as wp
@@ -24,6 +26,7 @@ from kinema.convex.ahead import looks_ahead
 from kinema.convex.data import Data
 from kinema.convex.metric_pattern import is_discrete
 from kinema.convex.model import Model
+from kinema.convex.solve import dual
 from kinema.convex.solve.native import CONTINUOUS, DISCRETE, ROWS, lay_in
 from kinema.convex.stage import Stage
 from kinema.errors import BuildError
@@ -36,16 +39,20 @@ INSTEAD = 'use method="fd"'
 
 
 @cache
-def implicit_solve(*, discrete: bool, factor: bool) -> wp.Function:
-    """A stage of duals: the derivative of the constrained acceleration, or the factor that it needs."""
+def implicit_solve(*, discrete: bool, factor: bool, noslip: bool = False) -> wp.Function:
+    """A stage of duals: the derivative of the constrained acceleration, or the factor that it needs.
+
+    With `noslip` that pass comes later.
+    """
     system = DISCRETE if discrete else CONTINUOUS
     text = files("kinema.gradients").joinpath("implicit_solve.cpp").read_text(encoding="utf-8")
     head = '#include "lanes.cpp"\n#include "rows.cpp"\n'
     scratch = "d.solver.H[w] d.solver.Jaref[w] d.solver.grad[w]"
+    before = "d.dual.start[w]" if noslip else ""
 
-    @wp.func_native(lay_in(head + text, FACTOR=int(factor), **system.definitions))
+    @wp.func_native(lay_in(head + text, FACTOR=int(factor), NOSLIP=int(noslip), **system.definitions))
     @touches(
-        reads=f"{ROWS} {system.reads} d.efc.D[w] d.efc.aref[w] d.frc.qacc[w] {scratch}",
+        reads=f"{ROWS} {system.reads} d.efc.D[w] d.efc.aref[w] d.frc.qacc[w] {before} {scratch}",
         writes=f"d.frc.qacc[w] d.frc.qfrc_constraint[w] d.efc.force[w] d.efc.state[w] {scratch}",
     )
     def implicit_solve(m: Model, d: Data, w: int): ...
@@ -58,8 +65,6 @@ def refuse(m: Any, stages: Sequence[Stage]) -> None:
     reason = ""
     if int(m.opt.integrator) == Integrator.RK4:
         reason = "the integrator RK4 solves the constraints four times a step"
-    elif int(m.opt.noslip_iterations) > 0:
-        reason = f"noslip_iterations = {int(m.opt.noslip_iterations)}: what they end at solves no equation"
     elif looks_ahead(m):
         reason = "speculative contacts follow from velocities through a search"
     elif any(stage.launch for stage in stages):
@@ -80,11 +85,15 @@ def differentiable(engine: Any) -> list[Stage]:
     recipe = step.step(m, engine.collider.stages, engine.extension, cuda=False, rows=engine.rows)
     refuse(m, recipe)
     solvers = [stage.func for stage in step.solver(m)]
+    noslip, kinds = int(m.opt.noslip_iterations) > 0, dual.kinds(m)
+    at_once = is_discrete(m)
     found: list[Stage] = []
     for stage in recipe:
         if stage.func in solvers:
-            at_once = is_discrete(m)
-            found += [Stage(implicit_solve(discrete=at_once, factor=factor)) for factor in (True, False)]
+            both = [implicit_solve(discrete=at_once, factor=factor, noslip=noslip) for factor in (True, False)]
+            found += [Stage(func) for func in both]
+        elif noslip and stage.func is dual.noslip(**kinds):
+            found.append(Stage(dual.noslip(**kinds, repeat=True), lanes=True))
         elif stage in engine.collider.stages:
             found.append(Stage(touching(engine.collider.detector.build), alone=True))
         elif stage.func not in NOT_PHYSICS:
@@ -156,4 +165,5 @@ def _writers(stages: Sequence[Stage]) -> dict[str, set[Any]]:
 
 def is_factor(stage: Stage) -> bool:
     """Is it the factor of the constraint solve? It has values only: one a world will do."""
-    return any(stage.func is implicit_solve(discrete=kind, factor=True) for kind in (False, True))
+    kinds = product((False, True), repeat=2)
+    return any(stage.func is implicit_solve(discrete=at_once, factor=True, noslip=after) for at_once, after in kinds)

@@ -1,6 +1,6 @@
 """Kernels of Warp on the CPU as CUDA would run them: blocks one after the other, their threads as fibres (on_cpu.hpp).
 
-What Warp writes for a kernel is compiled once more behind that header, so that all that only CUDA runs is run: lane groups,
+What Warp writes for a kernel is compiled once more behind that header, so that all that only CUDA runs is run: groups,
 teams, shared memory, meetings. `FibreEngine` takes whole steps so, kernel by kernel as an engine launches them, with
 worlds interleaved as they are there.
 """

@@ -15,9 +15,24 @@
 // Rows that list their columns, of models with flexes (KN_SPARSE), do without B, of which there would be too much: z = J' f
 // is kept, and y = M^-1 z is solved for in the trees of a row whenever its force changes; vectors are doubles, for many
 // stiff rows pull at each vertex. How J is stored is said in rows_of_trees.cpp and rows_of_columns.cpp.
+//
+// Derivatives (gradients/stages.py) run the no-slip pass once more in dual numbers (KN_REPEAT): the islands and sweeps are
+// those that were, and decisions are by values alone. KN_REAL is a double, KN_VALUE(x) its value, there as here.
 
 #include "lanes.cpp"
+#undef KN_REAL
+#undef KN_VALUE
+#if KN_REPEAT
+#define KN_REAL wp::kn_real
+#define KN_VALUE(x) (x).v
+#else
+#define KN_REAL double
+#define KN_VALUE(x) (x)
+#endif
 
+#if !KN_PGS && !KN_SPARSE && !KN_REPEAT
+KN_EACH(i, nv) KN_AT(d.dual.start, i) = KN_AT(d.frc.qacc, i);
+#endif
 if (nefc == 0 || nv == 0) {
 #if KN_PGS
     KN_EACH(i, nv) {
@@ -41,6 +56,7 @@ const int ntree = m.size.ntree;
 const int* tree_of = m.dof.treeid.data;
 int* root_of = KN_ROW(int, d.dual.root);
 int* isle_of = KN_ROW(int, d.dual.isle);
+#if !KN_REPEAT
 if (lane == 0) {
     const bool split = (m.opt.disableflags & Disable::ISLAND) == 0;
     auto find = [&](int t) -> int { while (root_of[t] != t) t = root_of[t]; return t; };
@@ -74,6 +90,7 @@ if (lane == 0) {
     for (int t = 0; t < ntree; ++t) root_of[t] = find(t);
     for (int k = 0; k < nefc; ++k) isle_of[k] = root_of[isle_of[k]];
 }
+#endif
 KN_SYNC();
 
 double* block = KN_ROW(double, d.dual.block);
@@ -90,69 +107,25 @@ auto size_of = [&](int k) -> int {
     return is_elliptic(k) ? dim_of(id[k]) : type[k] == Constraint::CONTACT_PYRAMIDAL ? 2 : 1;
 };
 
+// is a row needed? Where the pass is repeated from a given y, one that it may change: friction of what is pressed
+auto is_swept = [&](int k) -> bool {
+#if KN_REPEAT && KN_GIVEN
+    if (k < nef) return k >= ne;
+    const int first = first_of(k);
+    if (is_elliptic(k)) return k != first && KN_VALUE(force[first]) >= 1e-15f;
+    return type[k] == Constraint::CONTACT_PYRAMIDAL && (force[first] != 0.0f || force[first + 1] != 0.0f);
+#else
+    return true;
+#endif
+};
+
 #if KN_SPARSE
 #include "rows_of_columns.cpp"
 #else
 #include "rows_of_trees.cpp"
 #endif
 
-// the tangential force that minimizes 1/2 x'Ax + g'x within the ellipsoid sum (x_j / mu_j)^2 <= normal^2
-auto tangential = [&](int n, const double* A, const double* g, const float* mu, double normal, double* x) {
-    double S[25], L[25], h[5], t[5], la = 0.0;
-    for (int i = 0; i < n; ++i) {
-        h[i] = g[i] * mu[i];
-        for (int j = 0; j < n; ++j) S[i * n + j] = A[i * n + j] * mu[i] * mu[j];
-    }
-    for (int iter = 0; iter < 20; ++iter) {  // Newton's method for the multiplier of the constraint
-        for (int i = 0; i < n; ++i)
-            for (int j = 0; j <= i; ++j) {
-                double s = S[i * n + j] + (i == j ? la : 0.0);
-                for (int k = 0; k < j; ++k) s -= L[i * n + k] * L[j * n + k];
-                if (i == j) {
-                    if (s < 1e-10) { for (int k = 0; k < n; ++k) x[k] = 0.0; return; }
-                    L[i * n + i] = sqrt(s);
-                } else {
-                    L[i * n + j] = s / L[j * n + j];
-                }
-            }
-        auto solve = [&](const double* rhs, double* out) {
-            for (int i = 0; i < n; ++i) {
-                double s = rhs[i];
-                for (int k = 0; k < i; ++k) s -= L[i * n + k] * out[k];
-                out[i] = s / L[i * n + i];
-            }
-            for (int i = n - 1; i >= 0; --i) {
-                double s = out[i];
-                for (int k = i + 1; k < n; ++k) s -= L[k * n + i] * out[k];
-                out[i] = s / L[i * n + i];
-            }
-        };
-        solve(h, x);
-        double value = -normal * normal, slope = 0.0;
-        for (int i = 0; i < n; ++i) { x[i] = -x[i]; value += x[i] * x[i]; }
-        if (value < 1e-10) break;
-        solve(x, t);
-        for (int i = 0; i < n; ++i) slope -= 2.0 * x[i] * t[i];
-        const double step = -value / slope;
-        if (step < 1e-10) break;
-        la += step;
-    }
-    double length = 0.0;
-    for (int i = 0; i < n; ++i) length += x[i] * x[i];
-    const double onto = la != 0.0 ? normal / sqrt(length > 1e-30 ? length : 1e-30) : 1.0;  // Newton stops a little short
-    for (int i = 0; i < n; ++i) x[i] *= onto * mu[i];
-};
-// change of cost from old to new forces; a change for the worse is undone
-auto gain = [&](int n, const double* A, const double* res, const double* old, double* now) -> double {
-    double change = 0.0;
-    for (int i = 0; i < n; ++i) {
-        double s = 0.0;
-        for (int j = 0; j < n; ++j) s += A[i * n + j] * (now[j] - old[j]);
-        change += (now[i] - old[i]) * (0.5 * s + res[i]);
-    }
-    if (change > 1e-10) { for (int i = 0; i < n; ++i) now[i] = old[i]; return 0.0; }
-    return -change;
-};
+#include "ellipsoid.cpp"
 auto clip = [&](double x, double bound) -> double { return x < -bound ? -bound : x > bound ? bound : x; };
 
 // iterations end when what one gains, divided by the sum of an island's inertias, falls below the tolerance
@@ -163,7 +136,7 @@ auto scale_of = [&](int isle) -> double {
             for (int k = KN_METRIC_ROWADR.data[i]; k < KN_METRIC_ROWADR.data[i] + KN_METRIC_ROWNNZ.data[i]; ++k)
                 if (KN_METRIC_COLIND.data[k] == i) inertia += KN_AT(KN_METRIC, k);
     KN_SUM(inertia);
-    return 1.0 / inertia;
+    return 1.0 / (double)inertia;
 };
 const double TINY = 1e-15;
 int most = 0;  // iterations of the island that took most
@@ -299,7 +272,7 @@ while (iter < m.opt.iterations) {
                 tangential(dim - 1, At, g, friction_of(id[i]), now[0], now + 1);
             }
         }
-        improvement += gain(dim, A, res, old, now);
+        improvement += gain(dim, A, res, old, dim - 1, friction_of(id[i]), old[0], now);
         for (int j = 0; j < dim; ++j) delta[j] = now[j] - old[j];
         KN_SYNC();
         if (lane == 0) for (int j = 0; j < dim; ++j) force[i + j] = (float)now[j];
@@ -318,12 +291,21 @@ most = iter > most ? iter : most;
 if (lane == 0) KN_ROW(int, d.solver.niter)[0] = most;
 
 #else
+#if !KN_REPEAT
 const double tolerance = KN_ROW(float, m.opt.noslip_tolerance)[0];
+#endif
+int* sweeps = KN_ROW(int, d.dual.sweeps);
 // Where the solver before has converged, y is the a - a_s that it found, and J' f of all forces is M y. To add the forces
 // up and divide by M is to lose dofs of small inertia: of large forces on the bodies around, only what cancels moves them.
+#if KN_GIVEN && KN_REPEAT
+const bool solved = true;
+#else
 start_y(-1);
-#if !KN_SPARSE
+#endif
+#if KN_GIVEN
+#if !KN_REPEAT
 const bool solved = KN_ROW(int, d.solver.niter)[0] < m.opt.iterations && KN_ROW(float, m.opt.tolerance)[0] <= 1e-6f;
+#endif
 if (solved) KN_EACH(i, nv) y[i] = KN_AT(d.frc.qacc, i) - KN_AT(d.frc.qacc_smooth, i);
 KN_SYNC();
 #endif
@@ -331,39 +313,47 @@ for (int isle = 0; isle < ntree; ++isle) {
 int busy = 0;
 for (int k = ne; k < nefc && !busy; ++k) busy = isle_of[k] == isle;
 if (!busy) continue;
+#if KN_REPEAT
+const int most_sweeps = sweeps[isle];
+#else
+const int most_sweeps = m.opt.noslip_iterations;
 const double scale = scale_of(isle);
+#endif
 int iter = 0;
-while (iter < m.opt.noslip_iterations) {
-    double improvement = 0.0;
+while (iter < most_sweeps) {
+    KN_REAL improvement = 0.0;
+#if !KN_REPEAT
     if (iter == 0) {
         float was = 0.0f;
         KN_EACH(k, nefc) if (isle_of[k] == isle) was += 0.5f * force[k] * force[k] * R[k];
         KN_SUM(was);
         improvement = was;
     }
+#endif
     for (int i = ne; i < nefc; i += size_of(i)) {
         const bool rubs = i < nef, cone = is_elliptic(i);
         if (isle_of[i] != isle) continue;
         if (!rubs && !cone && type[i] != Constraint::CONTACT_PYRAMIDAL) continue;
+        if (!is_swept(cone ? i + 1 : i)) continue;
         const int first = cone ? i + 1 : i, n = cone ? dim_of(id[i]) - 1 : size_of(i);
         double A[25], res[6], old[6], now[6], delta[6];
         rows_times(first, n, res);
         for (int j = 0; j < n; ++j) {
             old[j] = now[j] = force[first + j];
-            res[j] += b[first + j];
+            res[j] += (double)b[first + j];
             for (int k = 0; k < n; ++k) A[j * n + k] = block[(size_t)(first + j) * WIDE + first - i + k];
             A[j * n + j] = A[j * n + j] > (rubs ? TINY : 1e-10) ? A[j * n + j] : (rubs ? TINY : 1e-10);
         }
         if (rubs) {
-            now[0] = clip(now[0] - res[0] / A[0], loss[i]);
+            now[0] = clip(now[0] - res[0] / A[0], (double)loss[i]);
         } else if (cone) {
             double g[5];
             for (int j = 0; j < n; ++j) {
                 g[j] = res[j];
                 for (int k = 0; k < n; ++k) g[j] -= A[j * n + k] * old[k];
             }
-            if (force[i] < TINY) for (int j = 0; j < n; ++j) now[j] = 0.0;
-            else tangential(n, A, g, friction_of(id[i]), force[i], now);
+            if ((double)force[i] < TINY) for (int j = 0; j < n; ++j) now[j] = 0.0;
+            else tangential(n, A, g, friction_of(id[i]), (double)force[i], now);
         } else {  // opposite edges: their sum, which is normal force, is held
             const double mid = 0.5 * (old[0] + old[1]), curve = A[0] + A[3] - A[1] - A[2];
             const double slope = mid * (A[0] - A[3]) + (res[0] - A[0] * old[0] - A[1] * old[1])
@@ -372,18 +362,25 @@ while (iter < m.opt.noslip_iterations) {
             now[0] = mid + x;
             now[1] = mid - x;
         }
-        improvement += gain(n, A, res, old, now);
+        improvement += gain(n, A, res, old, cone ? n : 0, friction_of(id[i]), (double)force[i], now);
         for (int j = 0; j < n; ++j) delta[j] = now[j] - old[j];
         KN_SYNC();
         if (lane == 0) for (int j = 0; j < n; ++j) force[first + j] = (float)now[j];
         add_rows(first, n, delta);
     }
     ++iter;
+#if !KN_REPEAT
     if (scale * improvement < tolerance) break;
+#endif
 }
+#if !KN_REPEAT
+if (lane == 0) sweeps[isle] = iter;
+#endif
 most = iter > most ? iter : most;
 }
+#if !KN_REPEAT
 if (lane == 0) KN_ROW(int, d.solver.niter)[0] += most;
+#endif
 #endif
 
 // what forces say of the rows: the zones of the dual cone
@@ -410,7 +407,7 @@ KN_EACH(i, nefc) {
     for (int k = 0; k < dim; ++k) state[i + k] = zone;
 }
 // to joint space; y afresh, where it is not given: it has gathered rounding
-#if !KN_PGS && !KN_SPARSE
+#if !KN_PGS && KN_GIVEN
 if (solved) {
     KN_EACH(i, nv) KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i) + y[i];
     KN_EACH(i, nv) KN_AT(d.frc.qfrc_constraint, i) = 0.0f;

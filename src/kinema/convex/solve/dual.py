@@ -6,6 +6,7 @@ import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.flex.tables import has_flexes
+from kinema.convex.metric_pattern import is_coupled, is_discrete
 from kinema.convex.model import Model
 from kinema.convex.solve.native import CONTINUOUS, COUPLED, DISCRETE, MASS, RESULT, ROWS, source
 from kinema.math.touches import touches
@@ -15,7 +16,8 @@ READS = f"""
     {ROWS} {MASS} d.efc.aref[w] m.dof.treeid
     d.crow.address[w] d.frc.qacc_smooth[w]
 """
-SCRATCH = "d.dual.root[w] d.dual.isle[w] d.dual.block[w]"
+ISLANDS = "d.dual.root[w] d.dual.isle[w]"
+BLOCKS = "d.dual.block[w]"
 TREES = "d.dual.B[w] d.solver.Jaref[w] d.solver.acc[w]"
 COLUMNS = "d.solver.wide[w]"
 MOMENTUM = "d.dual.ahead[w] d.dual.order[w]"
@@ -27,6 +29,12 @@ FOUND = "d.frc.qacc[w] d.frc.qfrc_constraint[w] m.opt.tolerance[w]"
 def is_dual(m) -> bool:
     """Does the model ask for a solver that works on forces?"""
     return int(m.opt.solver) == Solver.PGS or int(m.opt.noslip_iterations) > 0
+
+
+def kinds(m) -> dict[str, bool]:
+    """Which no-slip pass a model has."""
+    at_once = is_discrete(m)
+    return {"discrete": at_once, "sparse": has_flexes(m), "coupled": at_once and is_coupled(m)}
 
 
 def sizes(m) -> dict[str, int]:
@@ -43,17 +51,18 @@ def _parts(discrete: bool, sparse: bool) -> tuple[dict[str, int | str], str, str
     system = DISCRETE if discrete else CONTINUOUS
     factor, inverse = system.factor
     matrix = {name: array for name, array in system.definitions.items() if name != "SMOOTH"}
-    names: dict[str, int | str] = {"FACTOR": factor, "FACTOR_INVERSE": inverse, "SPARSE": int(sparse), **matrix}
+    kind = {"SPARSE": int(sparse), "REPEAT": 0}
+    names: dict[str, int | str] = {"FACTOR": factor, "FACTOR_INVERSE": inverse, **kind, **matrix}
     lists = " ".join(f"{system.rows}{part}" for part in ("rowadr", "rownnz", "colind"))
     reads = f"{READS} {factor}[w] {inverse}[w] {system.matrix}[w] {lists} {LISTED if sparse else ''}"
-    return names, reads, f"{SCRATCH} {COLUMNS if sparse else TREES}"
+    return names, reads, f"{BLOCKS} {COLUMNS if sparse else TREES}"
 
 
 @cache
 def projected_gauss_seidel(*, discrete: bool = False, sparse: bool = False) -> wp.Function:
     """Forces of all rows by projected Gauss-Seidel; `sparse`: rows list their columns."""
     names, reads, scratch = _parts(discrete, sparse)
-    scratch += f" {MOMENTUM} {'' if sparse else 'd.solver.Jv[w]'}"
+    scratch += f" {ISLANDS} {MOMENTUM} {'' if sparse else 'd.solver.Jv[w]'}"
 
     @wp.func_native(source("dual.cpp", PGS=1, **names))
     @touches(
@@ -66,15 +75,31 @@ def projected_gauss_seidel(*, discrete: bool = False, sparse: bool = False) -> w
 
 
 @cache
-def noslip(*, discrete: bool = False, sparse: bool = False) -> wp.Function:
-    """Friction forces once more, without regularization; `sparse`: rows list their columns."""
+def noslip(
+    *, discrete: bool = False, sparse: bool = False, coupled: bool = False, repeat: bool = False
+) -> wp.Function:
+    """Friction forces once more, without regularization.
+
+    Args:
+        discrete: In the metric of the discrete integrator.
+        sparse: Rows list their columns.
+        coupled: The metric has more than its factor, so that forces must be added up to start from.
+        repeat: In dual numbers, after a pass in plain ones: the same islands and sweeps.
+    """
     names, reads, scratch = _parts(discrete, sparse)
+    given = not sparse and not coupled
+    names |= {"REPEAT": int(repeat), "GIVEN": int(given)}
+    reads += f" {scratch} {ISLANDS} {FOUND if given else ''}"
+    writes = f"{RESULT} {scratch}"
+    if repeat:
+        writes = writes.replace("d.solver.niter[w]", "")
+        reads += " d.dual.sweeps[w]"
+    else:
+        reads += f" d.solver.niter[w] m.opt.noslip_tolerance[w] {'' if sparse else 'd.frc.qacc[w]'}"
+        writes += f" {ISLANDS} d.dual.sweeps[w] {'' if sparse else 'd.dual.start[w]'}"
 
     @wp.func_native(source("dual.cpp", PGS=0, **names))
-    @touches(
-        reads=f"{reads} {scratch} d.solver.niter[w] m.opt.noslip_tolerance[w] {'' if sparse else FOUND}",
-        writes=f"{RESULT} {scratch}",
-    )
+    @touches(reads=reads, writes=writes)
     def noslip(m: Model, d: Data, w: int, lane: int): ...
 
     return noslip

@@ -43,13 +43,14 @@ auto start_y = [&](int isle) {  // y = B' force of an island; of all where that 
     KN_EACH(k, nv) y[k] = 0.0f;
     KN_SYNC();
     for (int i = 0; i < nefc; ++i) {
-        const double f = force[i];
+        const double f = (double)force[i];
         if (f != 0.0 && (isle < 0 || isle_of[i] == isle)) add_rows(i, 1, &f);
     }
 };
 
 // Z = J L^-1, by the factor M = L' D L: one row a lane
 KN_EACH(k, nefc) {
+    if (!is_swept(k)) continue;
     int from[2], to[2];
     float* x = B + (size_t)k * nv;
     for (int q = 0, n = ranges(k, from, to); q < n; ++q) {
@@ -65,20 +66,23 @@ KN_SYNC();
 // Diagonal blocks of A = Z D^-1 Z', in doubles. A body of small inertia makes them nearly singular: sums of squares keep
 // small eigenvalues, which products of J with a rounded B would not.
 KN_EACH(k, nefc) {
+    if (!is_swept(k)) continue;
     int from[2], to[2];
     const int parts = ranges(k, from, to), first = first_of(k), size = size_of(k);
     const float* row = B + (size_t)k * nv;
     for (int j = 0; j < size; ++j) {
+        if (!is_swept(first + j)) continue;
         const float* other = B + (size_t)(first + j) * nv;
         double s = 0.0;
         for (int q = 0; q < parts; ++q)
-            for (int i = from[q]; i < to[q]; ++i) s += (double)row[i] * (double)KN_AT(KN_FACTOR_INVERSE, i) * other[i];
+            for (int i = from[q]; i < to[q]; ++i) s += (double)row[i] * (double)KN_AT(KN_FACTOR_INVERSE, i) * (double)other[i];
         block[(size_t)k * WIDE + j] = s;
     }
 }
 KN_SYNC();
 // B = Z D^-1 L'^-1, and b
 KN_EACH(k, nefc) {
+    if (!is_swept(k)) continue;
     int from[2], to[2];
     float* x = B + (size_t)k * nv;
     const int parts = ranges(k, from, to);
