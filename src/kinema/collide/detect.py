@@ -114,6 +114,7 @@ class Detector:
                 self.capacity = capacity or upload.estimate_capacity(self.host)
             self.contacts = contacts if contacts is not None else upload.contacts(nworld, self.capacity, status)
             self.thread_per_pair = self.device.is_cuda if thread_per_pair is None else thread_per_pair
+            self.lanes = OCTET_LANES if self.device.is_cuda else 1
             if self.thread_per_pair:
                 self._allocate_slots(int(self.slots.sum()) if slots is None else slots)
                 self._share_out()
@@ -199,8 +200,7 @@ class Detector:
             )
         for build, chosen, queues in self.launches:
             given = [chosen, *inputs, self.touch, *queues]
-            lanes = OCTET_LANES if self.device.is_cuda else 1
-            finishing = (lanes * self.octets, [*given, self.work, self.octets], OCTET_BLOCK)
+            finishing = (self.lanes * self.octets, [*given, self.work, self.octets], OCTET_BLOCK)
             if build.scratch and build.mask & HFIELD:
                 finish = (finish_kernel(build.lending().epa), *finishing)
                 threads = crew(len(chosen) * n, self.device)

@@ -20,6 +20,7 @@ from warp._src import context
 
 from kinema.convex.engine import Engine
 from kinema.convex.idle import touched
+from kinema.math.octet import OCTET_LANES
 
 from . import emulate
 
@@ -125,6 +126,7 @@ class FibreEngine(Engine):
     def _run(self, name: str, count: int, advancing: bool) -> None:
         self._wake(touched(self.recipes[name]))
         for k in range(count):
+            self.collider.detector.lanes = OCTET_LANES
             launches = self._launches(self._due(name, advancing, k % self.substeps == 0, True))
             self.fibres.compile([(launch.kernel, launch.block) for launch in launches if launch.kernel])
             for launch in launches:
