@@ -15,8 +15,7 @@ import numpy as np
 
 from kinema.compile.option import DISABLE, ENABLE, KEYWORDS
 from kinema.convex.flex.elastic import is_elastic
-from kinema.convex.flex.pairs import flex_pairs, has_passive_contacts
-from kinema.convex.flex.rods import chain_of, is_box
+from kinema.convex.flex.pairs import has_passive_contacts
 from kinema.errors import BuildError
 from kinema.mujoco_enums import Integrator, Solver
 
@@ -93,19 +92,12 @@ def _is_neo_hookean(source: Any, f: int) -> bool:
     return bool(solid and first >= 0 and np.asarray(source.flex_stiffness)[first + 21] != 0)
 
 
-def _touches_as_box(source: Any, f: int) -> bool:
-    chain = chain_of(source, f)
-    pairs = flex_pairs(source)
-    return chain is not None and is_box(chain) and bool(np.any((pairs[:, 1] == f) | (pairs[:, 2] == f)))
-
-
 FLEX_REFUSED: dict[str, Callable[[Any, int], bool]] = {
     "its elasticity is Stable Neo-Hookean, which is not simulated: leave elastic3d at 0": _is_neo_hookean,
     "plasticity of trilinear and quadratic flexes is not simulated: leave yield at 0":
         lambda m, f: bool(m.flex_plasticmode[f] and m.flex_interp[f]),
     "passive contact of trilinear and quadratic flexes is not simulated: leave passive at 0":
         lambda m, f: bool(m.flex_passive[f] and m.flex_interp[f] and not m.flex_rigid[f]),
-    "contact of a rod with a box section is not simulated: set contype and conaffinity to 0": _touches_as_box,
 }  # fmt: skip
 """What a flex may not ask for."""
 

@@ -54,8 +54,8 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int, portal: bool, sol
         if wp.static(planes):
             if g >= 0 and m.geom.type[wp.max(g, 0)] == Geom.PLANE:
                 n = plane_vertex(m, d, w, p, i, touch, base)
-                if n > 0 and base < room:
-                    put_contact(m, d, w, base, p, wp.vec2i(-1, -1), wp.vec2i(-1, i))
+                for k in range(base, wp.min(base + n, room)):
+                    put_contact(m, d, w, k, p, wp.vec2i(-1, -1), wp.vec2i(-1, i))
                 return n
         if wp.static(elements):
             itself = pair[1] == pair[2]
