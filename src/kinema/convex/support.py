@@ -96,8 +96,6 @@ FLEX_REFUSED: dict[str, Callable[[Any, int], bool]] = {
     "its elasticity is Stable Neo-Hookean, which is not simulated: leave elastic3d at 0": _is_neo_hookean,
     "plasticity of trilinear and quadratic flexes is not simulated: leave yield at 0":
         lambda m, f: bool(m.flex_plasticmode[f] and m.flex_interp[f]),
-    "passive contact of trilinear and quadratic flexes is not simulated: leave passive at 0":
-        lambda m, f: bool(m.flex_passive[f] and m.flex_interp[f] and not m.flex_rigid[f]),
 }  # fmt: skip
 """What a flex may not ask for."""
 

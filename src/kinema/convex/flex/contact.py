@@ -15,14 +15,13 @@ from typing import Any
 import warp as wp
 
 from kinema.collide.asleep import KEEP
-from kinema.collide.bound import ROUNDING
 from kinema.collide.bundles import Touch
 from kinema.collide.narrow import finish_world
 from kinema.collide.sdf import Fields
 from kinema.collide.table import uses_native
 from kinema.convex.data import Data
 from kinema.convex.flex import near
-from kinema.convex.flex.meeting import boxes_meet, is_field, is_near, pair_function, passed_over, plane_vertex
+from kinema.convex.flex.meeting import boxes_meet, is_field, is_near, pair_function, passed_over, plane_vertex, slack
 from kinema.convex.flex.order import interleave, keep_few, put_contact, sort_by_elements
 from kinema.convex.flex.pairs import kinds, pair_lists
 from kinema.convex.flex.sweep import begun_since, is_first, low_end, sort_elements, widest_element
@@ -64,7 +63,7 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int, portal: bool, sol
             j = int(i)  # a geom meets element i, an element i those from j on
             last = i + 1
             if g >= 0:
-                reach += ROUNDING * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
+                reach += slack(m, p) * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
             else:
                 one = other[2] + i
                 j = wp.where(itself, i + 1, 0)

@@ -265,6 +265,12 @@ def passed_over(m: Model, p: int, g: int, one: int, two: int) -> bool:
 
 
 @wp.func
+def slack(m: Model, p: int) -> float:
+    """What rounding may take from a distance, of the places it is between; springs act both ways: they get none."""
+    return wp.where((m.flex.pair[p][5] & 2) != 0, 0.0, ROUNDING)
+
+
+@wp.func
 def plane_vertex(m: Model, d: Data, w: int, p: int, v: int, touch: Touch, base: int) -> int:
     """Contacts of a plane with a vertex of a flex: one, or two of a rod with a box section."""
     pair = m.flex.pair[p]
@@ -277,7 +283,7 @@ def plane_vertex(m: Model, d: Data, w: int, p: int, v: int, touch: Touch, base: 
     reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
     x = d.flex.vert_xpos[w, m.flex.span[pair[2]][0] + v]
     dist = wp.dot(x - d.pose.geom_xpos[w, pair[0]], normal) - radius
-    if dist > reach + ROUNDING * (wp.max(wp.abs(x)) + radius):
+    if dist > reach + slack(m, p) * (wp.max(wp.abs(x)) + radius):
         return 0
     emit(touch, w, base, dist, x - normal * (radius + 0.5 * dist), normal, wp.vec3())
     return 1

@@ -22,12 +22,11 @@ from typing import Any
 import warp as wp
 
 from kinema.collide.asleep import KEEP
-from kinema.collide.bound import ROUNDING
 from kinema.collide.bundles import Touch
 from kinema.collide.emit import PER_PAIR
 from kinema.collide.narrow import OVERFLOW_CONTACTS, finish_world
 from kinema.convex.data import Data
-from kinema.convex.flex.meeting import are_close, is_field, is_near, pair_function, passed_over, plane_vertex
+from kinema.convex.flex.meeting import are_close, is_field, is_near, pair_function, passed_over, plane_vertex, slack
 from kinema.convex.flex.order import interleave, keep_few_of_all, put_contact
 from kinema.convex.flex.sweep import is_first, longest, met_before
 from kinema.convex.flex.tables import is_wide
@@ -93,7 +92,7 @@ def geom_reach(m: Model, d: Data, w: int, p: int) -> float:
     reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
     g = m.flex.pair[p][0]
     if g >= 0:
-        reach += ROUNDING * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
+        reach += slack(m, p) * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
     return reach
 
 

@@ -113,9 +113,14 @@ def pair_lists(m: Any) -> tuple[np.ndarray, np.ndarray]:
 def spans(m: Any) -> np.ndarray:
     """Of each flex the first vertex, the number of them, the first element, the number of them; and its lattice.
 
-    It says the order of the basis (of shells negative, 0: none), cells along three axes, the first node as a point.
+    It says the order of the basis (of shells negative, 0: none), cells along three axes, the first node as a point, and
+    how many nodes slide along three axes.
     """
+    owner = np.repeat(np.arange(m.nflex), np.asarray(m.flex_nodenum))
+    slides = np.asarray(m.body_dofnum)[np.maximum(np.asarray(m.flex_nodebodyid), 0)] == 3
+    free = np.bincount(owner[slides], minlength=m.nflex)
     lattice = [m.flex_interp, *np.asarray(m.flex_cellnum).reshape(-1, 3).T, m.nflexvert + np.asarray(m.flex_nodeadr)]
+    lattice.append(free)
     return np.column_stack([m.flex_vertadr, m.flex_vertnum, m.flex_elemadr, m.flex_elemnum, *lattice])
 
 
