@@ -115,7 +115,7 @@ def test_interpolated_flexes_by_the_recipe_of_cuda(name):
 
 @pytest.mark.parametrize("name", ["trilinear", "quadratic", "cells", "held"])
 def test_rollouts_of_interpolated_flexes(name):
-    """After 1, 10 and 100 steps, in which vertices come to lie within 0.1 µm of a plane: rounding must add no spring."""
+    """After 1, 10 and 100 steps; vertices come to lie within 0.1 µm of a plane, and rounding must add no spring."""
     m = lattice(name)
     d = disturbed(m, 0)
     engine = engine_at(m, d)

@@ -1,4 +1,4 @@
-"""Rods with a box section touch as boxes that turn with their segments, and as capsules what MuJoCo has no formula for."""
+"""Rods with a box section touch as boxes that turn with their segments; as capsules what MuJoCo has no formula for."""
 
 import mujoco
 import numpy as np

@@ -1,10 +1,10 @@
 """Contacts of flexes, as a stage over a world: geoms against vertices and elements, elements against each other.
 
 A plane meets vertices, every other geom elements. Contacts are found pair by pair, and within a pair by element, or
-as a sweep finds them where that is what MuJoCo does; then they are put among those of geoms (order.py). Elements that have a vertex on the body of the geom are passed over, as
-are pairs of elements with vertices on one body, and of an interpolated flex pairs of elements in the same or in
-neighbouring cells. What pairs there are is decided on the host (pairs.py), so is what has to be compiled. On CUDA many
-threads share a world: near.py.
+as a sweep finds them where that is what MuJoCo does; then they are put among those of geoms (order.py). Elements that
+have a vertex on the body of the geom are passed over, as are pairs of elements with vertices on one body, and of an
+interpolated flex pairs of elements in the same or in neighbouring cells. What pairs there are is decided on the host
+(pairs.py), so is what has to be compiled. On CUDA many threads share a world: near.py.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def is_first(m: Model, d: Data, w: int, p: int, one: int, two: int, axis: int) -
 
 @wp.func
 def met_before(m: Model, d: Data, w: int, one: wp.vec2i, two: wp.vec2i, axis: int) -> bool:
-    """Does a sweep find the one pair of elements before the other? Of both the element that begins first comes first."""
+    """Does a sweep find one pair of elements before another? Of either, the element that begins first is first."""
     if one[1] != two[1]:
         return comes_before(m, d, w, one[1], two[1], axis)
     return comes_before(m, d, w, one[0], two[0], axis)
