@@ -201,8 +201,7 @@ def common_flex_detection(m, fresh: bool) -> wp.Function:
     """Detection of contacts of flexes of any dim with any geom; with height fields where the model has one."""
     found = kinds(m)
     several = {(int(geom), dim) for geom in FLEX_GEOMS for dim in (1, 2, 3)} | {(-1, dim) for dim in (1, 2, 3)}
-    if any(geom not in (*FLEX_GEOMS, -1) for geom, _ in found):
-        several |= found
+    several |= found
     capacity = 36 if m.opt.ccd_iterations <= 36 else max(64, 1 << (int(m.opt.ccd_iterations) - 1).bit_length())
     return detect_flexes(
         frozenset(several), capacity, fresh, few=True, sleeps=sleeps(m), portal=not uses_native(m)

@@ -375,7 +375,7 @@ class Flexes:
     flexedge_J_colind: index()
     elemvert: index("nflexelem", dtype=wp.vec4i)
     elemlist: index("nflexelem", dtype=vec10i)  # flex; place, 0: touches nothing; stiffness; six edges; tables.leaves
-    span: index("nflex", dtype=vec9i)  # first vertex, vertices, first element, elements, and its lattice: flex/pairs.py
+    span: index("nflex", dtype=vec10i)  # first vertex, vertices, first element, elements, its lattice: flex/pairs.py
     pair: index("nflexpair", dtype=vec6i)  # geom or -1, flex or -1, flex, condim, most contacts or 0, bits
     pairnumber: param("nflexpair", dtype=vec17)  # flex/pairs.py, pair_lists
     number: param("nflex", dtype=wp.vec4)  # radius, Rayleigh's damping, yield of stretching, curvature a hinge bears

@@ -11,12 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from kinema.compile.option import DISABLE, ENABLE, KEYWORDS
 from kinema.convex.flex.elastic import is_elastic, is_neo_hookean
-from kinema.convex.flex.pairs import flex_pairs, has_passive_contacts
-from kinema.convex.flex.rods import chain_of, is_box
+from kinema.convex.flex.pairs import has_passive_contacts
 from kinema.errors import BuildError
 from kinema.mujoco_enums import Integrator, Solver
 
@@ -87,18 +84,9 @@ def check_flexes(source: Any) -> None:
         raise BuildError('passive contact of flexes: use option integrator="discrete", and no sleep')
 
 
-def _touches_as_box(source: Any, f: int) -> bool:
-    chain = chain_of(source, f)
-    pairs = flex_pairs(source)
-    return chain is not None and is_box(chain) and bool(np.any((pairs[:, 1] == f) | (pairs[:, 2] == f)))
-
-
 FLEX_REFUSED: dict[str, Callable[[Any, int], bool]] = {
     'its elasticity is Stable Neo-Hookean: use option integrator="discrete"':  # MuJoCo refuses it as well
         lambda m, f: bool(is_neo_hookean(m)[f] and int(m.opt.integrator) != Integrator.DISCRETE),
-    "passive contact of trilinear and quadratic flexes is not simulated: leave passive at 0":
-        lambda m, f: bool(m.flex_passive[f] and m.flex_interp[f] and not m.flex_rigid[f]),
-    "contact of a rod with a box section is not simulated: set contype and conaffinity to 0": _touches_as_box,
 }  # fmt: skip
 """What a flex may not ask for."""
 

@@ -8,8 +8,8 @@ from kinema.convex.stage import cohort_kernel, lane_kernel
 from tests.conformance.staged import StagedEngine
 from tests.convex.hopper import compile_kernel, stack
 
+from . import test_passive, test_section, test_yielding
 from .scenes import GEOMS, model, scene, solid
-from .test_yielding import LATTICES, lattice
 
 STACK = 4096  # bytes: Model and Data must not be copied to each thread
 
@@ -55,8 +55,29 @@ def test_stable_neo_hookean_solids_compile_for_hopper():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["quadratic cells", "squares"])
 def test_yielding_cells_compile_for_hopper(name):
-    m = model(lattice(*LATTICES[name], option='integrator="discrete"'))
+    m = model(test_yielding.lattice(*test_yielding.LATTICES[name], option='integrator="discrete"'))
     found = list(kernels(m, ("yield_cell", "cell_shape", "metric_flexes")))
     assert any("yield_cell" in names for _, names in found)
+    for kernel, names in found:
+        assert stack(compile_kernel(kernel)) < STACK, names
+
+
+@pytest.mark.slow
+def test_contacts_of_box_sections_compile_for_hopper():
+    beside = test_section.BESIDE["plane"] + test_section.BESIDE["box"] + test_section.BESIDE["a round rod"]
+    m = model(test_section.scene(beside, itself="auto"))
+    found = list(kernels(m, ("near", "element_box", "conjugate", "newton")))
+    assert len(found) > 3
+    for kernel, names in found:
+        assert stack(compile_kernel(kernel)) < STACK, names
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cells", "shell"])
+def test_passive_contacts_of_nodes_compile_for_hopper(name):
+    flex = test_passive.LATTICES[name]
+    m = model(f'<mujoco><option integrator="discrete" solver="CG"/><worldbody>{flex}</worldbody></mujoco>')
+    found = list(kernels(m, ("passive", "conjugate")))
+    assert found
     for kernel, names in found:
         assert stack(compile_kernel(kernel)) < STACK, names

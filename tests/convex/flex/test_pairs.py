@@ -87,3 +87,24 @@ def test_contacts_of_flexes_stand_among_those_of_geoms(of):
     for name in ("friction", "solref"):
         ours = engine.read(f"contact_{name}")[0, : d.ncon]
         assert np.allclose(ours, getattr(d.contact, name), rtol=1e-6), name
+
+
+FOLDED = """<mujoco><worldbody>
+  <flexcomp name="a" type="grid" dim="{}" count="{}" spacing=".03 .03 .03" radius=".009" mass="1">
+    <edge equality="true"/><contact selfcollide="{}"/></flexcomp></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("of", [StagedEngine, OrderedEngine], ids=["cpu", "cuda"])
+@pytest.mark.parametrize("way", ["narrow", "bvh", "sap"])
+@pytest.mark.parametrize(("dim", "count"), [(2, "6 6 1"), (3, "3 3 3")])
+def test_contacts_of_a_flex_with_itself_stand_in_order(dim, count, way, of):
+    """By the elements, or as a sweep finds them: whichever it is in MuJoCo."""
+    m = model(FOLDED.format(dim, count, way))
+    d = mujoco.MjData(m)
+    d.qpos[:] = (0.02 * np.random.default_rng(0).standard_normal(m.nq)).astype(np.float32)
+    mujoco.mj_forward(m, d)
+    assert d.ncon > 50
+    engine = engine_at(m, d, of)
+    assert int(engine.read("ncon")[0]) == d.ncon
+    assert np.array_equal(engine.read("contact_elem")[0, : d.ncon], d.contact.elem)
+    assert np.abs(engine.read("contact_pos")[0, : d.ncon] - d.contact.pos).max() < 1e-6

@@ -4,8 +4,6 @@ import mujoco
 import numpy as np
 import pytest
 
-from kinema.convex.engine import Engine
-from kinema.errors import BuildError
 from tests.conformance.staged import OrderedEngine, StagedEngine
 
 from .scenes import disturbed, engine_at, model, off
@@ -66,7 +64,64 @@ def test_a_fold_presses_itself_and_another_flex():
         assert np.abs(engine.read("qpos")[0, :dofs] - d.qpos[:dofs]).max() < limit
 
 
-def test_what_is_refused():
-    m = model(scene("CG", 3, GEOMS["plane"], flex='dof="trilinear"'))
-    with pytest.raises(BuildError, match="passive contact of trilinear"):
-        Engine(m, 1, device="cpu")
+LATTICE = """<flexcomp name="{}" type="grid" dim="3" count="{}" spacing=".05 .05 .05" pos="0 0 {}" radius=".01" mass="1"
+  {}><elasticity young="1e4" poisson=".2" damping=".002" thickness=".01" {}/>{}
+  <contact selfcollide="none" passive="true"/></flexcomp>"""
+PEAK = """<flexcomp name="peak" type="direct" dim="3" point="0 0 0 .06 .005 -.05 -.02 .05 -.051 -.03 -.03 -.052"
+  element="0 1 2 3" pos=".011 .013 -.012" radius=".01" mass=".3" dof="{}"><elasticity young="1e4" poisson=".2"/>
+  <contact selfcollide="none"/></flexcomp>"""
+HOLDER = """<body name="holder"><joint type="slide" axis=".2 .1 1"/><joint type="hinge" axis="1 .3 0"/>
+  <geom size=".05" mass="2" pos="0 0 .3" contype="0" conaffinity="0"/>{}</body>"""
+TILTED = '<geom type="plane" size="1 1 1" pos="0 0 .008" euler="2 1 0"/>'
+BALL = '<geom type="sphere" size=".06" pos=".011 .013 -.068"/>'
+ONE, TWO = 'dof="trilinear"', 'dof="quadratic"'
+CELLS = 'cellcount="2 2 1"'
+LATTICES = {
+    "trilinear": TILTED + LATTICE.format("a", "4 4 2", 0.04, ONE, "", ""),
+    "quadratic": TILTED + LATTICE.format("a", "4 4 2", 0.04, TWO, "", ""),
+    "cells": BALL + LATTICE.format("a", "4 4 2", 0.025, f"{ONE} {CELLS}", "", ""),
+    "quadratic cells": BALL + LATTICE.format("a", "4 4 2", 0.025, f"{TWO} {CELLS}", "", ""),
+    "shell": BALL + LATTICE.format("a", "5 5 4", 0.075, f'{TWO} cellcount="2 2 2"', 'elastic2d="stretch"', ""),
+    "pinned": BALL + LATTICE.format("a", "4 4 2", 0.025, ONE, "", '<pin id="0 1"/>'),
+    "held": BALL + HOLDER.format(LATTICE.format("a", "4 4 2", 0.025, ONE, "", '<pin id="0 2"/>')),
+    "two": LATTICE.format("a", "4 4 2", 0.025, ONE, "", "") + PEAK.format("trilinear"),
+    "on vertices": PEAK.format("full") + LATTICE.format("a", "4 4 2", 0.025, TWO, "", ""),
+}
+
+
+def lattice(name: str, solver: str = "Newton") -> mujoco.MjModel:
+    return model(f"""<mujoco><option integrator="discrete" solver="{solver}" timestep=".002" tolerance="1e-10"
+      iterations="300"/><worldbody>{LATTICES[name]}</worldbody></mujoco>""")
+
+
+@pytest.mark.parametrize("solver", ["CG", "Newton"])
+@pytest.mark.parametrize("name", LATTICES)
+def test_interpolated_flexes(name, solver):
+    """Nodes oppose their masses by their shares; those that slide along three axes count."""
+    m = lattice(name, solver)
+    d = disturbed(m, 0)
+    engine = engine_at(m, d)
+    assert int(engine.read("ncon")[0]) == d.ncon > 0 and d.nefc == 0
+    assert np.array_equal(engine.read("contact_exclude")[0, : d.ncon], d.contact.exclude)
+    assert off(engine.read("qacc")[0], d.qacc) < 1e-3
+
+
+@pytest.mark.parametrize("name", ["cells", "on vertices"])
+def test_interpolated_flexes_by_the_recipe_of_cuda(name):
+    m = lattice(name)
+    d = disturbed(m, 0)
+    assert off(engine_at(m, d, OrderedEngine).read("qacc")[0], d.qacc) < 1e-3
+
+
+@pytest.mark.parametrize("name", ["trilinear", "quadratic", "cells", "held"])
+def test_rollouts_of_interpolated_flexes(name):
+    """After 1, 10 and 100 steps; vertices come to lie within 0.1 µm of a plane, and rounding must add no spring."""
+    m = lattice(name)
+    d = disturbed(m, 0)
+    engine = engine_at(m, d)
+    done = 0
+    for steps in (1, 10, 100):
+        mujoco.mj_step(m, d, steps - done)
+        engine.step(steps - done)
+        done = steps
+        assert np.abs(engine.read("qpos")[0] - d.qpos).max() < 3e-4 * np.abs(d.qpos).max(), steps

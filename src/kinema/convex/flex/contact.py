@@ -1,10 +1,10 @@
 """Contacts of flexes, as a stage over a world: geoms against vertices and elements, elements against each other.
 
-A plane meets vertices, every other geom elements. Contacts are found pair by pair, and within a pair by element; then
-they are put among those of geoms (order.py). Elements that have a vertex on the body of the geom are passed over, as
-are pairs of elements with vertices on one body, and of an interpolated flex pairs of elements in the same or in
-neighbouring cells. What pairs there are is decided on the host (pairs.py), so is what has to be compiled. On CUDA many
-threads share a world: near.py.
+A plane meets vertices, every other geom elements. Contacts are found pair by pair, and within a pair by element, or
+as a sweep finds them where that is what MuJoCo does; then they are put among those of geoms (order.py). Elements that
+have a vertex on the body of the geom are passed over, as are pairs of elements with vertices on one body, and of an
+interpolated flex pairs of elements in the same or in neighbouring cells. What pairs there are is decided on the host
+(pairs.py), so is what has to be compiled. On CUDA many threads share a world: near.py.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from typing import Any
 import warp as wp
 
 from kinema.collide.asleep import KEEP
-from kinema.collide.bound import ROUNDING
 from kinema.collide.bundles import Touch
 from kinema.collide.narrow import finish_world
 from kinema.collide.sdf import Fields
 from kinema.collide.table import uses_native
 from kinema.convex.data import Data
 from kinema.convex.flex import near
-from kinema.convex.flex.meeting import boxes_meet, is_field, is_near, pair_function, passed_over, plane_vertex
-from kinema.convex.flex.order import interleave, keep_few, put_contact
+from kinema.convex.flex.meeting import boxes_meet, is_field, is_near, pair_function, passed_over, plane_vertex, slack
+from kinema.convex.flex.order import interleave, keep_few, put_contact, sort_by_elements
 from kinema.convex.flex.pairs import kinds, pair_lists
-from kinema.convex.flex.sweep import is_first, low_end, sort_elements
+from kinema.convex.flex.sweep import begun_since, is_first, low_end, sort_elements, widest_element
 from kinema.convex.model import Model
 from kinema.convex.sleep.flexes import flex_pair_is_awake
 from kinema.convex.sleep.sleepers import sleeps
@@ -42,7 +41,9 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int, portal: bool, sol
     collide = pair_function(found, capacity, portal, solids) if elements else None
 
     @wp.func
-    def meet(m: Model, d: Data, w: int, p: int, i: int, axis: int, sorted: bool, touch: Touch, base: int) -> int:
+    def meet(
+        m: Model, d: Data, w: int, p: int, i: int, axis: int, sorted: bool, widest: float, touch: Touch, base: int
+    ) -> int:
         pair = m.flex.pair[p]
         g = pair[0]
         span = m.flex.span[pair[2]]
@@ -52,8 +53,8 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int, portal: bool, sol
         if wp.static(planes):
             if g >= 0 and m.geom.type[wp.max(g, 0)] == Geom.PLANE:
                 n = plane_vertex(m, d, w, p, i, touch, base)
-                if n > 0 and base < room:
-                    put_contact(m, d, w, base, p, wp.vec2i(-1, -1), wp.vec2i(-1, i))
+                for k in range(base, wp.min(base + n, room)):
+                    put_contact(m, d, w, k, p, wp.vec2i(-1, -1), wp.vec2i(-1, i))
                 return n
         if wp.static(elements):
             itself = pair[1] == pair[2]
@@ -61,24 +62,20 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int, portal: bool, sol
             one = int(0)
             j = int(i)  # a geom meets element i, an element i those from j on
             last = i + 1
-            end = float(1.0e30)
             if g >= 0:
-                reach += ROUNDING * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
+                reach += slack(m, p) * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
             else:
                 one = other[2] + i
-                if sorted:
-                    one = d.flex.order[w, other[2] + i]
-                    end = low_end(m, d, w, one, axis) + 2.0 * d.flex.elem_aabb[w, one][axis + 3]
                 j = wp.where(itself, i + 1, 0)
                 last = wp.where(m.flex.elemlist[one][1] != 0, span[3], 0)
+                if sorted:  # those that have begun, and not all have ended
+                    one = d.flex.order[w, other[2] + i]
+                    j = begun_since(m, d, w, other[2], i, low_end(m, d, w, one, axis) - widest, axis)
+                    last = i
             while j < last:
                 two = span[2] + j
                 if sorted:
                     two = d.flex.order[w, span[2] + j]
-                    if two < 0:
-                        break
-                    if low_end(m, d, w, two, axis) > end:
-                        break
                 field = bool(False)
                 if wp.static(sheets):
                     field = is_field(m, g)
@@ -152,6 +149,7 @@ def detect_flexes(
             items = m.flex.span[pair[2]][3]
             axis = int(0)
             sorted = bool(False)
+            widest = float(0.0)
             if pair[0] >= 0:
                 if m.geom.type[pair[0]] == Geom.PLANE:
                     items = m.flex.span[pair[2]][1]
@@ -165,12 +163,16 @@ def detect_flexes(
                         swept = sort_elements(m, d, w, pair[2])
                         items = swept[0]
                         axis = swept[1]
+                        widest = widest_element(m, d, w, pair[2], axis)
                         sorted = True
             begin = int(n)
             for i in range(items):
-                n += meet(m, d, w, p, i, axis, sorted, touch, n)
+                n += meet(m, d, w, p, i, axis, sorted, widest, touch, n)
             if wp.static(few):
                 n = begin + keep_few(m, d, w, p, begin, n - begin, begin)
+            if wp.static(sweeps):
+                if sorted and (pair[5] & 1) == 0:
+                    sort_by_elements(d, w, begin, wp.min(n, d.con.dist.shape[1]))
         if wp.static(not fresh):
             if before < d.con.dist.shape[1]:
                 interleave(m, d, w, 0, 1, before, wp.min(n, d.con.dist.shape[1]))

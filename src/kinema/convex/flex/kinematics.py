@@ -7,6 +7,7 @@ import warp as wp
 
 from kinema.convex.bundle import vec6
 from kinema.convex.data import Data
+from kinema.convex.flex.section import section_of
 from kinema.convex.model import Model
 
 
@@ -24,7 +25,7 @@ def vertex_position(m: Model, d: Data, w: int, v: int):
 
 @wp.func
 def element_box(m: Model, d: Data, w: int, e: int):
-    """flexelem_aabb of one element: centre and half size, the radius included."""
+    """flexelem_aabb of one element: centre and half size, the radius included, or that around a box section."""
     corners = m.flex.elemvert[e]
     low = d.flex.vert_xpos[w, corners[0]]
     high = low
@@ -33,6 +34,9 @@ def element_box(m: Model, d: Data, w: int, e: int):
             x = d.flex.vert_xpos[w, corners[k]]
             low = wp.min(low, x)
             high = wp.max(high, x)
-    half = 0.5 * (high - low) + wp.vec3(m.flex.number[w, m.flex.elemlist[e][0]][0])
+    radius = wp.length(section_of(m, w, e))
+    if radius == 0.0:
+        radius = m.flex.number[w, m.flex.elemlist[e][0]][0]
+    half = 0.5 * (high - low) + wp.vec3(radius)
     center = 0.5 * (high + low)
     d.flex.elem_aabb[w, e] = vec6(center[0], center[1], center[2], half[0], half[1], half[2])

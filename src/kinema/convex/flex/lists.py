@@ -24,7 +24,7 @@ LISTS: dict[str, tuple[Callable[[Any], np.ndarray], str, int]] = {
     "flex_edgenumber": (tables.edge_numbers, "", 4),
     "flex_elemvert": (tables.element_vertices, "", 4),
     "flex_elemlist": (elastic.element_list, "", 10),
-    "flex_span": (pairs.spans, "nflex", 9),
+    "flex_span": (pairs.spans, "nflex", 10),
     "flex_pair": (partial(_part, pairs.pair_lists, 0), "nflexpair", 6),
     "flex_pairnumber": (partial(_part, pairs.pair_lists, 1), "nflexpair", 17),
     "flex_number": (elastic.flex_numbers, "nflex", 4),

@@ -29,11 +29,14 @@ from kinema.collide.support import Shape, geom_shape
 from kinema.collide.workspace import Workspace
 from kinema.convex.bundle import vec6
 from kinema.convex.data import Data
+from kinema.convex.flex.pairs import BOX_ROD
+from kinema.convex.flex.section import geom_section, plane_section, section_of, section_of_segment, section_section
 from kinema.convex.model import Model
 from kinema.math.vector import column
 from kinema.mujoco_enums import Geom
 
 PRIMITIVE = {
+    BOX_ROD: (Geom.SPHERE, Geom.CAPSULE, Geom.BOX),
     1: (Geom.SPHERE, Geom.CAPSULE, Geom.BOX),
     2: (Geom.SPHERE, Geom.CAPSULE, Geom.BOX),
     3: (Geom.SPHERE, Geom.CAPSULE),
@@ -262,15 +265,25 @@ def passed_over(m: Model, p: int, g: int, one: int, two: int) -> bool:
 
 
 @wp.func
+def slack(m: Model, p: int) -> float:
+    """What rounding may take from a distance, of the places it is between; springs act both ways: they get none."""
+    return wp.where((m.flex.pair[p][5] & 2) != 0, 0.0, ROUNDING)
+
+
+@wp.func
 def plane_vertex(m: Model, d: Data, w: int, p: int, v: int, touch: Touch, base: int) -> int:
-    """Contact of a plane with a vertex of a flex, if there is one."""
+    """Contacts of a plane with a vertex of a flex: one, or two of a rod with a box section."""
     pair = m.flex.pair[p]
     radius = m.flex.number[w, pair[2]][0]
+    segment = -2 - m.flex.point[m.flex.span[pair[2]][0] + v][6]
+    if segment >= 0:
+        if section_of_segment(m, w, segment)[0] > 0.0:
+            return plane_section(m, d, w, p, v, touch, base)
     normal = column(d.pose.geom_xmat[w, pair[0]], 2)
     reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
     x = d.flex.vert_xpos[w, m.flex.span[pair[2]][0] + v]
     dist = wp.dot(x - d.pose.geom_xpos[w, pair[0]], normal) - radius
-    if dist > reach + ROUNDING * (wp.max(wp.abs(x)) + radius):
+    if dist > reach + slack(m, p) * (wp.max(wp.abs(x)) + radius):
         return 0
     emit(touch, w, base, dist, x - normal * (radius + 0.5 * dist), normal, wp.vec3())
     return 1
@@ -285,6 +298,7 @@ def pair_function(found: frozenset[tuple[int, int]], capacity: int, portal: bool
     distance and the gradient of signed distance fields that come from outside.
     """
     among = frozenset(dim for kind, dim in found if kind < 0)
+    boxes = any(dim == BOX_ROD for _, dim in found)
     formulas = frozenset((kind, dim) for kind, dim in found if kind >= 0 and kind in PRIMITIVE[dim])
     fields = any(kind == Geom.HFIELD for kind, _ in found)
     sheets = any(kind == Geom.SDF for kind, _ in found)
@@ -293,7 +307,7 @@ def pair_function(found: frozenset[tuple[int, int]], capacity: int, portal: bool
     hulls = any(kind not in (-1, Geom.PLANE, Geom.HFIELD, Geom.SDF) for kind, _ in searched)
     collide_field = hfield_element(capacity, portal) if fields else None
     collide_geom_element = primitive_element(formulas) if formulas else None
-    collide_shapes = convex_element(capacity, portal) if hulls or among - {1} else None
+    collide_shapes = convex_element(capacity, portal) if hulls or among - {BOX_ROD, 1} else None
     pierced = portal and (int(Geom.CAPSULE), 3) in found
     collide_pierced = convex_element(capacity) if pierced else None
 
@@ -311,6 +325,15 @@ def pair_function(found: frozenset[tuple[int, int]], capacity: int, portal: bool
         second = m.flex.elemvert[two]
         radius = m.flex.number[w, m.flex.elemlist[two][0]][0]
         n = int(0)
+        if wp.static(boxes):
+            box = section_of(m, w, two)[0] > 0.0
+            if g >= 0 and box:
+                n = geom_section(m, d, w, g, two, reach, touch, base)
+                if n >= 0:
+                    return n
+            if g < 0 and m.flex.elemvert[one][2] < 0 and second[2] < 0:
+                if box or section_of(m, w, one)[0] > 0.0:
+                    return section_section(m, d, w, one, two, reach, touch, base)
         if wp.static(len(formulas) > 0):
             if g >= 0:
                 n = collide_geom_element(m, d, w, g, two, radius, reach, touch, base)

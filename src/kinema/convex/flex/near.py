@@ -7,8 +7,8 @@ worlds. So the threads of a world are many, spread over blocks, and each of thre
     meet_near     one that is near, by formulas or a search: contacts go to slots, linked as in collide/emit.py
     place_near    contacts go to their places: by pair, element of the first, and element of the second
 
-Which thread comes first decides about slots only. A contact's place is how many have a smaller number; so the list is
-that of contact.py, but that elements of a flex which touches itself go by their numbers, not by a sweep.
+Which thread comes first decides about slots only. A contact's place is how many have a smaller number, or of elements
+that a sweep would find, how many it would find before them; so the list is that of contact.py.
 
 Links and the list of what touches lie where contacts will later say which rows they want, and get. Where lists are too
 short nothing is kept, and the world asks for longer ones: as many contacts, or an eighth of what is near.
@@ -22,14 +22,13 @@ from typing import Any
 import warp as wp
 
 from kinema.collide.asleep import KEEP
-from kinema.collide.bound import ROUNDING
 from kinema.collide.bundles import Touch
 from kinema.collide.emit import PER_PAIR
 from kinema.collide.narrow import OVERFLOW_CONTACTS, finish_world
 from kinema.convex.data import Data
-from kinema.convex.flex.meeting import are_close, is_field, is_near, pair_function, passed_over, plane_vertex
+from kinema.convex.flex.meeting import are_close, is_field, is_near, pair_function, passed_over, plane_vertex, slack
 from kinema.convex.flex.order import interleave, keep_few_of_all, put_contact
-from kinema.convex.flex.sweep import is_first, longest
+from kinema.convex.flex.sweep import is_first, longest, met_before
 from kinema.convex.flex.tables import is_wide
 from kinema.convex.model import Model
 from kinema.convex.sleep.flexes import flex_pair_is_awake
@@ -93,7 +92,7 @@ def geom_reach(m: Model, d: Data, w: int, p: int) -> float:
     reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
     g = m.flex.pair[p][0]
     if g >= 0:
-        reach += ROUNDING * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
+        reach += slack(m, p) * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
     return reach
 
 
@@ -157,7 +156,11 @@ def find_near(found: frozenset[tuple[int, int]], lanes: int, sleeps: bool) -> wp
                                 if are_close(box, d.flex.elem_aabb[w, two], reach):
                                     if m.flex.elemlist[two][1] != 0:
                                         if not passed_over(m, p, -1, one, two):
-                                            add_near(d, w, p, i, j)
+                                            first_is = not itself or (pair[5] & 1) != 0
+                                            if first_is or is_first(m, d, w, p, one, two, 0):
+                                                add_near(d, w, p, i, j)
+                                            else:
+                                                add_near(d, w, p, j, i)
 
     return find_near
 
@@ -205,6 +208,15 @@ def meet_near(
 
 
 @wp.func
+def sweep_axis(m: Model, d: Data, w: int, p: int) -> int:
+    """The axis along which a flex is swept; -1: elements of a pair are found in another way."""
+    pair = m.flex.pair[p]
+    if (pair[5] & 1) == 0:
+        return -1
+    return longest(d.near.extent[w, pair[2], 1] - d.near.extent[w, pair[2], 0])
+
+
+@wp.func
 def oriented(m: Model, d: Data, w: int, p: int, i: int, j: int):
     """The two elements of flexes that are near, the one that a contact leads from first."""
     pair = m.flex.pair[p]
@@ -213,10 +225,7 @@ def oriented(m: Model, d: Data, w: int, p: int, i: int, j: int):
     first = int(one)
     second = int(two)
     if pair[1] == pair[2]:
-        axis = int(0)
-        if (pair[5] & 1) != 0:
-            axis = longest(d.near.extent[w, pair[2], 1] - d.near.extent[w, pair[2], 0])
-        if not is_first(m, d, w, p, one, two, axis):
+        if not is_first(m, d, w, p, one, two, sweep_axis(m, d, w, p)):
             first = two
             second = one
     return first, second
@@ -253,13 +262,29 @@ def put_near(m: Model, d: Data, w: int, k: int, place: int):
 
 
 @wp.func
-def place_of_near(d: Data, w: int, k: int, touching: int) -> int:
+def elements_of_key(m: Model, d: Data, w: int, p: int, key: wp.int64) -> wp.vec2i:
+    """The two elements of flexes that a number is of."""
+    one, two = oriented(m, d, w, p, int((key >> SHIFT) & MASK), int(key & MASK))
+    return wp.vec2i(one, two)
+
+
+@wp.func
+def place_of_near(m: Model, d: Data, w: int, k: int, touching: int) -> int:
     """Contacts of what is near that come before those of the k-th."""
     key = d.near.key[w, k]
+    p = int(key >> (SHIFT + SHIFT))
+    axis = sweep_axis(m, d, w, p)
+    own = wp.vec2i()
+    if axis >= 0:
+        own = elements_of_key(m, d, w, p, key)
     before = int(0)
     for q in range(touching):
         other = d.crow.want[w, q]
-        if d.near.key[w, other] < key:
+        number = d.near.key[w, other]
+        earlier = number < key
+        if axis >= 0 and number != key and int(number >> (SHIFT + SHIFT)) == p:
+            earlier = met_before(m, d, w, elements_of_key(m, d, w, p, number), own, axis)
+        if earlier:
             before += d.near.last[w, other] % PER_PAIR
     return before
 
@@ -300,7 +325,7 @@ def place_near(fresh: bool, few: bool, sleeps: bool) -> wp.Function:
         block_sync()
         for q in range(lane, touching, lanes):
             k = d.crow.want[w, q]
-            put_near(m, d, w, k, geoms + place_of_near(d, w, k, touching))
+            put_near(m, d, w, k, geoms + place_of_near(m, d, w, k, touching))
         block_sync()
         end = wp.where(lost, geoms, geoms + used)
         if wp.static(few):

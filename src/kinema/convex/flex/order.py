@@ -193,6 +193,58 @@ def swap_contacts(d: Data, w: int, i: int, j: int):
 
 
 @wp.func
+def is_of_earlier(d: Data, w: int, i: int, j: int) -> bool:
+    """Does contact i come before contact j, by elements, then as they stand?"""
+    one = d.fcon.elem[w, i]
+    two = d.fcon.elem[w, j]
+    if one[0] != two[0]:
+        return one[0] < two[0]
+    if one[1] != two[1]:
+        return one[1] < two[1]
+    return i < j
+
+
+@wp.func
+def sink(d: Data, w: int, base: int, start: int, count: int):
+    """Let a contact's number sink to its place in a heap whose last comes first."""
+    root = int(start)
+    child = 2 * root + 1
+    while child < count:
+        if child + 1 < count:
+            if is_of_earlier(d, w, d.crow.want[w, base + child], d.crow.want[w, base + child + 1]):
+                child += 1
+        if not is_of_earlier(d, w, d.crow.want[w, base + root], d.crow.want[w, base + child]):
+            return
+        swap = d.crow.want[w, base + root]
+        d.crow.want[w, base + root] = d.crow.want[w, base + child]
+        d.crow.want[w, base + child] = swap
+        root = child
+        child = 2 * root + 1
+
+
+@wp.func
+def sort_by_elements(d: Data, w: int, base: int, end: int):
+    """Sort contacts of a flex with itself by their elements; meanwhile `want` says which contact goes where."""
+    count = end - base
+    for k in range(base, end):
+        d.crow.want[w, k] = k
+    for k in range(count / 2):
+        sink(d, w, base, count / 2 - 1 - k, count)
+    for k in range(count - 1):
+        last = base + count - 1 - k
+        swap = d.crow.want[w, base]
+        d.crow.want[w, base] = d.crow.want[w, last]
+        d.crow.want[w, last] = swap
+        sink(d, w, base, 0, count - 1 - k)
+    for k in range(base, end):
+        source = d.crow.want[w, k]
+        while source < k:  # it has been swapped away already
+            source = d.crow.want[w, source]
+        if source != k:
+            swap_contacts(d, w, k, source)
+
+
+@wp.func
 def rotate(d: Data, w: int, lane: int, lanes: int, first: int, middle: int, end: int):
     """Let the contacts from `middle` on come before those from `first` on."""
     three = int(3)

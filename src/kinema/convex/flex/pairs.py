@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from kinema.collide.parameters import mix_parameters, override_parameters
+from kinema.convex.flex.rods import has_box_section
 from kinema.convex.flex.tables import has_flexes, search_of
 from kinema.mujoco_enums import Disable, FlexSelf, Geom
 
 MAX_CONTACTS = 50  # MuJoCo's mjMAXCONPAIR
+BOX_ROD = 0  # stands for the dim of rods with a box section
 MIXED = ("priority", "condim", "solmix", "solref", "solimp", "friction", "margin", "gap")
 
 
@@ -111,20 +113,29 @@ def pair_lists(m: Any) -> tuple[np.ndarray, np.ndarray]:
 def spans(m: Any) -> np.ndarray:
     """Of each flex the first vertex, the number of them, the first element, the number of them; and its lattice.
 
-    It says the order of the basis (of shells negative, 0: none), cells along three axes, the first node as a point.
+    It says the order of the basis (of shells negative, 0: none), cells along three axes, the first node as a point, and
+    how many nodes slide along three axes.
     """
+    owner = np.repeat(np.arange(m.nflex), np.asarray(m.flex_nodenum))
+    slides = np.asarray(m.body_dofnum)[np.maximum(np.asarray(m.flex_nodebodyid), 0)] == 3
+    free = np.bincount(owner[slides], minlength=m.nflex)
     lattice = [m.flex_interp, *np.asarray(m.flex_cellnum).reshape(-1, 3).T, m.nflexvert + np.asarray(m.flex_nodeadr)]
+    lattice.append(free)
     return np.column_stack([m.flex_vertadr, m.flex_vertnum, m.flex_elemadr, m.flex_elemnum, *lattice])
 
 
 def kinds(m: Any) -> frozenset[tuple[int, int]]:
-    """What has to be told apart: (type of geom, dim of flex), or (-1, dim of flex) for flexes among themselves."""
+    """What has to be told apart: (type of geom, dim of flex), or (-1, dim of flex) for flexes among themselves.
+
+    A rod with a box section has the dim BOX_ROD as well: to most geoms it is as if it were round.
+    """
+    boxes = [has_box_section(m, f) for f in range(getattr(m, "nflex", 0))]
     found = set()
     for g, f, other in flex_pairs(m):
-        if g >= 0:
-            found.add((int(m.geom_type[g]), int(m.flex_dim[other])))
-        else:
-            found |= {(-1, int(m.flex_dim[f])), (-1, int(m.flex_dim[other]))}
+        kind = int(m.geom_type[g]) if g >= 0 else -1
+        for k in (f, other):
+            if k >= 0:
+                found |= {(kind, int(m.flex_dim[k]))} | ({(kind, BOX_ROD)} if boxes[k] else set())
     return frozenset(found)
 
 

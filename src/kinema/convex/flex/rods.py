@@ -76,6 +76,12 @@ def is_box(chain: Chain) -> bool:
     return bool(chain.records[0, 9] != 0)
 
 
+def has_box_section(m: Any, f: int) -> bool:
+    """Is a flex a rod with a rectangular section?"""
+    chain = chain_of(m, f)
+    return chain is not None and is_box(chain)
+
+
 # ---------------------------------------------------------------------------------------------- lists
 
 
@@ -90,7 +96,7 @@ def rod_list(m: Any) -> np.ndarray:
     """Chains, then their segments, then bends: nine numbers each.
 
         chain      flex, first segment, segments, address of its state, the bodies that clamp its first and its last
-                   segment or -1, address of its frames, 1: bending turns segments, 0
+                   segment or -1, address of its frames, 1: bending turns segments, 1: its section is a box
         segment    two vertices, its dof and address in qpos or -1, chain, the bends before and after it or -1,
                    its number in the chain, 0
         bend       four vertices or three and -1, flex, address of its numbers, segment before it or -1, address of its
@@ -111,7 +117,8 @@ def rod_list(m: Any) -> np.ndarray:
             bends.append([*corners, f, numbers + RECORD * k, segment, at + FRAMES + 2 * k, 0])
         if chain:
             turned = int(np.any((own[:, 5] != 0) | (own[:, 6] > 0) | (own[:, 9] != 0)))
-            rods.append([f, len(segments), len(chain.joints), int(m.flex_plasticadr[f]), *chain.clamps, at, turned, 0])
+            state, box = int(m.flex_plasticadr[f]), int(is_box(chain))
+            rods.append([f, len(segments), len(chain.joints), state, *chain.clamps, at, turned, box])
             for k, joint in enumerate(chain.joints):
                 dof, place = (int(m.jnt_dofadr[joint]), int(m.jnt_qposadr[joint])) if joint >= 0 else (-1, -1)
                 before, after = first + k - 1 if k else -1, first + k if k < len(own) else -1

@@ -1,6 +1,8 @@
 """Elements of a flex in the order they begin along an axis: a flex is swept for pairs of elements that may touch.
 
 The axis is the one it is longest in. A heap sorts in place, so that one thread needs no room but the order itself.
+Where an element begins, those that have begun and not ended meet it, in the order they began in; so contacts stand in
+the order of the element that begins later, then of the other.
 """
 
 import warp as wp
@@ -34,6 +36,28 @@ def is_first(m: Model, d: Data, w: int, p: int, one: int, two: int, axis: int) -
     if (m.flex.pair[p][5] & 1) != 0:
         return comes_before(m, d, w, one, two, axis)
     return m.flex.elemlist[one][1] < m.flex.elemlist[two][1]
+
+
+@wp.func
+def met_before(m: Model, d: Data, w: int, one: wp.vec2i, two: wp.vec2i, axis: int) -> bool:
+    """Does a sweep find one pair of elements before another? Of either, the element that begins first is first."""
+    if one[1] != two[1]:
+        return comes_before(m, d, w, one[1], two[1], axis)
+    return comes_before(m, d, w, one[0], two[0], axis)
+
+
+@wp.func
+def begun_since(m: Model, d: Data, w: int, base: int, count: int, place: float, axis: int) -> int:
+    """How many of the first elements in order begin before a place."""
+    low = int(0)
+    high = int(count)
+    while low < high:
+        middle = (low + high) / 2
+        if low_end(m, d, w, d.flex.order[w, base + middle], axis) < place:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @wp.func
@@ -76,6 +100,17 @@ def longest_axis(m: Model, d: Data, w: int, f: int) -> int:
             low = wp.min(low, center - half)
             high = wp.max(high, center + half)
     return longest(high - low)
+
+
+@wp.func
+def widest_element(m: Model, d: Data, w: int, f: int, axis: int) -> float:
+    """How far the widest active element of a flex extends along an axis."""
+    span = m.flex.span[f]
+    width = float(0.0)
+    for e in range(span[2], span[2] + span[3]):
+        if m.flex.elemlist[e][1] != 0:
+            width = wp.max(width, 2.0 * d.flex.elem_aabb[w, e][axis + 3])
+    return width
 
 
 @wp.func

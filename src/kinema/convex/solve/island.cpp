@@ -275,6 +275,7 @@ auto evaluate = [&](float alpha, float c1, float c2, float& slope, float& curve)
     return s[0] + alpha * (c1 + 0.5f * alpha * c2);
 };
 
+typedef float line_t;
 #include "line_search.cpp"
 
 int iter = 0;

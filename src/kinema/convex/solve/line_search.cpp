@@ -3,6 +3,8 @@
 //
 // Newton steps on the slope run to one side until the slope changes its sign. Then three candidates narrow the bracket
 // p1, p2: the Newton points of its ends, and its middle. Every evaluation counts; one call site keeps the code small.
+// Numbers of the search are line_t, floats or doubles, as the residuals are: a row of no weight at rest has D = 1e15,
+// whose curvature floats may not hold.
 
 // Iterations end when gradient or gain, divided by the sum of the inertias (times scale), falls below the tolerance.
 // Floats do not come as far as doubles, so a tolerance below 1e-6 is raised; but one large inertia, such as that about an
@@ -16,24 +18,26 @@ auto smallest = [&](float size) -> float {
 };
 float least = 0.0f;  // gradient that counts as none
 
+auto size_of = [](line_t number) -> line_t { return number < 0 ? -number : number; };
+
 // the step along x, 0 where no descent is left at this precision; c1 and c2 are the slope and curvature of the Gauss
 // term, xx is |x|^2 and gx = g'x; gain is the change of cost
-auto line_search = [&](float c1, float c2, float xx, float gx, float& gain) -> float {
+auto line_search = [&](line_t c1, line_t c2, line_t xx, line_t gx, line_t& gain) -> line_t {
     enum { START, FIRST, SIDE, NEXT, MIDDLE, END1, END2, DONE };
-    struct Point { float alpha, gain, slope, curve; };
+    struct Point { line_t alpha, gain, slope, curve; };
     Point p1, p2, q1, q2, mid, c1st, c2nd, best;
     int stage = START, count = 0, side = 0;
     bool moved1 = false, moved2 = false;
-    float at = 0.0f, gtol = 0.0f;
+    line_t at = 0.0f, gtol = 0.0f;
 #if defined(__CUDA_ARCH__) && KN_NEWTON
     // at 0 the slope is g'x, and the curvature x'Hx = -g'x: nothing need be evaluated
-    gtol = wp::max(ls_tolerance * least * sqrtf(xx), 1e-5f * fabsf(gx));
+    gtol = wp::max((line_t)(ls_tolerance * least * sqrtf((float)xx)), (line_t)1e-5f * size_of(gx));
     p2.alpha = 0.0f; p2.gain = 0.0f; p2.slope = gx; p2.curve = -gx;
     best = p2;
     at = 1.0f; count = 1;
     stage = gx < 0.0f ? FIRST : DONE;
 #endif
-    auto close_to = [&](const Point& p) -> bool { return fabsf(p.slope) < gtol; };
+    auto close_to = [&](const Point& p) -> bool { return size_of(p.slope) < gtol; };
     auto nearer = [](Point& end, const Point& c) -> bool {
         const bool better = (end.slope < 0.0f && c.slope < 0.0f && end.slope < c.slope) ||
                             (end.slope > 0.0f && c.slope > 0.0f && end.slope > c.slope);
@@ -52,7 +56,7 @@ auto line_search = [&](float c1, float c2, float xx, float gx, float& gain) -> f
         if (stage == START) {
             p.gain = 0.0f;
             best = p2 = p;
-            gtol = wp::max(ls_tolerance * least * sqrtf(xx), 1e-5f * fabsf(p.slope));
+            gtol = wp::max((line_t)(ls_tolerance * least * sqrtf((float)xx)), (line_t)1e-5f * size_of(p.slope));
             at = -p.slope / p.curve;
             stage = p.slope < 0.0f ? FIRST : DONE;
             continue;
@@ -61,7 +65,7 @@ auto line_search = [&](float c1, float c2, float xx, float gx, float& gain) -> f
             p1 = p;
             if (stage == FIRST) side = p.slope < 0.0f ? 1 : -1;
             if (close_to(p)) { best = p; stage = DONE; }
-            else if (p.slope * (float)side <= -gtol && count < m.opt.ls_iterations) { p2 = p; stage = SIDE; }
+            else if (p.slope * (line_t)side <= -gtol && count < m.opt.ls_iterations) { p2 = p; stage = SIDE; }
             else if (count >= m.opt.ls_iterations) { best = p; stage = DONE; }
             else { q2 = p; stage = NEXT; }
             at = p1.alpha - p1.slope / p1.curve;
@@ -90,7 +94,7 @@ auto line_search = [&](float c1, float c2, float xx, float gx, float& gain) -> f
             stage = DONE;
         } else {
             stage = MIDDLE;
-            at = 0.5f * (p1.alpha + p2.alpha);
+            at = (line_t)0.5 * (p1.alpha + p2.alpha);
         }
     }
     gain = best.gain;
@@ -98,7 +102,7 @@ auto line_search = [&](float c1, float c2, float xx, float gx, float& gain) -> f
 };
 // A search that ends for lack of evaluations may have gone past the start, to a step backwards, which MuJoCo takes as it
 // is. Only a step of nothing ends the iterations; so does one that is no number.
-auto is_no_step = [](float alpha) -> bool { return !(fabsf(alpha) > 0.0f); };
+auto is_no_step = [&](line_t alpha) -> bool { return !(size_of(alpha) > 0.0f); };
 // where the gradient, whose square is gg, vanishes; forces is the square of what it is made of. Before the first step
 // that alone does not end the search, unless the gradient is nothing that floats can tell: what the step would gain
 // must be small as well

@@ -196,15 +196,16 @@ auto add_rows = [&](double* out, const double* by, double sign) {
 };
 #endif
 double C1 = 0.0, C2 = 0.0;  // slope and curvature of the Gauss term along x
-auto evaluate = [&](float alpha, float, float, float& slope, float& curve) -> float {
+auto evaluate = [&](double alpha, double, double, double& slope, double& curve) -> double {
     double dc = 0.0, d1 = 0.0, d2 = 0.0;
     KN_ROWS(i) dc += along(i, alpha, d1, d2);
     KN_WIDE_SUM(dc); KN_WIDE_SUM(d1); KN_WIDE_SUM(d2);
-    slope = (float)(d1 + C1 + alpha * C2);
-    curve = wp::max((float)(d2 + C2), 1e-15f);
-    return (float)(dc + alpha * (C1 + 0.5 * alpha * C2));
+    slope = d1 + C1 + alpha * C2;
+    curve = wp::max(d2 + C2, 1e-15);
+    return dc + alpha * (C1 + 0.5 * alpha * C2);
 };
 
+typedef double line_t;
 #include "line_search.cpp"
 
 // where doubles end: floats of J and D leave noise in forces, a hundredth of what floats in vectors would
@@ -320,24 +321,24 @@ for (;;) {
     }
     KN_WIDE_SUM(C1); KN_WIDE_SUM(C2); KN_WIDE_SUM(xx); KN_WIDE_SUM(gx);
     if ((iter > 0 ? KN_NEWTON : flat || !KN_NEWTON) && gains_little((float)gx)) { done = true; continue; }
-    float gain;
-    const float alpha = line_search((float)C1, (float)C2, (float)xx, (float)gx, gain);
+    double gain;
+    const double alpha = line_search(C1, C2, xx, gx, gain);
     if (is_no_step(alpha)) { done = true; continue; }
 
     // move
     double cost = 0.0;
     KN_DOFS(i) {
-        a[i] += (double)alpha * x[i]; Ma[i] += (double)alpha * Mv[i];
+        a[i] += alpha * x[i]; Ma[i] += alpha * Mv[i];
         cost += 0.5 * (Ma[i] - KN_AT(KN_SMOOTH, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
     }
-    KN_ROWS(i) { r[i] += (double)alpha * v[i]; v[i] = state[i]; }
+    KN_ROWS(i) { r[i] += alpha * v[i]; v[i] = state[i]; }
     KN_SYNC();
     KN_ROWS(i) cost += update(i);
     KN_SYNC();
     double moved = 0.0;
     KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == ConstraintState::CONE) ? 1.0 : 0.0;
     KN_WIDE_SUM(moved); KN_WIDE_SUM(cost);
-    done = lands(moved > 0.0, alpha) || (-gain < smallest_of(cost) && !is_rise(gain, (float)cost));
+    done = lands(moved > 0.0, (float)alpha) || (-gain < smallest_of(cost) && !is_rise((float)gain, (float)cost));
     ++iter;
 }
 iterations = wp::max(iterations, iter);
