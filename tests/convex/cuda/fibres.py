@@ -8,7 +8,6 @@ worlds interleaved as they are there.
 from __future__ import annotations
 
 import ctypes
-import re
 import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -62,10 +61,8 @@ def text_of(kernel: wp.Kernel, block: int) -> str:
     options = module.resolve_options(wp.config, 1) | {"output_arch": None}
     text = context.ModuleBuilder(module, options, target="cpu").codegen("cpu").replace("#define WP_NO_CRT", "")
     after = text.index("\n", text.rindex('#include "')) + 1
-    found = re.search(r"\w+_cpu_kernel_forward", text)
-    assert found, "Warp writes kernels otherwise"
-    forward = found[0]
-    args = "wp_args_" + forward.removesuffix("_cpu_kernel_forward")
+    name = kernel.get_mangled_name(kernel_hash=module.hashers[1].kernel_hashes[kernel])
+    forward, args = f"{name}_cpu_kernel_forward", f"wp_args_{name}"
     head = HEAD.format(header=Path(emulate.__file__).with_name("on_cpu.hpp"), block=block)
     return text[:after] + head + BOUNDS + text[after:] + TAIL.format(forward=forward, args=args, block=block)
 

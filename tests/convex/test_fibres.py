@@ -1,0 +1,89 @@
+"""Whole steps as CUDA takes them, threads as fibres on the CPU (cuda/fibres.py), beside the CPU's own.
+
+Every kernel of a step: cohorts, rows by lanes, islands by groups of their size, detection by pairs and octets.
+What a GPU computes, but for how it adds and how many blocks it runs at a time, is seen here without one.
+"""
+
+import mujoco
+import numpy as np
+import pytest
+
+from kinema import arrays
+from kinema.convex.engine import Engine
+
+from .cuda.emulate import COMPILER
+from .cuda.fibres import FibreEngine, Fibres
+from .test_cuda_solver import BOXES, FLEXES, arm
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
+
+WORLDS, SETTLED, STEPS = 3, 80, 12
+STONE = " ".join(f"{x:.3f}" for x in 0.1 * np.random.default_rng(0).normal(size=36))
+ROBOTS = f"""
+<mujoco>
+  <option integrator="implicitfast" cone="elliptic" timestep=".003" noslip_iterations="2"/>
+  <asset>
+    <hfield name="hills" nrow="8" ncol="8" size="2 2 .1 .1" elevation="{' '.join(str(k * k % 7) for k in range(64))}"/>
+    <mesh name="stone" vertex="{STONE}"/>
+  </asset>
+  <worldbody>
+    <geom type="plane" size="5 5 .1" pos="0 0 -.05"/><geom type="hfield" hfield="hills" pos="0 4 -.1"/>
+    {arm(5, "0 -2 .05", 0.1, limbs=6).replace('<body ', '<body name="star" ', 1)}
+    {arm(3, "0 3.5 .2", 0.0).replace('<body ', '<body name="hiker" ', 1)}
+    {BOXES}
+    <body pos="2 2 .1"><freejoint/><geom type="mesh" mesh="stone"/></body>
+    <body pos="2 2.05 .3"><freejoint/><geom type="ellipsoid" size=".1 .08 .06"/></body>
+    <body pos="3 0 .5"><joint name="hinge" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".04"/>
+      <site name="tip" pos=".3 0 .06"/>
+      <body pos=".3 0 0"><joint name="ball" type="ball" limited="true" range="0 20"/>
+        <geom type="cylinder" size=".05 .1"/><site name="end" pos="0 0 .12"/></body></body>
+    <site name="root" pos="2.9 0 .6"/>
+    <body pos="3.15 .2 .62"><geom name="pulley" type="cylinder" size=".03 .1" euler="90 0 0"/></body>
+  </worldbody>
+  <tendon>
+    <spatial name="cord" stiffness="30" damping="1" limited="true" range="0 .4">
+      <site site="root"/><geom geom="pulley"/><site site="tip"/></spatial>
+  </tendon>
+  <equality><connect body1="star" body2="hiker" anchor="0 0 0" active="false"/></equality>
+  <actuator><position joint="hinge" kp="20" kv="1"/><motor tendon="cord" gear="3"/></actuator>
+  <sensor><jointpos joint="hinge"/><tendonvel tendon="cord"/><framelinacc objtype="site" objname="end"/>
+    <force site="end"/><subtreeangmom body="star"/><gyro site="tip"/></sensor>
+</mujoco>"""
+MODELS = {"robots": ROBOTS, **FLEXES}
+READ = ("qpos", "qvel", "sensordata", "efc_force")
+
+
+def ended(engine: Engine, m: mujoco.MjModel) -> dict[str, np.ndarray]:
+    """Numbers of worlds after some steps, each from another speed, where things have come to touch."""
+    rng = np.random.default_rng(1)
+    d = mujoco.MjData(m)
+    mujoco.mj_step(m, d, SETTLED)
+    engine.write("qpos", d.qpos)
+    engine.write("qvel", d.qvel + 0.5 * rng.normal(size=(WORLDS, m.nv)))
+    if m.nu:
+        engine.write("ctrl", 0.3 * rng.normal(size=(WORLDS, m.nu)))
+    engine.step(STEPS)
+    assert not np.any(engine.read("status"))
+    rows = engine.read("nefc").max()
+    found = {name: engine.read(name).copy() for name in READ}
+    return found | {"efc_force": found["efc_force"][:, :rows], "nefc": engine.read("nefc").copy()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_steps_of_cuda_are_those_of_the_cpu(name: str, tmp_path, monkeypatch):
+    m = mujoco.MjModel.from_xml_string(MODELS[name])
+    expected = ended(Engine(m, WORLDS, device="cpu"), m)
+    assert expected["nefc"].min() > 10
+    monkeypatch.setattr(arrays, "interleaves", lambda device: True)
+    fibres, runs = Fibres(tmp_path), []
+    for fibres.backward in (False, True):
+        runs.append(ended(FibreEngine(m, WORLDS, fibres=fibres), m))
+    found, again = runs
+    assert np.array_equal(found["nefc"], expected["nefc"])
+    for key, near in {"qpos": 1e-5, "qvel": 1e-3, "sensordata": 1e-2}.items():
+        scale = np.abs(expected[key]).max(initial=1.0)
+        np.testing.assert_allclose(found[key], expected[key], atol=near * scale, err_msg=key)
+    for key in found:
+        rows = np.arange(found[key].shape[1])[None] < found["nefc"].reshape(-1, 1) if key == "efc_force" else ...
+        assert np.array_equal(found[key][rows], again[key][rows]), f"{key} depends on the order of threads"
