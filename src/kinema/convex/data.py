@@ -329,10 +329,8 @@ class Dual:
     B: data("nefcmax", "nv_dual", rows=True)  # M^-1 J'
     block: data("nefcmax", "block_dual", dtype=wp.float64, rows=True)  # row k: A[k, j] for the rows j of its block
     ahead: data("nefcmax", "one_dual", rows=True)  # forces with momentum
-    order: data("nefcmax", "one_dual", dtype=int, rows=True)  # first rows of blocks, shuffled
-    isle: data("nefcmax", "one_dual", dtype=int, rows=True)  # the first tree of a row's island
-    root: data("ntree_dual", dtype=int, rows=True)  # of a tree's
-    sweeps: data("ntree_dual", dtype=int, rows=True)  # of the no-slip pass over an island, by its first tree
+    isle: data("two_dual", "nefcmax", dtype=int, rows=True)  # the first tree of a row's island; blocks, shuffled
+    root: data("two_dual", "ntree_dual", dtype=int, rows=True)  # the first tree of a tree's; sweeps of no-slip over it
     start: data("nv_dual", rows=True)  # the acceleration that the pass started from
 
 
@@ -363,12 +361,10 @@ class RungeKutta:
 
     time0: per_world(wp.float64)
     qpos0: data("nq_rk4")
-    qvel0: data("nv_rk4")
-    act0: data("na_rk4")
+    of_dof: data("nv_rk4", 2)  # velocity at the beginning, and the sum of accelerations
+    of_act: data("na_rk4", 2)  # activation at the beginning, and the sum of its rates
     rate: data("nv_rk4")  # velocity of the latest evaluation, as the rate of rotation vectors
     sum_rate: data("nv_rk4")
-    sum_qacc: data("nv_rk4")
-    sum_act_dot: data("na_rk4")
 
 
 @bundle()

@@ -81,18 +81,18 @@ def rk4(m: Model, d: Data, w: int):
         for i in range(m.size.nq):
             d.rk.qpos0[w, i] = d.state.qpos[w, i]
         for i in range(m.size.nv):
-            d.rk.qvel0[w, i] = d.state.qvel[w, i]
+            d.rk.of_dof[w, i, 0] = d.state.qvel[w, i]
             d.rk.sum_rate[w, i] = 0.0
-            d.rk.sum_qacc[w, i] = 0.0
+            d.rk.of_dof[w, i, 1] = 0.0
         for i in range(m.size.na):
-            d.rk.act0[w, i] = d.state.act[w, i]
-            d.rk.sum_act_dot[w, i] = 0.0
+            d.rk.of_act[w, i, 0] = d.state.act[w, i]
+            d.rk.of_act[w, i, 1] = 0.0
     correct_rates(m, d, w, s)
     for i in range(m.size.nv):
         d.rk.sum_rate[w, i] = d.rk.sum_rate[w, i] + weight * d.rk.rate[w, i]
-        d.rk.sum_qacc[w, i] = d.rk.sum_qacc[w, i] + weight * d.frc.qacc[w, i]
+        d.rk.of_dof[w, i, 1] = d.rk.of_dof[w, i, 1] + weight * d.frc.qacc[w, i]
     for i in range(m.size.na):
-        d.rk.sum_act_dot[w, i] = d.rk.sum_act_dot[w, i] + weight * d.act.act_dot[w, i]
+        d.rk.of_act[w, i, 1] = d.rk.of_act[w, i, 1] + weight * d.act.act_dot[w, i]
 
     for i in range(m.size.nq):
         d.state.qpos[w, i] = d.rk.qpos0[w, i]
@@ -100,19 +100,19 @@ def rk4(m: Model, d: Data, w: int):
         h = stage_size(s + 1) * m.opt.timestep[w]
         integrate_pos(m, w, d.state.qpos, d.rk.rate, h)
         for i in range(m.size.nv):
-            d.state.qvel[w, i] = d.rk.qvel0[w, i] + h * d.frc.qacc[w, i]
+            d.state.qvel[w, i] = d.rk.of_dof[w, i, 0] + h * d.frc.qacc[w, i]
         for i in range(m.size.na):
-            d.state.act[w, i] = d.rk.act0[w, i] + h * d.act.act_dot[w, i]
+            d.state.act[w, i] = d.rk.of_act[w, i, 0] + h * d.act.act_dot[w, i]
         d.state.time[w] = d.rk.time0[w] + wp.float64(stage_size(s + 1)) * m.opt.timestep64[w]
         d.scratch.substep[w] = s + 1
     else:
         for i in range(m.size.nv):
-            d.state.qvel[w, i] = d.rk.qvel0[w, i]
+            d.state.qvel[w, i] = d.rk.of_dof[w, i, 0]
             d.state.qacc_warmstart[w, i] = d.frc.qacc[w, i]
-            d.frc.qacc[w, i] = d.rk.sum_qacc[w, i]
+            d.frc.qacc[w, i] = d.rk.of_dof[w, i, 1]
         for i in range(m.size.na):
-            d.state.act[w, i] = d.rk.act0[w, i]
-            d.act.act_dot[w, i] = d.rk.sum_act_dot[w, i]
+            d.state.act[w, i] = d.rk.of_act[w, i, 0]
+            d.act.act_dot[w, i] = d.rk.of_act[w, i, 1]
         d.state.time[w] = d.rk.time0[w]
         d.scratch.substep[w] = 0
 
@@ -123,5 +123,5 @@ def advance_rk4(m: Model, d: Data, w: int):
     h = m.opt.timestep[w]
     integrate_pos(m, w, d.state.qpos, d.rk.sum_rate, h)
     for i in range(m.size.nv):
-        d.state.qvel[w, i] = d.state.qvel[w, i] + h * d.rk.sum_qacc[w, i]
+        d.state.qvel[w, i] = d.state.qvel[w, i] + h * d.rk.of_dof[w, i, 1]
     d.state.time[w] = d.state.time[w] + m.opt.timestep64[w]

@@ -143,7 +143,7 @@ int most = 0;  // iterations of the island that took most
 
 #if KN_PGS
 float* ahead = KN_ROW(float, d.dual.ahead);
-int* order = KN_ROW(int, d.dual.order);
+int* order = isle_of + m.size.nefcmax;  // of an island, the first rows of its blocks
 
 // start: the forces that go with the last acceleration, or none if that costs less
 if ((m.opt.disableflags & Disable::WARMSTART) == 0) {
@@ -294,7 +294,7 @@ if (lane == 0) KN_ROW(int, d.solver.niter)[0] = most;
 #if !KN_REPEAT
 const double tolerance = KN_ROW(float, m.opt.noslip_tolerance)[0];
 #endif
-int* sweeps = KN_ROW(int, d.dual.sweeps);
+int* sweeps = root_of + ntree;
 // Where the solver before has converged, y is the a - a_s that it found, and J' f of all forces is M y. To add the forces
 // up and divide by M is to lose dofs of small inertia: of large forces on the bodies around, only what cancels moves them.
 #if KN_GIVEN && KN_REPEAT

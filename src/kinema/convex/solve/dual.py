@@ -20,7 +20,7 @@ ISLANDS = "d.dual.root[w] d.dual.isle[w]"
 BLOCKS = "d.dual.block[w]"
 TREES = "d.dual.B[w] d.solver.Jaref[w] d.solver.acc[w]"
 COLUMNS = "d.solver.wide[w]"
-MOMENTUM = "d.dual.ahead[w] d.dual.order[w]"
+MOMENTUM = "d.dual.ahead[w]"
 LISTED = f"d.efc.col[w] d.efc.ncol[w] {COUPLED}"
 FOUND = "d.frc.qacc[w] d.frc.qfrc_constraint[w] m.opt.tolerance[w]"
 """What the solver before has found, and how well."""
@@ -42,7 +42,7 @@ def sizes(m) -> dict[str, int]:
     dual = int(is_dual(m))
     return {
         "nv_dual": 0 if has_flexes(m) else dual * m.nv, "ntree_dual": dual * m.ntree, "block_dual": 6 * dual,
-        "one_dual": dual,
+        "one_dual": dual, "two_dual": 2 * dual,
     }  # fmt: skip
 
 
@@ -93,10 +93,9 @@ def noslip(
     writes = f"{RESULT} {scratch}"
     if repeat:
         writes = writes.replace("d.solver.niter[w]", "")
-        reads += " d.dual.sweeps[w]"
     else:
         reads += f" d.solver.niter[w] m.opt.noslip_tolerance[w] {'' if sparse else 'd.frc.qacc[w]'}"
-        writes += f" {ISLANDS} d.dual.sweeps[w] {'' if sparse else 'd.dual.start[w]'}"
+        writes += f" {ISLANDS} {'' if sparse else 'd.dual.start[w]'}"
 
     @wp.func_native(source("dual.cpp", PGS=0, **names))
     @touches(reads=reads, writes=writes)
