@@ -151,7 +151,7 @@ def stages(engine: Any, elements: Sequence[Element]) -> list[Stage]:
     """The stages that forces of elements depend on."""
     m = engine.present.to("closed")
     left_out = {*IN_CLOSED_FORM, touching(engine.collider.detector.build)}
-    left_out |= {of_step.implicit_solve(discrete=kind, factor=part) for kind in (False, True) for part in (False, True)}
+    left_out |= of_step.solves(factor=False) | of_step.solves(factor=True)
     if is_discrete(m):
         left_out |= set(OF_INERTIA)
     if bears_gravity(m):

@@ -39,7 +39,7 @@ INSTEAD = 'use method="fd"'
 
 
 @cache
-def implicit_solve(*, discrete: bool, factor: bool, noslip: bool = False) -> wp.Function:
+def implicit_solve(*, discrete: bool, factor: bool, noslip: bool) -> wp.Function:
     """A stage of duals: the derivative of the constrained acceleration, or the factor that it needs.
 
     With `noslip` that pass comes later.
@@ -58,6 +58,12 @@ def implicit_solve(*, discrete: bool, factor: bool, noslip: bool = False) -> wp.
     def implicit_solve(m: Model, d: Data, w: int): ...
 
     return implicit_solve
+
+
+def solves(*, factor: bool) -> set[wp.Function]:
+    """All of them that there are, for any model."""
+    kinds = product((False, True), repeat=2)
+    return {implicit_solve(discrete=at_once, factor=factor, noslip=after) for at_once, after in kinds}
 
 
 def refuse(m: Any, stages: Sequence[Stage]) -> None:
@@ -165,5 +171,4 @@ def _writers(stages: Sequence[Stage]) -> dict[str, set[Any]]:
 
 def is_factor(stage: Stage) -> bool:
     """Is it the factor of the constraint solve? It has values only: one a world will do."""
-    kinds = product((False, True), repeat=2)
-    return any(stage.func is implicit_solve(discrete=at_once, factor=True, noslip=after) for at_once, after in kinds)
+    return stage.func in solves(factor=True)
