@@ -4,9 +4,9 @@
     python -m benchmarks gradients --worlds 4096 8192 --device cuda:0
 
 A and B of every world, after a second of motion with small random controls, and one product with them, as a rollout
-goes back through a step; forward dynamics are part of both. A step is timed on the same worlds. On the CPU one thread
-is measured against `mjd_transitionFD` on one thread, forward differences, the cheaper of its two kinds. Several models
-and numbers of worlds may be asked for; `--integrator` takes another than the model's own.
+goes back through a step; forward dynamics are part of both. A step is timed from the same state, every time. On the
+CPU one thread is measured against `mjd_transitionFD` on one thread, forward differences, the cheaper of its two kinds.
+Several models and numbers of worlds may be asked for; `--integrator` takes another than the model's own.
 """
 
 from __future__ import annotations
@@ -48,11 +48,13 @@ def moving(m: mujoco.MjModel, steps: int) -> mujoco.MjData:
     return d
 
 
-def best(run: Callable[[], None], seconds: float) -> float:
-    """Seconds of the quickest call; the first does not count."""
+def best(run: Callable[[], None], seconds: float, before: Callable[[], None] = lambda: None) -> float:
+    """Seconds of the quickest call; the first does not count, nor what is done before each."""
+    before()
     run()
     found, end = np.inf, time.perf_counter() + seconds
     while time.perf_counter() < end or found == np.inf:
+        before()
         begun = time.perf_counter()
         run()
         found = min(found, time.perf_counter() - begun)
@@ -106,12 +108,20 @@ def measure(
         engine.step()
         wp.synchronize_device(engine.device)
 
+    begins = {name: engine.layout.arrays[name] for name in sorted(engine.inputs) if engine.layout.arrays[name].size}
+    kept = {name: wp.clone(array) for name, array in begins.items()}
+
+    def put_back() -> None:
+        for name, array in begins.items():
+            wp.copy(array, kept[name])
+        wp.synchronize_device(engine.device)
+
     def product() -> None:
         engine.forward()
         linearizer.pull(along)
         wp.synchronize_device(engine.device)
 
-    ours, pulled, one = best(linearize, seconds), best(product, seconds), best(step, seconds)
+    ours, pulled, one = best(linearize, seconds), best(product, seconds), best(step, seconds, put_back)
     print(f"{worlds} worlds on {engine.device}: {1e6 * ours / worlds:.2f} us a world, "
           f"{worlds / ours:.0f} pairs of A and B a second; {ours / one:.1f} steps; "
           f"a product {pulled / one:.1f} steps; a step {1e6 * one / worlds:.2f} us a world")  # fmt: skip

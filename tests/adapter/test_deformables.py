@@ -8,6 +8,7 @@ from kinema import ModelBuilder
 from kinema.adapter.stable_step import SHARE
 from kinema.bridge.solver import SolverMuJoCo
 from kinema.errors import BuildError
+from kinema.model import ModelFlags
 from kinema.solvers import SolverConvex
 
 from .soft import (
@@ -421,6 +422,51 @@ def test_steps_are_divided_by_what_stiffness_allows():
     assert batch.substeps == np.ceil(0.1 / batch.stable_step)
     with pytest.raises(BuildError, match="time steps of"):
         solver.step(state, state, None, None, 100.0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("tri_materials", -1.0), ("tri_materials", np.nan), ("edge_bending_properties", -1.0),
+        ("particle_mass", np.nan), ("particle_radius", -0.1), ("particle_q", np.inf), ("tri_poses", np.nan),
+        ("spring_stiffness", -1.0), ("spring_damping", -1.0), ("tet_materials", np.inf),
+    ],
+)  # fmt: skip
+def test_numbers_that_mean_nothing_are_refused_by_name(field, value):
+    model = finalized(cloth, lambda b: block(b, pos=(1.0, 0.0, 0.0)), rope)
+    values = getattr(model, field).numpy()
+    values.reshape(-1)[0] = value
+    getattr(model, field).assign(values)
+    with pytest.raises(BuildError, match=rf"{field}\[0.* must be finite"):
+        SolverConvex(model)
+
+
+def test_lame_lambda_may_be_negative_while_the_bulk_modulus_is_not():
+    SolverConvex(finalized(lambda b: cloth(b, tri_ke=100.0, tri_ka=-60.0)))
+    with pytest.raises(BuildError, match=r"tri_materials\[0, 1\].*at least -66"):
+        SolverConvex(finalized(lambda b: cloth(b, tri_ke=100.0, tri_ka=-70.0)))
+
+
+def test_masses_and_materials_may_change():
+    """Each world has its own masses; a stiffer cloth is stepped in more parts."""
+    template, builder = ModelBuilder(gravity=0.0), ModelBuilder(gravity=0.0)
+    cloth(template, 2)
+    builder.replicate(template, 3)
+    model = builder.finalize(device="cpu")
+    solver, state = SolverConvex(model), model.state()
+    before, n = solver.stable_step, model.particle_count // 3
+    mass = model.particle_mass.numpy().reshape(3, n) * np.array([[1.0], [2.0], [4.0]], np.float32)
+    model.particle_mass.assign(mass.ravel())
+    materials = model.tri_materials.numpy()
+    model.tri_materials.assign(materials * 100.0)
+    solver.notify_model_changed(ModelFlags.MODEL_PROPERTIES)
+    fresh = SolverConvex(model)
+    assert solver.stable_step < 0.2 * before and np.isclose(solver.stable_step, fresh.stable_step)
+    state.particle_f.assign(np.tile(np.float32([0.0, 0.0, 0.02]), (3 * n, 1)))
+    solver.step(state, state, None, None, 1 / 200)
+    assert solver.batches[0].substeps > 1
+    velocity = state.particle_qd.numpy().reshape(3, n, 3)[..., 2]
+    assert np.allclose(velocity, 0.02 / mass / 200, rtol=1e-4)
 
 
 def test_particles_of_no_world_beside_worlds():

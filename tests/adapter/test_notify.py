@@ -151,3 +151,49 @@ def test_what_a_document_cannot_follow_is_refused(key):
     getattr(model, key).assign(values)
     with pytest.raises(BuildError, match=f"{key} of .* changed"):
         solver.notify_model_changed(int(ModelFlags.ALL))
+
+
+def test_worlds_that_differ_still_do_when_something_else_changes():
+    """What a flag does not name is as it is in the arrays of each world, not as in the first."""
+    template, builder = ModelBuilder(), ModelBuilder()
+    template.add_mjcf(DOCUMENT)
+    builder.replicate(template, 3)
+    model = builder.finalize(device="cpu")
+    solver = SolverConvex(model)
+    mass = model.body_mass.numpy().reshape(3, -1) * np.array([[1.0], [2.0], [4.0]], np.float32)
+    model.body_mass.assign(mass.ravel())
+    for flag in ModelFlags.BODY_INERTIAL_PROPERTIES, ModelFlags.JOINT_DOF_PROPERTIES, ModelFlags.SHAPE_PROPERTIES:
+        solver.notify_model_changed(flag)
+        assert np.allclose(solver.batches[0].engine.read("body_mass")[:, 1:], mass)
+
+
+@pytest.mark.parametrize("dt", [-0.01, np.nan, np.inf])
+def test_a_step_lasts_a_finite_time(dt):
+    model = built().finalize(device="cpu")
+    solver, state = SolverConvex(model), model.state()
+    with pytest.raises(BuildError, match="a step lasts a finite time"):
+        solver.step(state, state, None, None, dt)
+
+
+def test_a_solver_begins_with_the_arrays_as_they_are():
+    """What was changed between finalize and the solver counts, world by world, in frames too."""
+    template, builder = ModelBuilder(), ModelBuilder()
+    template.add_mjcf(DOCUMENT)
+    template.add_shape_box(-1, xform=((3.0, 0.0, 0.5), (0, 0, 0, 1)), hx=0.1, hy=0.1, hz=0.1)
+    turn = (0.0, 0.0, np.sin(0.4), np.cos(0.4))
+    for place in ((0.0, 0.0, 0.0), (10.0, -3.0, 0.0)):
+        builder.add_world(template, xform=(place, turn))
+    model = builder.finalize(device="cpu")
+    untouched = SolverConvex(model).batches[0].engine
+    mass, frames = model.body_mass.numpy(), model.shape_transform.numpy()
+    mass[: len(mass) // 2] *= 3.0
+    model.body_mass.assign(mass)
+    boxes = np.flatnonzero(model.shape_body.numpy() < 0)[[1, 3]]  # beside the floors
+    frames[boxes[1], 2] += 0.25
+    model.shape_transform.assign(frames)
+    engine = SolverConvex(model).batches[0].engine
+    assert np.allclose(engine.read("body_mass")[:, 1:4], mass.reshape(2, -1))
+    moved = engine.read("geom_pos") - untouched.read("geom_pos")
+    box = 4  # after those of the document
+    assert np.allclose(moved[1, box], [0.0, 0.0, 0.25], atol=1e-6)
+    assert np.count_nonzero(np.abs(moved).max(axis=2)) == 1

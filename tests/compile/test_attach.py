@@ -138,3 +138,12 @@ def test_many_conflicts_are_one_warning():
     assert "timestep='0.005' (here 0.01)" in warning and "'hand'" in warning and warning.count("(here") == 6
     assert warning.endswith("and 2 more of the attached model 'hand' are not heard; what stands here stays")
     assert model.opt.timestep == 0.01
+
+
+@pytest.mark.parametrize("geom", ["g", "rg"])
+def test_a_copy_takes_sensors_of_what_is_in_it(geom):
+    """A tactile sensor names a mesh, which no copy makes anew: it comes along only with its geom."""
+    agree(f"""<mujoco><asset><mesh name="me" vertex="0 0 0 .1 0 0 0 .1 0 0 0 .1"/></asset>
+      <worldbody><body name="b"><freejoint/><geom name="g" type="mesh" mesh="me"/></body>
+        <replicate count="2" offset=".5 0 0"><body><joint/><geom name="rg" type="mesh" mesh="me"/></body></replicate>
+      </worldbody><sensor><tactile name="t" geom="{geom}" mesh="me"/></sensor></mujoco>""")

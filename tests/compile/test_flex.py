@@ -92,6 +92,24 @@ def test_interpolated_open_surfaces():
     agree(world(flexcomp("ellipsoid", 2, elastic, count="6 6 6", dof="trilinear", cellcount="3 3 3")))
 
 
+@pytest.mark.parametrize("cells", ["1 1 1", "2 1 1", "2 2 1"])
+def test_sheets_through_the_points_that_cells_are_looked_at_in(cells):
+    """Points of the quadrature that lie on a triangle, or on its edge, are inside."""
+    sheet = 'point="0 0 0 .1 0 0 .1 .1 0 0 .1 .02 .2 .05 .03" element="0 1 2 0 2 3 1 4 2"'
+    soft = f'<flexcomp name="sheet" type="direct" dim="2" radius=".001" dof="trilinear" cellcount="{cells}" {sheet}>'
+    agree(world(f'{soft}<edge equality="strain"/></flexcomp>'))
+
+
+@pytest.mark.parametrize("pin", ["", '<pin id="0"/>'])
+@pytest.mark.parametrize("inside", ["", '<elasticity young="1e4"/>', '<edge equality="strain"/>'])
+def test_points_that_no_element_uses_are_in_the_lattice(pin, inside):
+    """The lattice reaches to all points, those that are left out as well."""
+    points = 'point="0 0 0 1 0 0 0 1 0 0 0 1 2 2 2" element="0 1 2 3"'
+    for cells in ("1 1 1", "2 1 2", "3 2 2"):
+        soft = f'<flexcomp name="f" type="direct" dim="3" {points} dof="trilinear" cellcount="{cells}">'
+        agree(world(f"{soft}{pin}{inside}</flexcomp>"))
+
+
 ARC = "0 0 0 .1 0 0 .2 0 0 .27 .07 0 .27 .17 .03 .3 .27 .06 .33 .37 .09 .4 .4 .1"
 
 
@@ -193,6 +211,9 @@ def test_flex_by_hand():
         (flexcomp("grid", 2, '<edge stiffness="1"/>'), "edge stiffness"),
         (flexcomp(material="none"), "unknown material"),
         (flexcomp(texcoord="0 1"), "texcoord"),
+        (flexcomp(texcoord="0 1 0"), "texcoord"),
+        (flexcomp("grid", 2, element="0 1"), "multiple of dim"),
+        (flexcomp("circle", 1, point="0 0"), "multiple of 3"),
         ('<flexcomp name="f" type="direct" point="0 0 0 1 0 0 0 1 0" element="0 1 1 0 1 2"/>', "twice"),
         ('<flexcomp name="f" type="direct" point="0 0 0 1 0 0 0 1 0" element="0 1 3"/>', "point 3"),
         ('<flexcomp name="f" type="direct" point="0 0 0 1 0 0 0 1" element="0 1 3"/>', "multiple of 3"),
@@ -355,3 +376,32 @@ def test_bytes_of_the_arena_with_few_rows():
     for njmax in (190, 191, 192):
         text = world(flexcomp(count="8 8 1", inside='<edge equality="true"/>'))
         agree(text.replace("<worldbody>", f'<size njmax="{njmax}"/><option jacobian="sparse"/><worldbody>'))
+
+
+@pytest.mark.parametrize("njmax", [1, 50, 100, 200])
+def test_bytes_of_the_arena_have_a_least_for_rows(njmax):
+    """Rows on dofs of flexes count with no less than twice the Hessian; those of bodies as ever."""
+    bodies = "<body pos='3 0 0'><freejoint/><geom size='.1'/></body>" * 60
+    text = world(flexcomp("grid", 3, '<elasticity young="1e4"/>' + ALONE, count="6 6 6") + bodies)
+    agree(text.replace("<worldbody>", f'<size njmax="{njmax}"/><option jacobian="sparse"/><worldbody>'))
+
+
+@pytest.mark.parametrize("said", ['springdamper="1 1"', 'damping="0 1"'])
+def test_vertices_have_no_dampers_of_any_kind(said):
+    both_refuse(world(flexcomp(), rest=f"<default><joint {said}/></default>"), "cannot have joint damping")
+
+
+ROD = """<mujoco><worldbody><body name="a"><joint type="slide"/><geom size=".02"/></body>
+  <body name="b" pos=".1 0 0"><joint type="slide"/><geom size=".02"/></body></worldbody>
+  <deformable><flex name="f" dim="1" body="a b" vertex="0 0 0 0 0 0" element="0 1" radius=".01" {}/></deformable>
+</mujoco>"""
+
+
+@pytest.mark.parametrize("said", ["0 1", '0" texcoord="0 0 1 1', '0 5" texcoord="0 0 1 1'])
+def test_texture_coordinates_of_elements_that_are_not_there(said):
+    both_refuse(ROD.format(f'elemtexcoord="{said}"'), "elemtexcoord")
+
+
+def test_node_coordinates_without_nodes_mean_nothing():
+    agree(ROD.format('nodecoord="1 2"'))
+    agree(ROD.format('texcoord="0 0 1 1" elemtexcoord="0 1"'))

@@ -11,6 +11,7 @@ from kinema import resources
 from kinema.compile.heightfield import compile_hfield, hfield_aabb, hfield_rbound, pack_hfields
 from kinema.errors import CompileError, ResourceError
 from tests.compile.mesh_oracle import public_files
+from tests.compile.oracle import agree, both_refuse
 
 SIZE = (2.0, 3.0, 0.5, 0.1)
 
@@ -124,11 +125,21 @@ def test_bad_files_are_refused_by_both(data, message):
         compile_hfield("h", size=SIZE, resource=resources.read("h.bin", assets={"h.bin": data}))
 
 
-def test_bad_size_type_and_mixture():
+def test_bad_size_and_type():
     resource = resources.read("h.bin", assets={"h.bin": struct.pack("<ii4f", 2, 2, 1, 2, 3, 4)})
     with pytest.raises(CompileError, match="size parameter is not positive"):
         compile_hfield("h", size=(1, 1, 0, 1), resource=resource)
-    with pytest.raises(CompileError, match="from file and manually"):
-        compile_hfield("h", size=SIZE, resource=resource, nrow=2, ncol=2)
     with pytest.raises(CompileError, match="unsupported content type: 'image/jpeg'"):
         compile_hfield("h", size=SIZE, resource=resource, content_type="image/jpeg")
+
+
+@pytest.mark.parametrize("numbers", ['nrow="3" ncol="2"', 'nrow="2" ncol="2" elevation="1 2 3 4"', 'elevation="1 2"'])
+def test_a_file_wins_over_numbers(numbers):
+    xml = f'<mujoco><asset><hfield name="h" file="a.png" size="1 1 1 1" {numbers}/></asset></mujoco>'
+    agree(xml, {"a.png": png(np.arange(12).reshape(3, 4), color=0)})
+
+
+def test_a_file_without_a_name():
+    both_refuse(
+        '<mujoco><asset><hfield name="h" file="" nrow="2" ncol="2" size="1 1 1 1"/></asset></mujoco>', "not specified"
+    )

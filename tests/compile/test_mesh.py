@@ -9,6 +9,7 @@ import pytest
 from kinema import resources
 from kinema.compile.mesh import compile_mesh, fit_primitive, load_mesh, mesh_asset, pack_meshes
 from tests.compile.mesh_oracle import differences, graph_content, mujoco_model, our_builtin, our_mesh, public_files
+from tests.compile.oracle import agree
 
 CUBE = "0 0 0 1 0 0 0 2 0 1 2 0 0 0 3 1 0 3 0 2 3 1 2 3"
 TETRAHEDRON = "0 0 0  1 0 0  0 1 0  0 0 1"
@@ -213,3 +214,21 @@ def test_mesh_from_a_data_uri_needs_no_extension(monkeypatch):
     mesh = mesh_asset("m", resource=resource)
     model = mujoco_model('file="m.obj"', {"m.obj": text})
     assert differences(mesh, model) == []
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        '<site type="mesh" mesh="m"/>',
+        '<geom type="mesh" mesh="m" contype="0" conaffinity="0"/>',
+        '<geom type="mesh" mesh="m" contype="0" conaffinity="0"/><site class="zone" mesh="m"/>',
+    ],
+    ids=["site", "geom for show", "site by default"],
+)
+def test_a_mesh_that_a_site_has_gets_a_hull(where):
+    """What a site encloses is the hull, so it is there though nothing collides with the mesh."""
+    face = "0 2 1 0 1 3 1 2 3 2 0 3"
+    agree(
+        f"""<mujoco><default><default class="zone"><site type="mesh"/></default></default>
+        <asset><mesh name="m" vertex="{TETRAHEDRON}" face="{face}"/></asset><worldbody>{where}</worldbody></mujoco>"""
+    )

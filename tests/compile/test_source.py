@@ -103,3 +103,60 @@ def test_a_urdf_becomes_a_document(tmp_path):
     ours, theirs = compile_model(document), mujoco.MjModel.from_xml_path(str(path))
     found = differences(ours, theirs)
     assert {name for name in found if not name.startswith(("path", "npath", "mesh_path", "name", "nnames"))} == set()
+
+
+@pytest.mark.parametrize("strip", [False, True])
+def test_a_mesh_beside_an_included_file_in_the_same_folder(folder, strip):
+    """What the mesh folder does not have is beside the file that names it, even in the folder of the main file."""
+    (folder / "robot.xml").write_text(
+        f'<mujoco><compiler meshdir="parts" strippath="{str(strip).lower()}"/><asset><mesh file="here.obj"/></asset>'
+        '<worldbody><body><geom type="mesh" mesh="here"/></body></worldbody></mujoco>'
+    )
+    (folder / "here.obj").write_text(MESH)
+    scene, robot = folder / "scene.xml", folder / "robot.xml"
+    scene.write_text('<mujoco><include file="robot.xml"/></mujoco>')
+    for path in (robot, scene) if strip else (robot,):  # of the main file itself, or of a name without its path
+        with pytest.raises(ValueError, match="Error opening"):
+            mujoco.MjModel.from_xml_path(str(path))
+        with pytest.raises(KinemaError, match="cannot open"):
+            compile_model(path)
+    if not strip:
+        assert differences(compile_model(scene), mujoco.MjModel.from_xml_path(str(scene))) == {}
+
+
+LINKED = {
+    "include": '<include file="link/../part.xml"/>',
+    "model": """<asset><model name="m" file="link/../part.xml"/></asset>
+        <worldbody><attach model="m" body="b" prefix="p"/></worldbody>""",
+    "mesh": '<compiler meshdir="link"/><include file="sub/deep/mesh.xml"/>',
+}
+
+
+@pytest.mark.parametrize("use", LINKED)
+def test_a_folder_that_is_a_link_is_left_from_where_the_link_stands(tmp_path, use):
+    """`link/../name` is beside the link, not beside the folder it points to, and comes before a file beside."""
+    for name in ("far/deep", "sub/deep"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "deep")
+    body = '<mujoco><worldbody><body name="b"><geom size="{}"/></body></worldbody></mujoco>'
+    mesh = '<asset><mesh file="../part.obj"/></asset><worldbody><geom type="mesh" mesh="part"/></worldbody>'
+    for name, text in (
+        ("main.xml", f"<mujoco>{LINKED[use]}</mujoco>"), ("part.xml", body.format(1)), ("far/part.xml", body.format(2)),
+        ("sub/deep/mesh.xml", f"<mujoco>{mesh}</mujoco>"), ("part.obj", MESH),
+        ("sub/part.obj", MESH.replace("v 1", "v 2")),
+    ):  # fmt: skip
+        (tmp_path / name).write_text(text)
+    path = tmp_path / "main.xml"
+    assert differences(compile_model(path), mujoco.MjModel.from_xml_path(str(path))) == {}
+
+
+@pytest.mark.parametrize("said", ["", 'model=""', 'model=" "', 'model="m"'])
+def test_what_a_model_is_called(said):
+    text = f"<mujoco {said}/>"
+    theirs = mujoco.MjModel.from_xml_string(text)
+    assert differences(compile_model(text), theirs) == {}
+    child = {"child.xml": f'<mujoco {said}><worldbody><body name="b"/></worldbody></mujoco>'.encode()}
+    name = mujoco.MjSpec.from_string(text).modelname
+    whole = f"""<mujoco><asset><model file="child.xml"/></asset>
+      <worldbody><attach model="{name}" body="b" prefix="p_"/></worldbody></mujoco>"""
+    assert differences(compile_model(whole, assets=child), mujoco.MjModel.from_xml_string(whole, child)) == {}

@@ -192,3 +192,29 @@ def test_unknown_formats_and_keywords():
         compile_texture("t", builtin="cheker", width=2)
     with pytest.raises(ResourceError, match="PNG signature"):
         compile_texture("t", type="2d", file=resources.read("a.png", assets={"a.png": b"x"}))
+
+
+PICTURES = {"a.png": png(np.zeros((4, 12), int), color=2), "b.png": png(np.ones((4, 12), int), color=2)}
+
+
+@pytest.mark.parametrize(
+    "textures",
+    [
+        '<texture name="t" type="2d" builtin="flat" width="4" height="4" file="nowhere.png"/>',
+        '<texture name="t" type="cube" builtin="flat" width="4" height="24" fileup="nowhere.png"/>',
+        '<texture name="t" type="2d" file="a.png" fileup="nowhere.png"/>',
+        '<texture name="t" type="2d" file="a.png" content_type="image/png"/><texture name="u" type="2d" file="b.png"/>',
+        '<texture name="t" type="cube" fileup="a.png" content_type="image/png"/>',
+        '<texture name="t" type="2d" builtin="flat" width="4" height="4" content_type="image/none"/>',
+    ],
+)
+def test_what_is_named_but_not_used(textures):
+    """Files that a builtin or another file wins over are not opened; the type of the content is kept all the same."""
+    agree(f"<mujoco><asset>{textures}</asset></mujoco>", PICTURES)
+
+
+@pytest.mark.parametrize("said", ['rgb1="1 0 0"', 'type="2d" builtin="flat" width="3" height="3"', 'hflip="true"'])
+def test_textures_have_defaults(said):
+    agree(f"""<mujoco><default><texture {said}/><default class="c"><texture rgb2="0 1 0"/></default></default>
+      <asset><texture name="t" type="2d" builtin="gradient" width="4" height="4"/>
+        <texture name="u" type="2d" file="a.png"/></asset></mujoco>""", PICTURES)  # fmt: skip

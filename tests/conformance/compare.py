@@ -160,6 +160,8 @@ def _extrema(ours: HostModel, theirs: mujoco.MjModel) -> str | None:
     for index in range(theirs.nmesh):
         if theirs.mesh_graphadr[index] < 0:
             continue
+        if ours.mesh_graphadr[index] < 0:
+            return f"mesh {index}: no hull to name a vertex of"
         reach = []
         for model in (ours, theirs):
             ids = _hull_vertices(model, index)

@@ -8,7 +8,8 @@ Questions and what their answers are worth are MuJoCo's side (questions.py), sta
     wrong            neither
     not scored       in doubt in every state
 
-Contacts are matched by geom pair and nearness. Every rollout is run twice and must end in the same bits.
+Contacts are matched by geom pair and nearness. Every rollout is run twice and must end in the same bits;
+where the order of threads can be chosen, in another order.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 from kinema.cli.oracle import STATE, forward, match_contacts, restored
 from kinema.convex.engine import Engine
 
+from .on_fibres import LABELS, fibre_engine, longest, turn_round
 from .questions import HORIZONS, ROWS, Question, forward_questions, rollout_questions, row_sums
 from .staged import StagedEngine
 from .states import STATES, Case, find_case
@@ -132,6 +134,8 @@ def engine_jacobian(engine: Engine, world: int = 0) -> np.ndarray:
 
 def make_engine(m: mujoco.MjModel, device: str = "cpu", *, fused: bool = False) -> Engine:
     """An engine of a world a state; on the CPU with a kernel a stage, which models share, unless `fused`."""
+    if device in LABELS:
+        return fibre_engine(m, STATES, device)
     kind = StagedEngine if device == "cpu" and not fused else Engine
     return kind(m, nworld=STATES, device=device)
 
@@ -169,25 +173,29 @@ def compare_forward(m: mujoco.MjModel, states: list[mujoco.MjData], engine: Engi
 
 def compare_rollout(m: mujoco.MjModel, states: list[mujoco.MjData], engine: Engine, score: Score) -> None:
     """qpos and qvel after 1, 10 and 100 steps, in every state while MuJoCo agrees with itself; twice the same bits."""
-    ends, bits = run(engine, states)
-    again = run(engine, states)[1]
+    horizons = [horizon for horizon in HORIZONS if horizon <= longest(engine)]
+    ends, bits = run(engine, states, horizons)
+    turn_round(engine)
+    again = run(engine, states, horizons)[1]
     score.bits = bits[:12]
     score.compared.add("same bits twice")
     if again != bits:
         score.wrong["same bits twice"] = f"{bits[:12]}, then {again[:12]}"
     score.answers.update({f"{part} after {n}": ends[n, part] for n in (1, 10) for part in ("qpos", "qvel")})
     for world, state in enumerate(states):
-        for question in rollout_questions(m, state, max(HORIZONS)):
+        for question in rollout_questions(m, state, horizons[-1]):
             _, horizon, part = question.name.split()
             mine = ends[int(horizon), part][world]
             score.ask(question, lambda _, mine=mine: mine, name=f"rollout {horizon}")
 
 
-def run(engine: Engine, states: list[mujoco.MjData]) -> tuple[dict[tuple[int, str], np.ndarray], str]:
+def run(
+    engine: Engine, states: list[mujoco.MjData], horizons: list[int]
+) -> tuple[dict[tuple[int, str], np.ndarray], str]:
     """qpos and qvel at the horizons, and a fingerprint of everything on the way."""
     put_states(engine, states)
     ends, seen, done = {}, hashlib.sha1(), 0
-    for horizon in HORIZONS:
+    for horizon in horizons:
         engine.step(horizon - done)
         done = horizon
         ends.update({(horizon, name): engine.read(name)[: len(states)].copy() for name in ("qpos", "qvel")})

@@ -3,6 +3,7 @@
     python -m tests.conformance.generated 0 100                    the scenes of these seeds
     python -m tests.conformance.generated 0 100 --integrator discrete --flag sleep
     python -m tests.conformance.generated 0 100 --kind flex        scenes with deformable bodies
+    python -m tests.conformance.generated 0 100 --kind crowded     with several that meet each other and much else
     python -m tests.conformance.generated 0 100 --kind table       with what the table of MJCF adds (by_table.py)
     python -m tests.conformance.generated 17 --show                the text of one
 
@@ -25,7 +26,7 @@ from kinema.cli.oracle import rich_states
 from kinema.compile import compile_model
 from kinema.errors import KinemaError
 
-from . import flex_scenes
+from . import crowded_scenes, flex_scenes
 from .by_table import scene_by_table
 from .compare import differences
 from .dynamics import Score, compare
@@ -33,8 +34,8 @@ from .scenes import scene
 from .states import Case, state_vector
 from .workers import SPAWN, quiet
 
-SCENES = {"rigid": scene, "flex": flex_scenes.scene, "table": scene_by_table}
-"""Scenes without and with deformable bodies, and with attributes and elements that the schema chose."""
+SCENES = {"rigid": scene, "flex": flex_scenes.scene, "crowded": crowded_scenes.scene, "table": scene_by_table}
+"""Scenes without and with deformable bodies, with many that meet, and with what the schema chose."""
 
 
 def quick_case(m: mujoco.MjModel) -> Case:

@@ -80,8 +80,10 @@ class Row:
 
 
 def converging(m: mujoco.MjModel) -> mujoco.MjModel:
-    """The same model, solved to convergence."""
+    """The same model, solved to convergence: with flexes conjugate gradients would need thousands of iterations."""
     m.opt.iterations, m.opt.ls_iterations, m.opt.tolerance = 200, 100, 1e-12
+    if m.nflex and m.opt.solver == mujoco.mjtSolver.mjSOL_CG:
+        m.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
     return m
 
 
@@ -108,10 +110,8 @@ def zones(m: mujoco.MjModel, d: mujoco.MjData) -> tuple:
         if first >= 0 and dim > 1 and d.efc_type[first] == mujoco.mjtConstraint.mjCNSTR_CONTACT_ELLIPTIC:
             tangent = force[first + 1 : first + dim] / d.contact.friction[c][: dim - 1]
             cone.append(bool(np.linalg.norm(tangent) >= force[first] * (1 - 1e-9)))
-    return (
-        d.efc_type.tobytes(), d.efc_id.tobytes(), np.array(d.contact.geom).tobytes(), on.tobytes(), slides.tobytes(),
-        tuple(cone),
-    )  # fmt: skip
+    touch = [np.array(getattr(d.contact, name)).tobytes() for name in ("geom", "flex", "elem", "vert")]
+    return d.efc_type.tobytes(), d.efc_id.tobytes(), *touch, on.tobytes(), slides.tobytes(), tuple(cone)
 
 
 def changes(m: mujoco.MjModel, state: np.ndarray, eps: float) -> bool:

@@ -97,6 +97,11 @@ def _load(path: str, integrator: str = "") -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_path(path)
 
 
+def forget() -> None:
+    """Keep no compiled models: those of the corpus take two gigabytes."""
+    _load.cache_clear()
+
+
 def _folders() -> Iterator[tuple[str, Path]]:
     for package in PACKAGES:
         spec = importlib.util.find_spec(package)

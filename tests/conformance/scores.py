@@ -19,6 +19,7 @@ from kinema.errors import KinemaError
 
 from .dynamics import Score, compare
 from .models import ModelFile, unsupported
+from .on_fibres import LABELS
 
 STAGED, FUSED = "CPU, a kernel a stage", "CPU"
 OVERRIDDEN = "all models"
@@ -45,9 +46,10 @@ CAUSES = {
 
 def device_label(device: str, *, fused: bool, integrator: str = "") -> str:
     """What the page calls a device, and the integrator where it is not the models' own."""
-    label = f"{wp.get_device(device).name} (CUDA)"
     if device == "cpu":
         label = FUSED if fused else STAGED
+    else:
+        label = LABELS.get(device) or f"{wp.get_device(device).name} (CUDA)"
     return f"{label}, {OVERRIDDEN} {integrator}" if integrator else label
 
 

@@ -3,6 +3,7 @@
     python -m tests.conformance.survey --scores scores.pickle --jobs 2                       the CPU, a kernel a stage
     python -m tests.conformance.survey --scores scores.pickle --fused --only sample          the CPU's real engine
     python -m tests.conformance.survey --scores gpu.pickle --device cuda:0 --jobs 16 --corpus corpus.tar
+    python -m tests.conformance.survey --scores fibres.pickle --device fibres                CUDA's kernels on the CPU
     python -m tests.conformance.survey --scores scores.pickle --integrator discrete          another for all models
     python -m tests.conformance.survey --scores others.pickle --folder robots                models outside the corpus
     python -m tests.conformance.survey --scores scores.pickle --merge gpu.pickle --write-page
@@ -25,7 +26,7 @@ from pathlib import Path
 
 from . import scores as scoring
 from .dynamics import Score
-from .models import ModelFile, corpus, in_scope, keeping_states, models_in, packed, stepped_with
+from .models import ModelFile, corpus, forget, in_scope, keeping_states, models_in, packed, stepped_with
 from .page import summary, write_page
 from .report import Baseline
 from .workers import Broken, quiet, share_out
@@ -68,6 +69,7 @@ def survey(
     mine = known.setdefault(label, {})
     todo = [model for model in models if model.name not in mine or any(part in model.name for part in again)]
     groups = grouped(todo)
+    forget()  # processes load what they compare
     kinds = f" of {len(groups)} kinds" if any(model.recipe for model in todo) else ""
     print(f"{label}: {len(todo)} models{kinds} to compare, {len(models) - len(todo)} known", flush=True)
     begun, covered, done = time.monotonic(), set(), 0

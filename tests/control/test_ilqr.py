@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch")
 from kinema.control import ilqr, mppi  # noqa: E402
 from kinema.control.box import minimise  # noqa: E402
 from kinema.control.expansion import expand  # noqa: E402
-from kinema.control.manifold import Manifold  # noqa: E402
 from kinema.control.problem import Point  # noqa: E402
+from kinema.gradients.manifold import Manifold  # noqa: E402
 
 H, MASS, STEPS = 0.05, 2.0, 80
 STATE, FORCE, LAST = np.diag([1.0, 0.3]), 0.1, 5.0  # weights of residuals

@@ -4,6 +4,8 @@ import mujoco
 import numpy as np
 import pytest
 
+from tests.convex.flex import scenes as flex_scenes
+
 STICKY = """<mujoco><option cone="{cone}" integrator="{integrator}"/><worldbody>
   <geom name="floor" type="plane" size="1 1 1" adhesion=".3"/>
   <body pos="0 0 .099"><freejoint/><geom type="box" size=".1 .1 .1" adhesion=".4" gap=".02"/>
@@ -44,3 +46,20 @@ def test_a_flex_on_what_adheres(twin, agree):
     engine.forward()
     assert np.abs(d.qfrc_adhesion).max() > 0.1
     agree(engine, d, ("qfrc_adhesion", "qacc"), 1e-3)
+
+
+ROD = """<mujoco><worldbody>
+  <body pos="{place}" euler="20 35 10" mocap="true"><geom type="box" size=".03 .04 .02" adhesion="1"/></body>
+  <flexcomp name="rod" type="direct" dim="1" point="0 0 0 .08 0 0 .16 .02 0 .2 .08 .01" element="0 1 1 2 2 3"
+    radius=".011" mass=".14"><elasticity young="5e4" damping=".006"/><contact selfcollide="none"/><pin id="0 2"/>
+  </flexcomp></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("place", [".05 .01 -.03", ".12 .01 -.02"])
+def test_what_adheres_turns_segments_of_rods(place):
+    """The point that is pulled is on the surface of a segment, off its axis, and moves as its rows have it."""
+    m = flex_scenes.model(ROD.format(place=place))
+    d = flex_scenes.disturbed(m, 5, 0.5)
+    engine = flex_scenes.engine_at(m, d)
+    assert d.ncon and np.abs(d.qfrc_adhesion).max() > 0.3
+    assert flex_scenes.off(engine.read("qfrc_adhesion")[0], d.qfrc_adhesion) < 1e-5

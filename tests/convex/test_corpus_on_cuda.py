@@ -4,6 +4,7 @@
 2. By running: every phase that the corpus has gives the same bits with its threads in two orders (test_orders.py).
    KINEMA_ORDERS=all runs every model.
 3. By compiling: every function of every recipe, in a kernel that some model launches, for sm_90.
+4. By counting: every function of every recipe is in a kernel of some scene that is run as fibres.
 """
 
 import os
@@ -16,8 +17,10 @@ from kinema.convex import known, parts
 from kinema.convex.reader import read
 from kinema.convex.schedule import races
 from kinema.convex.stage import cohort_kernel, lane_kernel
+from tests.convex.cuda.scenes import SCENES
 from tests.convex.hopper import compile_kernel, stack
 from tests.convex.recipes import Kernel, code, cohorts, distinct, kernels_of, recipe_of, recipes_of_corpus
+from tests.convex.test_fibres import MODELS
 from tests.convex.test_orders import different
 
 WHOLE = "humanoid.xml"  # a model of which all kernels are compiled
@@ -54,6 +57,14 @@ def test_kernels_of_one_hash_are_one_kernel(recipes):
         names.setdefault(lane_kernel(kernel).module.get_module_hash(), set()).add(known.name_of(kernel, options))
     assert len(names) > 20 and None not in set().union(*names.values())
     assert all(len(same) == 1 for same in names.values())
+
+
+def test_every_function_is_run_as_fibres(recipes):
+    """What a model launches on CUDA and no scene does is run for the first time on a GPU: add it to a scene."""
+    scenes = [mujoco.MjModel.from_xml_string(text) for text in (*SCENES.values(), *MODELS.values())]
+    run = {part for m in scenes for kernel in kernels_of(m) for part in code(kernel)}
+    missing = {part: name for name, m in recipes for kernel in kernels_of(m) for part in code(kernel) - run}
+    assert len(run) > 100 and not missing
 
 
 def spread(recipes) -> list[tuple[str, mujoco.MjModel]]:

@@ -160,6 +160,38 @@ def test_rows_stiffer_than_a_step_can_resolve(safe, agree):
     follow(m, agree, steps=2)
 
 
+@pytest.mark.parametrize("solver", ["Newton", "CG", "PGS"])
+def test_tolerances_are_meant_beside_the_inertia(solver):
+    """Not beside the metric, in which a damper may be heavier than all that moves: as many iterations as MuJoCo's."""
+    text = f"""<mujoco><option integrator="discrete" solver="{solver}"/><worldbody><geom type="plane" size="3 3 .1"/>
+      <body pos="0 0 .095"><freejoint/><geom type="box" size=".1 .1 .1"/><body pos="0 0 .3">
+        <joint axis="0 0 1" damping="1e9"/><geom size=".05" mass=".1"/></body></body></worldbody></mujoco>"""
+    m = mujoco.MjModel.from_xml_string(text)
+    d = mujoco.MjData(m)
+    d.qvel[:6] = np.float32([0.1, 0.2, -0.3, 0.4, 0.1, 0.2])
+    mujoco.mj_forward(m, d)
+    engine = StagedEngine(m, nworld=1, device="cpu")
+    engine.write("qvel", d.qvel[None].astype(np.float32))
+    engine.forward()
+    assert engine.read("solver_niter")[0] == d.solver_niter[0]
+    np.testing.assert_allclose(engine.read("qacc")[0], d.qacc, atol=2e-4)
+
+
+@pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
+def test_rows_of_no_inverse_weight(cone):
+    """The normal has the least R there is, whatever the metric; friction follows it."""
+    text = f"""<mujoco><option integrator="discrete" cone="{cone}"/><worldbody><geom type="plane" size="1 1 .1"/>
+      <body pos="0 0 .099"><joint axis="0 1 0" damping=".5"/>
+        <geom type="box" size=".1 .1 .1" condim="4" friction="2 .02 .01"/></body></worldbody></mujoco>"""
+    m = mujoco.MjModel.from_xml_string(text)
+    d = mujoco.MjData(m)
+    mujoco.mj_forward(m, d)
+    engine = StagedEngine(m, nworld=1, device="cpu")
+    engine.forward()
+    assert d.nefc and m.body_invweight0[1, 0] == 0.0
+    np.testing.assert_allclose(engine.read("efc_D")[0, : d.nefc], d.efc_D, rtol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["SPRINGS", "FLUID", "YIELDING"])
 def test_mechanisms(name, random_state, twin, agree):
     m = mujoco.MjModel.from_xml_string(getattr(mechanisms, name).replace("{integrator}", "Euler"))

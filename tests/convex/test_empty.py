@@ -22,6 +22,8 @@ LOOKS_FIRST = {
     "nflexelem_self": "elements of flexes that collide with themselves, if one does",
     "nflexelem_neo": "elements of flexes, if one is Stable Neo-Hookean: nflexelem_neo itself",
     "nflexfold": "folds, of flexes of two dimensions",
+    "nflexpoint": "points of flexes, where a side of a contact is no geom (flex/side.py)",
+    "nflexsupport": "bodies that bear points of flexes, where a side of a contact is no geom (flex/side.py)",
     "nflexrods": "flexes that are rods: the flex says whether it is one",
     "nflexsegment": "segments of rods: the flex says whether it is one",
 }

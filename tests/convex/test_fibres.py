@@ -8,7 +8,6 @@ import mujoco
 import numpy as np
 import pytest
 
-from kinema import arrays
 from kinema.convex.engine import Engine
 
 from .cuda.emulate import COMPILER
@@ -71,12 +70,11 @@ def ended(engine: Engine, m: mujoco.MjModel) -> dict[str, np.ndarray]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
-def test_steps_of_cuda_are_those_of_the_cpu(name: str, tmp_path, monkeypatch):
+def test_steps_of_cuda_are_those_of_the_cpu(name: str, tmp_path):
     m = mujoco.MjModel.from_xml_string(MODELS[name])
     expected = ended(Engine(m, WORLDS, device="cpu"), m)
     assert expected["nefc"].min() > 10
-    monkeypatch.setattr(arrays, "interleaves", lambda device: True)
-    fibres, runs = Fibres(tmp_path), []
+    fibres, runs = Fibres(tmp_path, level=0), []
     for fibres.backward in (False, True):
         runs.append(ended(FibreEngine(m, WORLDS, fibres=fibres), m))
     found, again = runs
@@ -87,3 +85,39 @@ def test_steps_of_cuda_are_those_of_the_cpu(name: str, tmp_path, monkeypatch):
     for key in found:
         rows = np.arange(found[key].shape[1])[None] < found["nefc"].reshape(-1, 1) if key == "efc_force" else ...
         assert np.array_equal(found[key][rows], again[key][rows]), f"{key} depends on the order of threads"
+
+
+SLEEPERS = """
+<mujoco>
+  <option timestep=".004" sleep_tolerance=".05"><flag sleep="enable"/></option>
+  <worldbody>
+    <geom type="plane" size="5 5 .1"/>
+    <body pos="0 0 .1" sleep="init"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+    <body pos="0 2 .1" sleep="init"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+    <body pos="0 2 .3" sleep="init"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+    <body pos="2 0 .0999"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+    <body pos="-.35 0 .1"><freejoint/><geom size=".1" density="3000"/></body>
+    <body pos="3 0 .3" sleep="never"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".04"/></body>
+  </worldbody>
+</mujoco>"""
+
+
+@pytest.mark.slow
+def test_trees_sleep_and_wake_as_in_mujoco(tmp_path):
+    """One is hit by a ball, two are left alone, one comes to rest: kernels over what is awake."""
+    m = mujoco.MjModel.from_xml_string(SLEEPERS)
+    fibres, history = Fibres(tmp_path, level=0), []
+    for fibres.backward in (False, True):
+        engine, d = FibreEngine(m, WORLDS, fibres=fibres), mujoco.MjData(m)
+        d.qvel[24] = 3.0
+        engine.write("qvel", d.qvel)
+        for _ in range(40):
+            engine.step()
+            mujoco.mj_step(m, d)
+            asleep = d.tree_asleep >= 0
+            assert np.array_equal(engine.read("tree_asleep")[-1] >= 0, asleep)
+            np.testing.assert_allclose(engine.read("qpos")[-1], d.qpos, atol=2e-4)
+            history.append(asleep)
+    first, last = history[0], history[-1]
+    assert first.tolist() == [True, True, True, False, False, False]
+    assert last.tolist() == [False, True, True, True, False, False]

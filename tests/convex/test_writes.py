@@ -406,3 +406,16 @@ def test_switches_of_the_model():
             warnings.simplefilter("ignore", KernelsRebuilt)
             engine.set_option("disableflags", flags)
         assert difference(judged(m), ours(engine, m)) < 1e-3
+
+
+@pytest.mark.parametrize("name", ["body_ipos", "body_iquat"])
+def test_a_model_that_was_changed_before_it_is_run(name):
+    """As `mjcf.Physics` hands it over, and whoever edits an MjModel: what was compiled as simple is not any more."""
+    m, given = oracle(MODELS["pyramids"]), mujoco.MjModel.from_xml_string(MODELS["pyramids"])
+    before = judged(m)
+    value = new_value(name, np.array(getattr(m, name)))
+    put(m, name, value)
+    put(given, name, value)
+    expected = judged(m)
+    assert difference(before, expected) > 0.01
+    assert difference(expected, ours(StagedEngine(given, nworld=2, device="cpu"), m)) < 1e-3

@@ -11,7 +11,7 @@ import pytest
 
 from kinema import ModelBuilder, Simulation, mjcf
 from kinema.cli.arguments import COMMANDS, parse
-from kinema.convex.bundle import fields_of
+from kinema.convex.bundle import bundles_of, fields_of
 from kinema.convex.data import Data
 from kinema.model import Model
 from kinema.model.mujoco_fields import data_fields, model_fields
@@ -68,7 +68,7 @@ def test_names_of_packages(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_methods(page):
-    bundles = [fields_of(bundle.type).values() for bundle in Data.vars.values()]
+    bundles = [fields_of(bundle).values() for bundle in bundles_of(Data).values()]
     fields = {*data_fields(), *model_fields(), *(field.name for bundle in bundles for field in bundle)}
     wrong = []
     for code in inline_code(page):  # names in blocks are tried by running them

@@ -112,6 +112,7 @@ def test_gymnasium_makes_single_worlds():
     for k in range(5):
         observed, reward, terminated, truncated, info = env.step(env.action_space.sample())
         assert type(reward) is float and type(terminated) is bool and truncated == (k == 4)
+        assert info["failed"].dtype == bool
     assert isinstance(env.unwrapped, SingleEnv) and env.unwrapped.sim.worlds == 1
 
 

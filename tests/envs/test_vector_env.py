@@ -138,6 +138,22 @@ def test_a_seed_fixes_everything():
     assert not np.any(one[0] == other[0])
 
 
+@pytest.mark.parametrize("seed", [1.5, [1, 2], "3", True])
+def test_a_seed_is_one_whole_number(seed):
+    env = make("CartPole", 2)
+    with pytest.raises(BuildError, match="seed=.*whole number"):
+        env.reset(seed=seed)
+    assert env.reset(seed=np.int64(3))[0].shape == (2, 4)
+
+
+def test_an_unknown_option_is_refused():
+    env = make("CartPole", 2)
+    before = env.reset(seed=1)[0]
+    with pytest.raises(BuildError, match="reset_maks.*did you mean 'reset_mask'"):
+        env.reset(options={"reset_maks": [True, False]})
+    assert before.shape == env.reset(options={})[0].shape
+
+
 def test_a_seed_may_be_given_to_the_constructor():
     one, two = make("CartPole", 2, seed=8), make("CartPole", 2)
     np.testing.assert_array_equal(one.reset()[0], two.reset(seed=8)[0])

@@ -113,3 +113,29 @@ def test_a_spring_that_is_written_later_counts():
     after = sim.linearize(sensors=False).A[0]
     h, inertia = float(sim.model.opt.timestep), float(sim.d.M[0, 0])
     np.testing.assert_allclose(after[1, 0] - before[1, 0], -h * 30.0 / inertia, rtol=1e-4)
+
+
+CARRIED = """<mujoco><worldbody><body><freejoint/><geom size=".1"/>
+  <body pos=".02 0 .2"><joint axis="0 1 0"/><geom type="cylinder" size=".06 .035" euler="{tilt} 20 0"/></body>
+  <body pos="-.01 .02 {high}"><joint axis="1 0 0"/><geom type="cylinder" size=".06 .035" euler="70 {tilt} 0"/></body>
+  </body></worldbody><contact><exclude body1="world" body2="world"/></contact></mujoco>"""
+
+
+@pytest.mark.parametrize("tilt", [10, 25, 40])
+def test_what_carries_both_bodies_of_a_contact_does_not_move_it(tilt):
+    """Two rims that touch turn fast on each other; what moves both as one turns nothing, to the last digits."""
+    for high in np.arange(0.25, 0.35, 0.0003):  # down, or rather up, until they hardly touch
+        m = mujoco.MjModel.from_xml_string(CARRIED.format(tilt=tilt, high=high))
+        m.opt.gravity = 0
+        d = mujoco.MjData(m)
+        mujoco.mj_forward(m, d)
+        if d.ncon == 1 and d.contact.dist[0] > -4e-4:
+            break
+    assert d.ncon == 1 and d.contact.dist[0] < 0
+    d.qvel[6:] = 0.3, -0.2
+    engine = StagedEngine(m, nworld=1)
+    put_states(engine, [d])
+    engine.forward()
+    A = staged_closed(engine).run().numpy()[0].astype(float)
+    assert np.abs(A[m.nv :, 6:8]).max() > 0.05, "the contact matters"
+    assert not A[m.nv :, :3].any()

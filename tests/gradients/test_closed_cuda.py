@@ -9,6 +9,7 @@ import pytest
 import warp as wp
 
 from kinema.collide.build import PRIMITIVES
+from kinema.convex.arguments import MOST, size
 from kinema.convex.call import Call
 from kinema.convex.engine import Engine
 from kinema.convex.solve.native import WARP
@@ -22,7 +23,6 @@ from ..conformance.dynamics import put_states
 from ..conformance.gradients import converging, judge, staged_closed
 from ..conformance.staged import StagedEngine
 from ..convex.cuda.emulate import COMPILER, Emulated
-from ..convex.test_arguments import MOST, size
 from .models import LINKAGE, WALKER, settled
 from .test_moving_pairs import call_on_cpu
 

@@ -133,8 +133,9 @@ def test_a_simulation_is_linearized_and_stays_as_it_is():
 
 
 def test_what_has_no_derivative_is_refused_by_name():
-    sim = Simulation(PENDULUM.format("RK4"))
-    with pytest.raises(BuildError, match='RK4.*use method="fd"'):
+    sleeping = '<option><flag sleep="enable"/></option><worldbody>'
+    sim = Simulation(PENDULUM.format("Euler").replace("<worldbody>", sleeping))
+    with pytest.raises(BuildError, match='sleep.*use method="fd"'):
         sim.linearize()
     assert sim.linearize(method="fd").A.shape == (1, 2, 2)
     with pytest.raises(BuildError, match="method='exat'.*exact"):
@@ -145,9 +146,41 @@ def test_what_has_no_derivative_is_refused_by_name():
 
 @pytest.mark.parametrize(
     "options, flex, named",
-    [({"enableflags": 1 << 4}, 0, "sleep"), ({"enableflags": 1 << 7}, 0, "speculative"), ({}, 1, "flexes")],
+    [
+        ({"enableflags": 1 << 4}, 0, "sleep"),
+        ({"enableflags": 1 << 7}, 0, "speculative"),
+        ({"noslip_iterations": 2}, 1, "noslip_iterations beside flexes"),
+    ],
 )
 def test_every_refusal_names_what_it_is_about(options, flex, named):
-    opt = SimpleNamespace(**{"integrator": 0, "enableflags": 0, "disableflags": 0, **options})
+    opt = SimpleNamespace(**{"integrator": 0, "enableflags": 0, "disableflags": 0, "noslip_iterations": 0, **options})
     with pytest.raises(BuildError, match=f'{named}.*use method="fd"'):
         refuse(SimpleNamespace(opt=opt, nflex=flex), [])
+
+
+TIED = """
+<mujoco><option integrator="discrete" gravity="0 0 0"><flag constraint="disable"/></option><worldbody>
+<body><joint name="a" type="slide" axis="1 0 0"/><geom size=".1" mass="1"/></body>
+<body pos="0 1 0"><joint name="b" type="slide" axis="1 0 0"/><geom size=".1" mass="2"/></body></worldbody>
+<tendon><fixed damping="2"><joint joint="a" coef="1"/><joint joint="b" coef="-1"/></fixed></tendon>
+<actuator><motor joint="a"/></actuator></mujoco>
+"""
+
+
+def test_where_forces_are_zero_they_have_slopes():
+    """Conjugate gradients, which solve what is tied, end where forces do."""
+    m = mujoco.MjModel.from_xml_string(TIED)
+    engine = StagedEngine(m, nworld=1)
+    put_states(engine, [mujoco.MjData(m)])
+    engine.forward()
+    found = staged_tangents(engine).run().numpy()[0]
+    A, B, *_ = judge(m, mujoco.MjData(m), 1e-6)
+    assert error(found[:, :4], A) < 1e-5 and error(found[:, 4:], B) < 1e-5
+
+
+def test_a_tendon_at_its_rest_length_has_its_stiffness():
+    xml = """<mujoco><worldbody><body><joint name="a" type="slide"/><geom size=".1" mass="1"/></body></worldbody>
+      <tendon><fixed stiffness="30"><joint joint="a" coef="1"/></fixed></tendon></mujoco>"""
+    sim, m = Simulation(xml), mujoco.MjModel.from_xml_string(xml)
+    sim.reset()
+    np.testing.assert_allclose(sim.linearize().A[0], judge(m, mujoco.MjData(m), 1e-6)[0], atol=1e-6)

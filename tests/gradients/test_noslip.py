@@ -170,3 +170,25 @@ def test_the_pass_in_duals_compiles_for_cuda(integrator, tmp_path):
     kernel = part_kernel_of_warps(in_phases([chosen]), 8)
     wp.compile_aot_module(kernel.module, arch=90, module_dir=str(tmp_path), use_ptx=True)
     assert list(tmp_path.glob("*.ptx"))
+
+
+ROLLING = """<mujoco><option cone="elliptic" noslip_iterations="5"/><worldbody><geom type="plane" size="3 3 .1"/>
+  <body pos="0 0 .05"><freejoint/><geom type="box" size=".05 .05 .05" mass=".2" condim="6"/></body>
+  </worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("spin", [0.0, 1.0, 5.0])
+def test_friction_of_contacts_that_turn_and_roll(spin):
+    """Coefficients span four decades, and the search for a multiplier ends before it is at its goal."""
+    m = converging(mujoco.MjModel.from_xml_string(ROLLING))
+    states = []
+    for seed in range(40):
+        rng, d = np.random.default_rng(seed), mujoco.MjData(m)
+        d.qpos[2] = 0.05 - rng.uniform(0.001, 0.006)
+        d.qpos[4:6] = 0.01 * rng.normal(size=2)
+        d.qvel[:] = [*(0.05 * rng.normal(size=3)), *(0.2 * rng.normal(size=2)), spin * rng.normal()]
+        d.qpos[:], d.qvel[:] = np.float32(d.qpos), np.float32(d.qvel)
+        if is_smooth(m, d):
+            states.append(d)
+    assert len(states) > 10
+    compare(m, states, 1e-3)

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from kinema import Simulation
 from kinema.errors import BuildError
 from kinema.gradients.rollout import rollout
 
@@ -183,3 +184,138 @@ def test_a_margin_for_derivatives_alone_lets_them_know_of_the_floor():
     np.testing.assert_array_equal(sim.engine.read("geom_margin"), 0.0)
     with pytest.raises(BuildError, match="smooth.*geom_margin"):
         gradient(smooth={"geom_margni": 0.1})
+
+
+PENDULUM = """<mujoco><option timestep=".01"/><worldbody><body><joint name="j" axis="0 1 0" damping=".1" {}/>
+  <geom type="capsule" fromto="0 0 0 0 0 -.4" size=".03"/></body></worldbody>
+  <actuator><motor name="m" joint="j" {}/></actuator><sensor><jointpos joint="j" {}/></sensor></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        PENDULUM.format("", 'nsample="4" delay=".02"', ""),
+        PENDULUM.format("", 'nsample="5" delay=".025" interp="cubic"', 'nsample="6" delay=".037" interp="linear"'),
+        PENDULUM.format("", "", 'nsample="4" interval=".03"'),
+        PENDULUM.format('stiffness="20" springyield=".004"', "", ""),
+    ],
+    ids=["delay", "between samples", "interval", "yield"],
+)
+def test_gradients_go_through_what_a_step_remembers(xml):
+    m, n = mujoco.MjModel.from_xml_string(xml), 14
+
+    def cost(ctrl):
+        d = mujoco.MjData(m)
+        sum = 0.0
+        for u in ctrl:
+            d.ctrl[:] = u
+            mujoco.mj_step(m, d)
+            sum += d.sensordata[0]
+        return sum + d.qpos[0]
+
+    sim, ctrl = Simulation(xml, worlds=2), np.full((n, 1), 0.8)
+    actions = torch.tensor(np.float32(np.tile(ctrl[:, None], (1, 2, 1))), requires_grad=True)
+    path = rollout(sim, actions, sensors=True, every=4)
+    (path.sensordata[:, 0].sum() + path.qpos[-1, 0].sum()).backward()
+    expected = differences(cost, ctrl, 1e-5)
+    np.testing.assert_allclose(actions.grad[:, 0], expected, atol=2e-4 * np.abs(expected).max())
+    assert not torch.any(actions.grad[:, 1])
+
+
+def test_a_linearization_refuses_delays_as_mujoco_does():
+    sim = Simulation(PENDULUM.format("", 'nsample="4" delay=".02"', ""))
+    for method in ("exact", "fd"):
+        with pytest.raises(BuildError, match=r"actuator_delay\[0\].*rollout"):
+            sim.linearize(method=method)
+    sim.m.actuator_delay = 0.0
+    assert sim.linearize().B[0, 1, 0] > 0
+    late = Simulation(PENDULUM.format("", "", 'nsample="4" interval=".03"'))
+    with pytest.raises(BuildError, match="sensors=False"):
+        late.linearize()
+    assert late.linearize(sensors=False).B[0, 1, 0] > 0
+
+
+def test_going_back_asks_nothing_of_what_happened_since():
+    sim = Simulation(PENDULUM.format("", "", ""), worlds=2)
+
+    def forth(damping):
+        sim.reset()
+        number = torch.tensor([damping], requires_grad=True)
+        ctrl = torch.full((6, 2, 1), 0.5, requires_grad=True)
+        return number, ctrl, rollout(sim, ctrl, parameters={"dof_damping": number}).qpos[-1].sum()
+
+    number, ctrl, cost = forth(0.1)
+    cost.backward()
+    again, actions, cost = forth(0.1)
+    forth(2.0)  # another value of the same parameter
+    sim.m.opt.gravity = [0, 0, -2.0]  # a parameter that nobody gave
+    sim.set_state(qpos=0.7)
+    cost.backward()
+    assert torch.equal(again.grad, number.grad) and torch.equal(actions.grad, ctrl.grad)
+    assert np.all(sim.d.qpos == np.float32(0.7)) and sim.m.dof_damping[0] == 2.0 and sim.m.opt.gravity[2] == -2.0
+    _, _, cost = forth(0.1)
+    sim.engine.set_option("disableflags", int(mujoco.mjtDisableBit.mjDSBL_GRAVITY))
+    with pytest.raises(BuildError, match="disableflags was changed between"):
+        cost.backward()
+
+
+def test_a_frozen_world_has_the_derivatives_of_one_that_stays():
+    sim = Simulation(PENDULUM.format("", "", ""), worlds=2)
+    sim.set_state(qvel=[[1e12], [0.0]])
+    sim.step()
+    number = torch.tensor([0.1], requires_grad=True)
+    qpos = torch.tensor([[0.3], [0.0]], requires_grad=True)
+    ctrl = torch.full((6, 2, 1), 0.5, requires_grad=True)
+    rollout(sim, ctrl, qpos=qpos, parameters={"dof_damping": number}).qpos[-1].sum().backward()
+    assert not torch.any(ctrl.grad[:, 0]) and torch.all(ctrl.grad[:, 1] > 0)
+    assert qpos.grad[0] == 1 and abs(float(number.grad)) < 1
+    assert list(sim.trouble()) == [0]
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ({"ctrl": np.zeros((5, 3, 1))}, "ctrl of shape"),
+        ({"ctrl": np.zeros((0, 2, 1))}, "a step at least"),
+        ({"qpos": np.zeros((3, 1))}, r"qpos of shape \(3, 1\): expected \(2, 1\)"),
+        ({"qvel": np.zeros(1)}, "qvel of shape"),
+        ({"every": 0}, "every=0"),
+        ({"every": 2.5}, "every=2.5"),
+        ({"parameters": {"dof_dampin": np.zeros(1)}}, "did you mean 'dof_damping'"),
+    ],
+)
+def test_mistakes_of_a_rollout_are_explained(options, said):
+    sim = Simulation(PENDULUM.format("", "", ""), worlds=2)
+    with pytest.raises(BuildError, match=said):
+        rollout(sim, **{"ctrl": np.zeros((5, 2, 1)), **options})
+
+
+def test_arrays_will_do_for_tensors_and_refusals_come_before_the_steps():
+    xml = PENDULUM.format("", "", "").replace("<worldbody>", '<option><flag sleep="enable"/></option><worldbody>')
+    sim = Simulation(xml, worlds=2)
+    assert rollout(sim, np.zeros((5, 2, 1)), qpos=np.ones((2, 1))).qpos.shape == (5, 2, 1)
+    with pytest.raises(BuildError, match="sleep"):
+        rollout(sim, torch.zeros(5, 2, 1, requires_grad=True))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("where", ["cpu", "cuda"])
+def test_a_rollout_on_cuda_has_the_gradients_of_the_cpu(hopper, where):
+    """Wherever torch's tensors are; twice the same bits."""
+    qpos, qvel = start(hopper)
+    ctrl = np.float32(0.3 * np.random.default_rng(1).uniform(-1, 1, (8, 3, hopper.nu)))
+
+    def gradient(device: str, tensors: str) -> tuple[np.ndarray, np.ndarray]:
+        sim = Simulation(hopper, worlds=3, device=device)
+        sim.set_state(qpos=qpos, qvel=qvel)
+        actions = torch.tensor(ctrl, device=tensors, requires_grad=True)
+        damping = torch.tensor(np.float32(hopper.dof_damping), device=tensors, requires_grad=True)
+        path = rollout(sim, actions, parameters={"dof_damping": damping}, every=3)
+        assert path.qpos.device.type == tensors
+        cost(path.qpos, path.qvel).backward()
+        return actions.grad.cpu().numpy(), damping.grad.cpu().numpy()
+
+    expected, found, again = gradient("cpu", "cpu"), gradient("cuda:0", where), gradient("cuda:0", where)
+    for k in range(2):
+        np.testing.assert_allclose(found[k], expected[k], rtol=1e-3, atol=1e-4 * np.abs(expected[k]).max())
+        assert np.array_equal(found[k], again[k])

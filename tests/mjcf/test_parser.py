@@ -347,3 +347,8 @@ def test_many_attributes_take_no_time():
     with pytest.raises(DocumentError):
         mjcf.from_xml_string("<mujoco>" + "".join(f'<x a{n}="1"/>' for n in range(20_000)) + "</mujoco>")
     assert time.perf_counter() - start < 5
+
+
+def test_a_declaration_below_a_comment_is_told_where_to_go():
+    with pytest.raises(SyntaxProblem, match=r"line 2: .*move the line <\?xml \.\.\.\?> to the top"):
+        mjcf.from_xml_string('<!-- a licence -->\n<?xml version="1.0"?>\n<mujoco/>')

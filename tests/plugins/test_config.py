@@ -92,3 +92,23 @@ def test_number_of_states_follows_the_configuration():
     info = find_plugin("kinema.mlp_actuator").info
     assert info.states({"weights": "w.npz", "history": "3", "motors": "2"}) == 8
     assert find_plugin("mujoco.pid").info.activations({"ki": "1", "slewmax": "2"}) == 2
+
+
+@pytest.mark.parametrize(
+    "kind, default, said",
+    [
+        (float, "a", "'a', expected one number"),
+        (int, 1.5, "1.5, expected one whole number"),
+        (float, field(-1.0, min=0.0), "-1.0, which must be at least 0"),
+        (str, field("cubc", choices=("linear", "cubic")), "expected one of linear, cubic"),
+        (str, 3, "expected a text"),
+        (tuple[float, float], (1.0, 2.0, 3.0), "expected 2 numbers"),
+        (tuple[float, float], 1.0, "expected 2 numbers"),
+        (tuple[float, ...], (1.0, 2.0, 3.0), "how many numbers"),
+        (tuple[float, int], (1.0, 2), "of one kind"),
+    ],
+)
+def test_a_default_that_is_no_value_is_refused(kind, default, said):
+    wrong = type("Wrong", (), {"__annotations__": {"taps": kind}, "taps": default})
+    with pytest.raises(PluginError, match=f"plugin wrong: .*field taps.*{said}"):
+        fields_of(wrong, "wrong")

@@ -8,7 +8,7 @@ import warp as wp
 from kinema import Simulation
 from kinema.compile import compile_model
 from kinema.convex.engine import Engine
-from kinema.errors import CompileError, PluginError
+from kinema.errors import BuildError, CompileError, PluginError
 from kinema.plugins import find_plugin
 from kinema.plugins.distance import distances, gradient_of
 from kinema.plugins.mesh import field_mesh
@@ -147,6 +147,8 @@ def test_shapes_that_differ_per_world(tmp_path):
     assert np.ptp(engine.read("qpos")) > 0.05
     with pytest.raises(PluginError, match="plugin mujoco.sdf.torus: radius2=-1: must be above 0"):
         sim.set_plugin_parameter("mujoco.sdf.torus", "radius2", -1.0)
+    with pytest.raises(BuildError, match=r"radius2 of shape \(7, 1\) does not fit"):
+        sim.set_plugin_parameter("mujoco.sdf.torus", "radius2", np.ones((7, 1)))
     alone = sim.copy_of_world(2)
     alone.step(400)
     assert np.array_equal(alone.d.qpos[0], sim.d.qpos[2])
@@ -176,3 +178,20 @@ def test_touch_grid_belongs_on_a_site():
         <sensor>{GRID.replace('objtype="site"', 'objtype="body"')}</sensor></mujoco>"""
     with pytest.raises(PluginError, match="must be attached to a site"):
         Engine(compile_model(xml), 1, device="cpu")
+
+
+@pytest.mark.parametrize("site", ["palm", "pad"])
+def test_touch_grid_on_a_pad_that_is_fixed_to_a_body(site):
+    """Forces are those on what the site is part of, which may be several bodies, first or second of a contact."""
+    here = {name: '<site name="s" pos="0 0 .05"/>' if name == site else "" for name in ("palm", "pad")}
+    xml = f"""<mujoco><extension><plugin plugin="mujoco.sensor.touch_grid"/></extension><worldbody>
+      <geom type="plane" size="1 1 .1"/>
+      <body name="palm" pos="0 0 .148"><freejoint/>{here["palm"]}<geom type="box" size=".1 .1 .05"/>
+        <body name="pad" pos="0 0 -.1">{here["pad"]}<geom type="box" size=".04 .05 .05"/></body></body>
+      <body pos="0 0 .242"><freejoint/><geom size=".05"/></body></worldbody><sensor>{GRID}</sensor></mujoco>"""
+    m = mujoco.MjModel.from_xml_string(xml)
+    d, engine = mujoco.MjData(m), Engine(m, 1, device="cpu")
+    mujoco.mj_forward(m, d)
+    engine.forward()
+    assert d.ncon == 5 and np.abs(d.sensordata).max() > 1
+    np.testing.assert_allclose(engine.read("sensordata")[0], d.sensordata, atol=1e-3 * np.abs(d.sensordata).max())

@@ -6,7 +6,7 @@ import pytest
 from kinema.compile import compile_model
 from kinema.convex.engine import Engine
 from kinema.plugins import find_plugin
-from kinema.plugins.bind import kernel_modules
+from kinema.plugins.bind import kernels_of
 from tests.plugins import samples  # noqa: F401 (registers plugins)
 from tests.plugins.forms import FORMS
 from tests.plugins.forms import drive as host_kernel
@@ -54,5 +54,5 @@ def test_forms_compute_what_they_say(engines):
 
 
 def test_kernels_of_host_code_are_known_before_a_graph_is_captured():
-    assert kernel_modules(find_plugin("test.form.host")) == [host_kernel.module]
-    assert kernel_modules(find_plugin("test.recorder")) == []
+    assert host_kernel in kernels_of(find_plugin("test.form.host"))
+    assert kernels_of(find_plugin("test.recorder")) == []

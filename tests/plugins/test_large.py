@@ -10,7 +10,7 @@ from kinema.compile import compile_model
 from kinema.convex.engine import Engine
 from kinema.errors import CompileError, PluginError
 from kinema.plugins import ActuatorInput, SensorInput, plugin
-from tests.plugins import samples  # noqa: F401 (registers plugins)
+from tests.plugins import greedy, samples  # noqa: F401 (registers plugins)
 from tests.plugins.scenes import network, robot
 
 
@@ -111,6 +111,7 @@ def build(name: str):
     [
         ("test.raises_in_init", "init failed: KeyError"),
         ("test.bad_body", "actuator"),
+        ("test.greedy", "kernel twice takes 6.* CUDA hands a kernel 32700 at most"),
     ],
 )
 def test_broken_when_built(name, reason):

@@ -1,8 +1,12 @@
 """Simulations in files: the next steps are the same to the bit, and wrong files are refused."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
+import kinema
 from kinema.errors import BuildError, ResourceError
 from kinema.simulation import Simulation
 from kinema.simulation.checkpoint import MARKS
@@ -106,3 +110,32 @@ def test_wrong_files_are_refused(saved, tmp_path):
     with pytest.raises(BuildError, match="give `source`"):
         Simulation.restore(compiled)
     assert Simulation.restore(compiled, sim.model, device="cpu", threads=1).worlds == 1
+
+
+@pytest.mark.parametrize("twin", [lambda sim: pickle.loads(pickle.dumps(sim)), copy.deepcopy, copy.copy])
+def test_pickles_and_copies_go_on_as_their_original_does(twin):
+    sim = Simulation(REMEMBERING, worlds=3, device="cpu", threads=1)
+    sim.expand("body_mass")
+    sim.m.body_mass = sim.m.body_mass * [[1], [2], [3]]
+    sim.m.opt.gravity = [0, 0, -5.0]
+    sim.set_plugin_parameter("mujoco.pid", "kp", [[20.0], [30.0], [40.0]])
+    sim.set_state(qvel=np.random.default_rng(0).normal(size=(3, sim.m.nv)))
+    run(sim, 0, 20)
+    sim.engine.set_option("disableactuator", 1)
+    other = twin(sim)
+    before = sim.get_state()
+    run(other, 20)
+    assert all(np.array_equal(value, sim.get_state()[name]) for name, value in before.items())  # on its own
+    run(sim, 20)
+    for name in (*STATE, *MARKS):
+        if name in sim.engine.names:
+            np.testing.assert_array_equal(sim.engine.read(name), other.engine.read(name), err_msg=name)
+    assert other.document.path == sim.document.path and other.m.opt.gravity[2] == -5
+
+
+def test_worlds_of_a_model_say_that_they_cannot_be_pickled():
+    builder = kinema.ModelBuilder()
+    builder.add_mjcf(ARM)
+    (sim,) = Simulation.of_model(builder.finalize(device="cpu"))
+    with pytest.raises(BuildError, match="save the model and its state"):
+        pickle.dumps(sim)

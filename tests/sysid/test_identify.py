@@ -123,6 +123,10 @@ def test_wrong_calls_say_what_is_expected(sim):
         sysid.identify(sim, run, [Parameter("dof_damping", "elbw")])
     with pytest.raises(BuildError, match="say which body"):
         sysid.identify(sim, run, [Parameter("body_mass")])
+    with pytest.raises(BuildError, match=r"dof_damping\[shoulder, 1\]: the joint has 1 dofs"):
+        sysid.identify(sim, run, [Parameter("dof_damping", "shoulder", index=1)])  # the next joint's
+    with pytest.raises(BuildError, match=r"dof_damping\[elbow\] is given twice"):
+        sysid.identify(sim, run, [Parameter("dof_damping", "elbow"), Parameter("dof_damping", "elbow", start=0.2)])
     with pytest.raises(BuildError, match="outside of"):
         sysid.identify(sim, run, [Parameter("dof_damping", "elbow", start=-1.0)])
     with pytest.raises(UnknownKey, match="'quos' is no signal.*qpos"):

@@ -189,10 +189,32 @@ def soft_bodies(rows: Mapping[str, np.ndarray], contact: SoftContact) -> Soft | 
 
 
 ACTING = {"tri_activations": "triangles", "tet_activations": "tetrahedra"}
+AMOUNTS = ("particle_mass", "particle_radius", "spring_rest_length", "spring_stiffness", "spring_damping",
+           "tri_materials", "edge_bending_properties", "tet_materials")  # fmt: skip
+PLACES = ("particle_q", "particle_qd", "tri_poses", "tri_areas", "edge_rest_angle", "edge_rest_length", "tet_poses")
+"""Columns whose numbers are finite; amounts are not negative either."""
+
+
+def _check_numbers(rows: Mapping[str, np.ndarray]) -> None:
+    """Raise where a number means nothing: a stiffness below 0 pushes things apart without end.
+
+    Lamé's lambda may be negative while the bulk modulus, lambda + 2/3 mu, is not.
+    """
+    for name in (*AMOUNTS, *PLACES):
+        values = np.asarray(rows[name], dtype=float)
+        least = np.full_like(values, -np.inf if name in PLACES else 0.0)
+        if name in ("tri_materials", "tet_materials"):
+            least[:, 1] = -2 / 3 * np.maximum(values[:, 0], 0.0)
+        wrong = np.argwhere(~(np.isfinite(values) & (values >= least)))
+        if len(wrong):
+            at = tuple(wrong[0].tolist())
+            limit = "" if name in PLACES else f" and at least {least[at]:g}"
+            raise BuildError(f"{name}[{', '.join(map(str, at))}] of a world is {values[at]}: it must be finite{limit}")
 
 
 def _refuse(rows: Mapping[str, np.ndarray]) -> None:
     """Raise where elements ask for what has no counterpart."""
+    _check_numbers(rows)
     if len(rows["tri_materials"]):
         for name, column in (("tri_drag", 3), ("tri_lift", 4)):
             if np.any(np.asarray(rows["tri_materials"])[:, column]):

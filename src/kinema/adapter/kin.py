@@ -72,14 +72,18 @@ class Kin:
         """The model of a world as it is now."""
         return self.watches[self.of[world]].host(int(self.within[world]))
 
-    def variants(self, prefixes: tuple[str, ...]) -> tuple[list[int], np.ndarray]:
+    def is_changed(self) -> bool:
+        """Whether a number of some world is no longer what its class was built with."""
+        return any(watch.is_changed() for watch in self.watches)
+
+    def variants(self) -> tuple[list[int], np.ndarray]:
         """A world of each kind that the fields tell apart, and which kind each world is of."""
         first: list[int] = []
         of = np.zeros(len(self), np.int64)
         for number, watch in enumerate(self.watches):
             mine = np.flatnonzero(self.of == number)
             mine = mine[np.argsort(self.within[mine])]  # as the class counts them
-            kinds, kind_of = watch.variants(prefixes)
+            kinds, kind_of = watch.variants()
             of[mine] = len(first) + kind_of
             first += mine[kinds].tolist()
         return first, of

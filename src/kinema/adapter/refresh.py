@@ -27,12 +27,19 @@ from kinema.model.enums import JointType
 from kinema.model.transform import transform_inverse, transform_mul
 from kinema.mujoco_enums import Joint
 
+NEAR = 1e-5
+"""What a frame may be off by for having been placed."""
 DIGITS = 6  # of a frame, by which worlds that were moved alike are told
 NOT_COMPARED = {"names", "paths", "signature", *FOLLOWS, *FIXED}
 """Fields that follow from others, or that nothing is computed from."""
 
 UNSEEN = ("name", "paths", "signature", "bvh_", "key_", "text_", "tuple_", "numeric_")
 """How arrays begin that no stage computes from: boxes of trees follow from meshes and sizes."""
+
+MADE_OF = ("joint_", "body_", "shape_", "constraint_", "particle_", "spring_", "tri_", "edge_", "tet_", "mujoco:jnt_",
+           "mujoco:dof_", "mujoco:body_", "mujoco:geom_", "mujoco:pair_", "mujoco:equality_", "mujoco:eq_",
+           "mujoco:tendon_", "mujoco:actuator_")  # fmt: skip
+"""How fields begin whose numbers may change."""
 
 LENGTHS = frozenset({"nnames", "nnames_map", "npaths", "narena", "nbuffer", "signature", "ntext", "ntextdata"})
 """Sizes of what no stage computes from."""
@@ -67,7 +74,39 @@ class Watch:
         template = WholeRows(model) if self.whole else worlds.template
         own = OwnFrame(template, None if worlds.xforms is None else worlds.xforms[0])
         self.built = {**snapshot(own), "particle_q": np.array(own["particle_q"])}
-        self.placed = {key: np.array(self._now(key)) for key in MOVED}
+        self.placed = {key: self._placed(key, own) for key in MOVED}
+
+    def _placed(self, key: str, own: OwnFrame) -> np.ndarray:
+        """A column of frames where worlds were placed, to the digits it has where nobody has changed it since."""
+        now = np.array(self._now(key))
+        if self.worlds.xforms is None:
+            built = np.broadcast_to(own.rows[key], now.shape)
+        else:
+            there = np.asarray(self.worlds.xforms, dtype=float)[:, None]
+            moved = transform_mul(there, np.asarray(own[key], dtype=float))
+            built = np.where(own.is_fixed(key)[:, None], moved, own.rows[key])
+        return np.where(np.abs(now - built) <= NEAR * (1.0 + np.abs(built)), now, built).astype(now.dtype)
+
+    def is_changed(self) -> bool:
+        """Whether a number of some world is no longer what the class was built with."""
+        if self.whole:  # it is looked at as it is
+            return False
+        template = self.worlds.template
+        return any(
+            not np.array_equal(now, np.broadcast_to(built, now.shape), equal_nan=now.dtype.kind == "f")
+            for key in self._numbers()
+            for now in [self._now(key)]
+            for built in [self.placed[key] if key in MOVED else np.asarray(template[key])]
+            if now.size
+        )
+
+    def _numbers(self) -> Iterator[str]:
+        """Fields that worlds are made of and may differ in."""
+        for key, field in self.model.fields.items():
+            if not key.startswith(MADE_OF) or field.is_object or field.runtime or field.prefixed or field.display:
+                continue
+            if field.assignment == Model.AttributeAssignment.MODEL and not key.endswith(("_world", "_world_start")):
+                yield key
 
     def _now(self, key: str) -> np.ndarray:
         """A column of all worlds, (worlds, rows, ...)."""
@@ -95,17 +134,17 @@ class Watch:
             source.host.arrays.update(found)
         return source.host
 
-    def variants(self, prefixes: tuple[str, ...]) -> tuple[list[int], np.ndarray]:
-        """A world of each kind that the fields tell apart, and which kind each world is of."""
+    def variants(self) -> tuple[list[int], np.ndarray]:
+        """A world of each kind that the fields tell apart, and which kind each world is of.
+
+        All fields that worlds are made of are looked at, whatever is said to have changed: worlds that differ in masses
+        still do when somebody changes joints.
+        """
         count = len(self.worlds)
         if self.whole:
             return [0], np.zeros(1, int)
         of = np.zeros(count, np.int64)
-        for key, field in self.model.fields.items():
-            if not key.startswith(prefixes) or field.is_object or field.runtime or field.prefixed:
-                continue
-            if field.assignment != Model.AttributeAssignment.MODEL or key.endswith(("_world", "_world_start")):
-                continue
+        for key in self._numbers():
             flat = (self._moved(key) if key in MOVED else self._now(key)).reshape(count, -1)
             if flat.size and not (flat == flat[:1]).all():
                 values = np.unique(flat, axis=0, return_inverse=True)[1].reshape(-1)

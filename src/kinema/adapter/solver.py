@@ -30,6 +30,7 @@ from kinema.adapter.observables import LOADS, ObservableKind, allocate
 from kinema.adapter.observables import Observables as Told
 from kinema.adapter.refresh import NOT_COMPARED, joint_frames, new_structure, rod_joints
 from kinema.adapter.solver_contacts import SolverContacts
+from kinema.adapter.stable_step import largest_step
 from kinema.adapter.view import Source, view
 from kinema.closed import Closed
 from kinema.compile.rows import RUNNING, frequency, register_mujoco_attributes
@@ -47,17 +48,8 @@ INTEGRATORS = words(Integrator, "euler", "rk4", "implicit", "implicitfast")
 SOLVERS = words(Solver)
 CONES = words(Cone)
 
-PREFIXES = {
-    ModelFlags.JOINT_PROPERTIES: ("joint_", "mujoco:jnt_"),
-    ModelFlags.JOINT_DOF_PROPERTIES: ("joint_", "mujoco:jnt_", "mujoco:dof_"),
-    ModelFlags.BODY_PROPERTIES: ("body_", "mujoco:body_"),
-    ModelFlags.BODY_INERTIAL_PROPERTIES: ("body_", "mujoco:body_"),
-    ModelFlags.SHAPE_PROPERTIES: ("shape_", "mujoco:geom_", "mujoco:pair_"),
-    ModelFlags.CONSTRAINT_PROPERTIES: ("constraint_", "mujoco:equality_", "mujoco:eq_"),
-    ModelFlags.TENDON_PROPERTIES: ("mujoco:tendon_",),
-    ModelFlags.ACTUATOR_PROPERTIES: ("mujoco:actuator_",),
-}
-"""Fields that a change of each kind may concern."""
+NUMBERS = ModelFlags.ALL & ~ModelFlags.MODEL_PROPERTIES
+"""What is read again from the arrays of worlds; soft bodies are properties of the model."""
 
 COORDINATES = {int(Joint.FREE): 7, int(Joint.BALL): 4, int(Joint.SLIDE): 1, int(Joint.HINGE): 1}
 DOFS = {int(Joint.FREE): 6, int(Joint.BALL): 3, int(Joint.SLIDE): 1, int(Joint.HINGE): 1}
@@ -271,15 +263,15 @@ class SolverConvex(Closed):
         """Take over changes of the model's arrays.
 
         Args:
-            flags: What changed (`ModelFlags`). Numbers may change, and differ per world; structure may not.
+            flags: What changed (`ModelFlags`); gravity, particles, springs and materials of soft bodies are
+                MODEL_PROPERTIES. Numbers may change, and differ per world; structure may not.
         """
-        if flags & ModelFlags.MODEL_PROPERTIES:
-            for batch in self.batches:
+        general = bool(flags & ModelFlags.MODEL_PROPERTIES)
+        for batch in self.batches:
+            if general:
                 batch.set_gravity()
-        prefixes = tuple(p for flag, names in PREFIXES.items() if flags & flag for p in names)
-        if prefixes:
-            for batch in self.batches:
-                batch.refresh(prefixes)
+            if flags & NUMBERS or (general and len(batch.source.particles)):
+                batch.refresh()
 
     def trouble(self) -> dict[int, list[str]]:
         """Worlds in which something went wrong in the latest step, and what."""
@@ -328,11 +320,14 @@ class Batch:
         self.whole = has_no_worlds(model)
         self._loads = not LOADS.isdisjoint(model.get_requested_state_attributes())
         self.placed = np.tile(IDENTITY, (len(worlds), 1)) if worlds.xforms is None else np.asarray(worlds.xforms)
+        self._longest: float | None = None
         self._choose(worlds.hosts)
         self._build()
         with warnings.catch_warnings():  # nothing was compiled yet that would have to be compiled anew
             warnings.simplefilter("ignore", KernelsRebuilt)
             self._give(worlds.hosts, worlds.of)
+            if worlds.is_changed():  # since the model was finalized
+                self.refresh()
 
     def _choose(self, hosts: list[Any]) -> None:
         """Let the solver's options overrule those of models."""
@@ -438,10 +433,9 @@ class Batch:
     def _place_shapes(self, hosts: Sequence[Any], of: np.ndarray) -> None:
         """Poses of geoms in each world; those of shapes of no world in the world's own frame."""
         names = ("geom_pos", "geom_quat")
-        poses = {n: np.stack([np.asarray(getattr(h, n), dtype=float) for h in hosts]) for n in names}
+        poses = {n: np.stack([np.asarray(getattr(h, n), dtype=float) for h in hosts])[of] for n in names}
         shared = np.flatnonzero(self.source.geoms < -1)
         if len(shared) and not np.array_equal(self.placed, np.tile(IDENTITY, (len(self.placed), 1))):
-            poses = {name: values[of] for name, values in poses.items()}
             quat = poses["geom_quat"][:, shared][..., [1, 2, 3, 0]]
             there = np.concatenate([poses["geom_pos"][:, shared], quat], axis=-1)
             here = transform_mul(transform_inverse(self.placed)[:, None], there)
@@ -451,7 +445,6 @@ class Batch:
             here[..., :3] = np.where(plane[:, None], along, here[..., :3])
             poses["geom_pos"][:, shared], poses["geom_quat"][:, shared] = here[..., :3], here[..., [6, 3, 4, 5]]
         for name, values in poses.items():
-            values = values if len(values) == len(of) else values[of]
             if values.size and not np.array_equal(values.astype(np.float32), self.engine.read(name)):
                 self._set(name, values)
 
@@ -469,6 +462,8 @@ class Batch:
     def set_timestep(self, dt: float | None) -> None:
         """Let a step last dt seconds; one that is too long for what is elastic becomes several (`stable_step.py`)."""
         dt = self.period if dt is None else float(dt)
+        if not 0.0 <= dt < np.inf:
+            raise BuildError(f"step(dt={dt!r}): a step lasts a finite time that is not negative [s]")
         self.substeps = self._parts_of(dt)
         if dt / self.substeps != self.timestep:
             self.timestep = dt / self.substeps
@@ -477,7 +472,9 @@ class Batch:
     @property
     def stable_step(self) -> float:
         """The longest time step in which everything elastic is stable."""
-        return min(source.step for source in self.worlds.sources)
+        if self._longest is None:
+            self._longest = min(source.step for source in self.worlds.sources)
+        return self._longest
 
     def _parts_of(self, dt: float) -> int:
         """How many time steps a step of dt seconds is made of."""
@@ -499,9 +496,9 @@ class Batch:
         turned = self.placed[:, 3:] * np.array([-1.0, -1.0, -1.0, 1.0])
         self._set("gravity", quat_rotate(turned, gravity.astype(float)))
 
-    def refresh(self, prefixes: tuple[str, ...]) -> None:
-        """Read fields again from the model's arrays, world by world where worlds differ."""
-        kinds, of = self.worlds.variants(prefixes)
+    def refresh(self) -> None:
+        """Read all fields again from the model's arrays, world by world where worlds differ."""
+        kinds, of = self.worlds.variants()
         hosts = [self.worlds.host(world) for world in kinds]
         self._choose(hosts)
         frames = [self._joint_frames(world) for world in kinds]
@@ -514,6 +511,8 @@ class Batch:
         read = {n for n in self.engine.depends() if n in hosts[0].arrays} - NOT_COMPARED - self.engine.layout.parameters
         anew = new_structure(self.hosts[0], hosts, read)
         self.source.host = hosts[0]
+        if len(self.source.particles):
+            self._longest = min(map(largest_step, hosts))
         if anew:
             self._build()
         self._give(hosts, of)

@@ -57,13 +57,15 @@ class OwnFrame(Mapping):
             return transform_mul(self.back, values.astype(float))
         if key == "particle_q":
             return quat_rotate(self.back[3:], values.astype(float)) + self.back[:3]
-        if key == "shape_transform":
-            static = np.asarray(self.rows["shape_body"]) < 0
-        elif key == "joint_X_p":
-            static = (np.asarray(self.rows["joint_parent"]) < 0) & (self.rows["joint_type"] != JointType.FREE)
-        else:
+        if key not in ("shape_transform", "joint_X_p"):
             return values
-        return np.where(static[:, None], transform_mul(self.back, values.astype(float)), values)
+        return np.where(self.is_fixed(key)[:, None], transform_mul(self.back, values.astype(float)), values)
+
+    def is_fixed(self, key: str) -> np.ndarray:
+        """Which frames of a column stand in the world, and so move with where it is placed."""
+        if key == "shape_transform":
+            return np.asarray(self.rows["shape_body"]) < 0
+        return (np.asarray(self.rows["joint_parent"]) < 0) & (np.asarray(self.rows["joint_type"]) != JointType.FREE)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.rows)

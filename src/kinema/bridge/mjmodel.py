@@ -87,7 +87,7 @@ def _template(mujoco: ModuleType) -> tuple[bytes, bytes]:
 
 def _without_paths(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """No files: everything has been read."""
-    kinds = [field.name for field in model_arrays() if field.name.endswith("_pathadr")]
+    kinds = [field.name for field in model_arrays() if field.refers == "npaths"]
     found = {name: np.full_like(arrays[name], -1) for name in kinds}
     found["paths"] = np.frombuffer(b"\0", dtype="S1")
     return found

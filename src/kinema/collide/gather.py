@@ -75,14 +75,15 @@ few = wp.types.vector(length=16, dtype=wp.int32)
 
 @wp.func
 def orders(touch: Touch, w: int, link: int) -> few:
-    """Order of the last few contacts of a pair that several threads found, as they are linked."""
+    """Order of the last few contacts of a pair that several threads found, as they are linked; else anything."""
     found = few()
     if touch.order.shape[0] > 0:
-        for i in range(FEW):
-            if link != 0:
-                slot = link / PER_PAIR - 1
-                found[i] = touch.order[w, slot]
-                link = touch.before[w, slot]
+        if touch.order[w, link / PER_PAIR - 1] >= 0:
+            for i in range(FEW):
+                if link != 0:
+                    slot = link / PER_PAIR - 1
+                    found[i] = touch.order[w, slot]
+                    link = touch.before[w, slot]
     return found
 
 
@@ -120,16 +121,28 @@ def place_pair(touch: Touch, contacts: Contacts, w: int, pair: int, start: int) 
     A place names its pair, and until the contact is complete, in `exclude`, the slot it is to come from.
     """
     link = touch.last[w, pair]
+    if link == 0:  # as most pairs
+        return 0
     n = wp.min(link % PER_PAIR, MOST)
+    if n == 1:
+        put_place(contacts, w, pair, start, link / PER_PAIR - 1)
+        return 1
     order = orders(touch, w, link)
     while link != 0:
         slot = link / PER_PAIR - 1
-        k = start + rank(touch, w, pair, link, order)
-        if k < wp.min(start + n, contacts.dist.shape[1]):
-            contacts.pair[w, k] = pair
-            contacts.exclude[w, k] = slot
+        k = rank(touch, w, pair, link, order)
+        if k < n:
+            put_place(contacts, w, pair, start + k, slot)
         link = touch.before[w, slot]
     return n
+
+
+@wp.func
+def put_place(contacts: Contacts, w: int, pair: int, k: int, slot: int):
+    """Let place k of the list name a pair, and the slot of its contact."""
+    if k < contacts.dist.shape[1]:
+        contacts.pair[w, k] = pair
+        contacts.exclude[w, k] = slot
 
 
 @wp.func

@@ -191,11 +191,10 @@ def octets(items: int, device: wp.Device) -> int:
 def workspace(sizes: Sizes, octets: int, threads: int, device: wp.Device) -> Workspace:
     """Scratch for a crew of octets, and polygons for one of threads."""
     work = Workspace()
-    rows = octets if device.is_cuda else 1
     epa, clip = fits(sizes)
     lent = (sizes.polytope if epa == LENT else {}) | (sizes.polygons if clip == LENT and not threads else {})
     for name, length in lent.items():
-        setattr(work, name, wp.empty((rows, length), dtype=_dtype(name)))
+        setattr(work, name, wp.empty((octets, length), dtype=_dtype(name)))
     for name, length in sizes.polygons.items() if threads else ():
         setattr(work, name, empty_worlds((threads, length), _dtype(name)))
     if SHARED in (epa, clip) and not device.is_cuda:

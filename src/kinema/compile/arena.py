@@ -1,8 +1,9 @@
 """How many bytes MuJoCo gives the arena of a model that does not say: an estimate, in whole megabytes.
 
     dense     8 (5 (njmax + neq + nv)^2 + 20 of everything)
-    sparse    dofs of flexes leave the square; in place of them 32 H + 10 L, with elliptic cones 14 L,
-              and 24 njmax for each dof of a flex that may touch itself or another
+    sparse    dofs of flexes leave the square; in place of them S = 32 H + 10 L, with elliptic cones 14 L,
+              and 24 njmax for each dof of a flex that may touch itself or another;
+              what rows take, 24 njmax for each of these dofs, is at least 2 S
 
 H and L are entries of the Hessian of these dofs and of its factor, lower triangles both: dofs are coupled where an
 edge, a hinge, a bend of a rod, a cell or a square of a shell joins their bodies, and the last dof is eliminated first.
@@ -93,7 +94,9 @@ def _flex_bytes(m: Any, njmax: int) -> tuple[int, int]:
             before |= 1 << k
     entries = len(own) + sum(row.bit_count() for row in below)
     factor = 14 if int(m.opt.cone) == Cone.ELLIPTIC else 10
-    return nv - len(own), 32 * entries + factor * _factor_entries(below) + 24 * njmax * touching
+    hessian = 32 * entries + factor * _factor_entries(below)
+    rows = 24 * njmax * len(own)  # which the caller counts for every dof
+    return nv - len(own), hessian + max(0, 2 * hessian - rows) + 24 * njmax * touching
 
 
 def _factor_entries(below: list[int]) -> int:

@@ -40,7 +40,7 @@ _TYPE_NAMES = {code: name for name, code in GEOM_TYPES.items()}
 def asset_path(e: Element, attribute: str = "file") -> str:
     """Where an asset's file is: the document's folder, its mesh or texture folder, and the name as written.
 
-    What is not there but written in an included file is taken relative to that file.
+    What is not there but written in an included file is taken relative to that file, unless paths are stripped.
     """
     name = e.text(attribute, "").replace("\\", "/")
     settings = e.settings
@@ -54,11 +54,12 @@ def asset_path(e: Element, attribute: str = "file") -> str:
         path = resources.join(e.scope.directory, path)  # a bare scheme's colon takes no slash
     if _has_provider(path):
         return path
-    written_in = resources.getdir(e.node.file) if e.node.file else ""
-    if written_in and written_in != e.scope.directory and not os.path.exists(path):
-        beside = posixpath.join(written_in, name)
+    path = posixpath.normpath(path)  # as written, before anyone looks: folder/.. is where folder stands, not its link
+    included = e.node.file and e.node.file != e.scope.file and not settings.strippath
+    if included and not os.path.exists(path):
+        beside = posixpath.normpath(posixpath.join(resources.getdir(e.node.file), name))  # type: ignore[arg-type]
         path = beside if os.path.exists(beside) else path
-    return posixpath.normpath(path)
+    return path
 
 
 def _absolute(name: str) -> bool:
@@ -165,7 +166,7 @@ def _at(e: Element | None, work: Any) -> Any:
 
 
 def _meshes_with_hull(c: Compilation) -> set[int]:
-    """Ids of meshes that a colliding mesh geom uses."""
+    """Ids of meshes that a colliding mesh geom uses, or a site: its volume is the hull."""
     in_pair = {e.reference(name, "geom") for e in c.elements["pair"] for name in ("geom1", "geom2")}
     needed = set()
     for e in c.elements["geom"]:
@@ -173,7 +174,8 @@ def _meshes_with_hull(c: Compilation) -> set[int]:
             continue
         if e.integer("contype", 1) or e.integer("conaffinity", 1) or (e.name and e.name in in_pair):
             needed.add(c.reference(e, "mesh"))
-    return needed
+    sites = (e for e in c.elements["site"] if e.keyword("type", GEOM_TYPES, Geom.SPHERE) == Geom.MESH)
+    return needed | {c.reference(e, "mesh") for e in sites if e.text("mesh", "")}
 
 
 def _meshes_with_distance(c: Compilation) -> set[int]:
@@ -219,6 +221,8 @@ def compile_hfields(c: Compilation) -> None:
 
 def _compile_hfield(c: Compilation, e: Element) -> CompiledHField:
     e.required("size")
+    if e.given("file") and not e.text("file"):
+        raise e.error("hfield not specified: its file has no name", "file")
     return compile_hfield(
         e.name,
         size=e.vector("size", length=4),
@@ -249,7 +253,6 @@ def fill_textures(c: Compilation) -> None:
     a = c.arrays
     textures = [c.scratch["textures"][id(e)] for e in c.elements["texture"]]
     a.take(pack_textures(textures))
-    a["tex_contenttypeadr"] = np.full(len(c.elements["texture"]), -1, dtype=np.int32)
     c.sizes["ntexdata"] = sum(prod(texture.shape) for texture in textures)
 
 
@@ -264,7 +267,7 @@ def _compile_texture(c: Compilation, e: Element) -> CompiledTexture:
     if _is_by_reference(c, e, gridsize):
         options = {"type": e.text("type", "cube"), "colorspace": e.text("colorspace", "auto")}
         return texture_by_reference(e.name, **options, nchannel=e.integer("nchannel", 3))
-    separate = [read_asset(c, e, name) if e.text(name, "") else None for name in CUBE_FILES]
+    whole, separate = _texture_files(c, e)
     return compile_texture(
         e.name,
         type=e.text("type", "cube"),
@@ -282,10 +285,19 @@ def _compile_texture(c: Compilation, e: Element) -> CompiledTexture:
         hflip=e.flag("hflip", False),
         vflip=e.flag("vflip", False),
         nchannel=e.integer("nchannel", 3),
-        file=read_asset(c, e) if e.text("file", "") else None,
+        file=whole,
         content_type=e.text("content_type", None),
         cubefiles=separate if any(separate) else None,
     )
+
+
+def _texture_files(c: Compilation, e: Element) -> tuple[resources.Resource | None, list[resources.Resource | None]]:
+    """The file of a texture, or else those of its sides; none of what is named but not used need be there."""
+    if e.text("builtin", "none") != "none":
+        return None, []
+    if e.text("file", ""):
+        return read_asset(c, e), []
+    return None, [read_asset(c, e, name) if e.text(name, "") else None for name in CUBE_FILES]
 
 
 def _is_by_reference(c: Compilation, e: Element, gridsize: list[int]) -> bool:

@@ -21,7 +21,7 @@ from kinema.errors import did_you_mean
 ASSET_LISTS = ("mesh", "skin", "hfield", "texture", "material", "numeric", "text")
 REFERRING_LISTS = ("flex", "pair", "exclude", "tendon", "equality", "actuator", "sensor", "tuple")
 EITHER_OR = frozenset({"pair", "exclude", "sensor"})
-"""Kinds of which one of two references may stay outside the copied subtree."""
+"""Kinds of which one of two references may stay outside the copied subtree; the other is then to something inside."""
 
 WORLD = "world"
 """The body whose name no attachment changes."""
@@ -129,7 +129,8 @@ def _resolve(copy: Element, original: Element, names: Names) -> Element | None:
     missing = [ref for ref in found if ref.name not in names.get(ref.kind, ())]
     if not missing:
         return copy
-    if copy.kind not in EITHER_OR or len(found) != 2 or len(missing) != 1:
+    copied = [ref for ref in found if ref not in missing and ref.kind not in ASSET_LISTS]
+    if copy.kind not in EITHER_OR or len(found) != 2 or not copied:
         return None
     kept = missing[0]
     outside = original.reference(kept.attribute, kept.kind)
@@ -337,14 +338,17 @@ def _settle_keys(dest: Spec, source: Spec, keys: list[AttachedKey], copier: _Cop
 
 def attach_element(spec: Spec, e: Element, body: Body, frame: Frame | None) -> None:
     """Carry out one <attach>."""
-    model, prefix = e.text("model", ""), e.text("prefix", None)
+    model, prefix = e.text("model", None), e.text("prefix", None)
     if prefix is None:
         raise e.error("attach needs 'prefix'")
     body_name, frame_name = e.text("body", ""), e.text("frame", "")
+    for kind in ("body", "frame"):
+        if e.given(kind) and not e.text(kind):
+            raise e.error(f"attach takes the name of a {kind}, not ''; without it the whole model is attached", kind)
     if body_name and frame_name:
         raise e.error("attach takes 'body' or 'frame', not both")
     source = spec
-    if model:
+    if model is not None:
         if model not in spec.models:
             raise e.error(f"could not find model {model!r}{did_you_mean(model, spec.models)}")
         source = spec.models[model]

@@ -62,7 +62,7 @@ def compile_camera(c: Compilation, e: Element) -> Camera:
 
 def _output(e: Element) -> int:
     bits = 0
-    for word in e.text("output", "rgb").split():
+    for word in (e.text("output", "").split() or ["rgb"]):
         if word not in OUTPUTS:
             raise e.error(f"output {word!r} is not one of {', '.join(OUTPUTS)}{did_you_mean(word, OUTPUTS)}", "output")
         bits |= OUTPUTS[word]

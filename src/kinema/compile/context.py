@@ -24,7 +24,7 @@ import numpy as np
 from kinema.compile.defaults import Defaults
 from kinema.compile.deferred import DeferredArrays
 from kinema.compile.element import Element
-from kinema.compile.host_model import KINDS, HostModel
+from kinema.compile.host_model import KINDS, UNNAMED, HostModel
 from kinema.compile.settings import Settings
 from kinema.errors import did_you_mean
 from kinema.mjcf.source import Node
@@ -62,6 +62,11 @@ class Compilation:
     _ids: dict[str, dict[str, int]] = field(default_factory=dict)
 
     # ---- names and references
+
+    @property
+    def title(self) -> str:
+        """What the model is called."""
+        return self.root.attributes.get("model", UNNAMED)
 
     def names(self, kind: str) -> list[str]:
         """Full names of a kind in id order, empty where unnamed."""

@@ -18,7 +18,7 @@ ACTUATOR_TAGS = (
     "general", "motor", "position", "velocity", "intvelocity", "orientation", "pid", "damper", "cylinder", "muscle",
     "adhesion", "dcmotor", "plugin",
 )  # fmt: skip
-DEFAULT_TAGS = ("mesh", "material", "joint", "geom", "site", "camera", "light", "pair", "equality", "tendon")
+DEFAULT_TAGS = ("mesh", "texture", "material", "joint", "geom", "site", "camera", "light", "pair", "equality", "tendon")
 
 
 @dataclass(slots=True, eq=False)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from kinema.compile.defaults import ACTUATOR_TAGS, read_defaults
 from kinema.compile.element import Element, Scope
+from kinema.compile.host_model import UNNAMED
 from kinema.compile.price import Limits, price
 from kinema.compile.settings import read_settings
 from kinema.compile.tree import Body, Spec, read_tree
@@ -21,7 +22,7 @@ TENDON_TAGS = ("spatial", "fixed")
 # section -> {tag: (kind, default class layer)}; None takes any tag
 SECTIONS: dict[str, dict[str, tuple[str, str | None]] | None] = {
     "asset": {
-        "texture": ("texture", None), "material": ("material", "material"), "mesh": ("mesh", "mesh"),
+        "texture": ("texture", "texture"), "material": ("material", "material"), "mesh": ("mesh", "mesh"),
         "skin": ("skin", None), "hfield": ("hfield", None), "model": ("model", None),
     },
     "contact": {"pair": ("pair", "pair"), "exclude": ("exclude", None)},
@@ -57,7 +58,7 @@ def read_document(
     if root.tag != "mujoco":
         raise CompileError(f"the root element must be 'mujoco', not {root.tag!r}", file=root.file, line=root.line)
     settings = read_settings(root)
-    scope = Scope(settings, directory)
+    scope = Scope(settings, directory, root.file)
     world = Node("worldbody", {"name": "world"}, file=root.file, line=root.line)
     defaults = read_defaults(root)
     spec = Spec(root, scope, defaults, Body(Element(world, "body", scope, ({"name": "world"},)), default=defaults.main))
@@ -109,5 +110,4 @@ def _read_models(spec: Spec, load: Loader, limits: Limits, chain: tuple[str, ...
         if root.file and root.file in chain:
             raise e.error(f"model {file!r} brings itself in", "file")
         child = read_document(root, directory, load, files=spec.files, limits=limits, chain=chain)
-        name = e.text("name", "") or root.attributes.get("model", "") or "MuJoCo Model"
-        spec.models[name] = child
+        spec.models[e.text("name", root.attributes.get("model", UNNAMED))] = child

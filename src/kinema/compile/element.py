@@ -43,12 +43,14 @@ class Scope:
     Attributes:
         settings: Compiler settings of that document.
         directory: Folder (or URI) its file names are relative to.
+        file: Its own file: what is written in another was included.
         prefix, suffix: Added to names of things in the tree and of all that refers to the tree.
         asset_prefix, asset_suffix: Added to names of assets.
     """
 
     settings: Settings = None  # type: ignore[assignment]  # set when the document's <compiler> is read
     directory: str | None = None
+    file: str | None = None
     prefix: str = ""
     suffix: str = ""
     asset_prefix: str = ""
@@ -59,6 +61,7 @@ class Scope:
         return Scope(
             self.settings,
             self.directory,
+            self.file,
             prefix + self.prefix,
             self.suffix + suffix,
             prefix + self.asset_prefix if assets else self.asset_prefix,

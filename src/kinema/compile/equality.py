@@ -106,7 +106,7 @@ def _polynomial(e: Element) -> np.ndarray:
 
 def _pair(c: Compilation, e: Element, kind: str, *, second: int = -1) -> tuple[int, int]:
     one = c.reference(e, f"{kind}1", kind, required=True)
-    two = c.reference(e, f"{kind}2", kind)
+    two = c.reference(e, f"{kind}2", kind, required=kind == "site")
     two = second if two < 0 else two
     if one == two:
         raise e.error(f"the same {kind} twice in one equality")

@@ -170,7 +170,7 @@ def _read(c: Compilation, e: Element) -> Flex:
         raise e.error("a flex needs elements", "element")
     if len(element) % (dim + 1):
         raise e.error(f"element holds {len(element)} numbers, not a multiple of dim+1 = {dim + 1}")
-    vert, node = e.vector("vertex", ()), e.vector("nodecoord", ())
+    vert, node = e.vector("vertex", ()), e.vector("nodecoord", ()) if e.text("node", "") else np.zeros(0)
     for name, values in (("vertex", vert), ("nodecoord", node)):
         if len(values) % 3:
             raise e.error(f"{name} holds {len(values)} numbers, not a multiple of 3")
@@ -280,6 +280,13 @@ def _read_texture(c: Compilation, f: Flex) -> None:
     ids = [-1 if "material" in e.resolved else c.find("material", name, e) for name in full] or [-1]
     f.row["flex_matid"] = np.resize(np.array(ids, np.int32), len(f.element))
     texcoord, which = e.vector("texcoord", ()), e.vector("elemtexcoord", (), dtype=int)
+    if len(which) and not len(texcoord):
+        raise e.error("elemtexcoord requires texcoord", "elemtexcoord")
+    if len(which) and (len(which) != f.element.size or which.min() < 0 or which.max() >= len(texcoord) // 2):
+        raise e.error(
+            f"elemtexcoord must name one of {len(texcoord) // 2} texture coordinates for each of the "
+            f"{f.element.size} corners of elements", "elemtexcoord",
+        )  # fmt: skip
     if len(texcoord) and not len(which) and len(texcoord) != 2 * len(f.vert):
         raise e.error(f"texcoord holds {len(texcoord)} numbers: two are expected for each of {len(f.vert)} vertices")
     f.row["flex_texcoord"] = texcoord.reshape(-1, 2)

@@ -43,6 +43,7 @@ STRAIN_MATERIAL = 10.0, 0.3
 FLAT = 1e-8
 
 Cells = tuple[int, int, int]
+Box = tuple[np.ndarray, np.ndarray]
 
 SPREAD = {1: BASIS[1], 2: np.array([[0.5, -1, 0.5], [0.5, 1, -1], [0, 0, 0.5]])}
 """Coefficients of N_i, by which mass is shared out."""
@@ -72,19 +73,19 @@ class Lattice:
         return self.share * (total / self.share[~held].sum() if (~held).any() else 0.0)
 
 
-def lattice_of(points: FlexPoints, cells: Cells, order: int, *, shell: bool, e: Element) -> Lattice:
-    """The lattice of nodes around points."""
+def lattice_of(points: FlexPoints, cells: Cells, order: int, box: Box, *, shell: bool, e: Element) -> Lattice:
+    """The lattice of nodes that fills a box, and what it holds."""
     if min(cells) < 1:
         raise e.error("cellcount must be positive along each axis", "cellcount")
     count = tuple(order * n + 1 for n in cells)
-    low, high = points.point.min(axis=0), points.point.max(axis=0)
+    low, high = box
     at = np.stack(np.meshgrid(*(np.arange(n) / (n - 1) for n in count), indexing="ij"), axis=-1).reshape(-1, 3)
     inner = np.zeros(count, bool)
     if shell:
         inner[1:-1, 1:-1, 1:-1] = True
         share = flex_shell.shares(count, order)
     else:
-        content = filling(points.point, points.element, points.dim, cells, order)
+        content = filling(points.point, points.element, points.dim, cells, order, low, high)
         inner = ~_touched(~content.empty, order)
         share = _shares(content, order)
     return Lattice(count, low + at * (high - low), inner.ravel(), share.ravel())  # type: ignore[arg-type]
@@ -116,7 +117,7 @@ def strained(f: Flexcomp) -> np.ndarray:
     """Rows (n, 3) that name what a strain constraint of a flexcomp holds: cells, or faces of a shell."""
     if f.shell:
         return flex_shell.face_names(f.cells)
-    return np.argwhere(~filling(f.points.point, f.points.element, f.points.dim, f.cells, f.order).empty)
+    return np.argwhere(~filling(f.points.point, f.points.element, f.points.dim, f.cells, f.order, *f.box).empty)
 
 
 # ---- the flex
@@ -147,14 +148,25 @@ def compile_cells(f: Flex) -> None:
     wide = high - low > MINVAL
     inside = np.where(wide, (vert - low) / np.where(wide, high - low, 1.0), 0.5)
     cell = np.clip((inside * np.array(f.cells)).astype(int), 0, np.array(f.cells) - 1)
-    f.row |= {
-        "flex_size": (high - low) / 2, "flex_vert0": inside, "flex_node0": node,
-        "flex_vertcell": np.ravel_multi_index(tuple(cell.T), f.cells),
-    }  # fmt: skip
+    f.row |= {"flex_size": (high - low) / 2, "flex_vert0": inside, "flex_node0": node}
     if f.shell:
         flex_shell.compile_shell(f, node)
-    elif f.young > 0 or f.strained:
-        _solid(f, vert, (high - low) / np.array(f.cells))
+    else:
+        content = filling(vert, f.element, f.dim, f.cells, f.order, low, high)
+        cell = _into_full_cells(f, inside, cell, content.empty)
+        if f.young > 0 or f.strained:
+            _solid(f, content, (high - low) / np.array(f.cells))
+    f.row["flex_vertcell"] = np.ravel_multi_index(tuple(cell.T), f.cells)
+
+
+def _into_full_cells(f: Flex, inside: np.ndarray, cell: np.ndarray, empty: np.ndarray) -> np.ndarray:
+    """Cells of vertices; one that only reaches to an empty cell is in the nearest that holds something."""
+    outside, full = np.flatnonzero(empty[tuple(cell.T)]), np.argwhere(~empty)
+    if len(outside) and len(full):
+        at = inside[outside, None] * np.array(f.cells)
+        away = np.maximum(np.maximum(full - at, at - full - 1), 0.0)
+        cell[outside] = full[np.argmin((away**2).sum(axis=2), axis=1)]
+    return cell
 
 
 def _along(point: np.ndarray, axes: np.ndarray) -> np.ndarray:
@@ -172,8 +184,7 @@ def _axes(f: Flex, grid: np.ndarray) -> np.ndarray:
     return axes
 
 
-def _solid(f: Flex, vert: np.ndarray, size: np.ndarray) -> None:
-    content = filling(vert, f.element, f.dim, f.cells, f.order)
+def _solid(f: Flex, content: Filling, size: np.ndarray) -> None:
     empty, moments = content.empty.ravel(), content.moments.reshape(-1, *content.moments.shape[3:])
     moments = moments + OUTSIDE * (full_moments(2 * f.order) - moments)
     material = STRAIN_MATERIAL if f.strained else (f.young, f.poisson)
@@ -197,5 +208,5 @@ def idle_nodes(f: Flex) -> np.ndarray:
         inner[1:-1, 1:-1, 1:-1] = True
         return inner.ravel()
     size = 2 * f.row["flex_size"]
-    content = filling(f.row["flex_vert0"] * size, f.element, f.dim, f.cells, f.order)
+    content = filling(f.row["flex_vert0"] * size, f.element, f.dim, f.cells, f.order, np.zeros(3), size)
     return ~_touched(~content.empty, f.order).ravel()

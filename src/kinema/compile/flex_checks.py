@@ -46,8 +46,10 @@ def check_attachment(c: Compilation, f: Flex) -> None:
         return
     a, bodies = c.arrays, list(dict.fromkeys(f.nodebody if f.interpolated else f.vertbody))
     for body in bodies:
-        first, number = a["body_dofadr"][body], a["body_dofnum"][body]
-        if number == 3 and a["dof_damping"][first : first + number].any():
+        dofs = slice(a["body_dofadr"][body], a["body_dofadr"][body] + a["body_dofnum"][body])
+        joints = slice(a["body_jntadr"][body], a["body_jntadr"][body] + a["body_jntnum"][body])
+        damping = a["dof_damping"][dofs], a["dof_dampingpoly"][dofs], c.scratch["springdamper"][joints]
+        if a["body_dofnum"][body] == 3 and any(map(np.any, damping)):
             raise f.e.error(
                 f"the body {c.bodies[body].name!r} of a flex cannot have joint damping: "
                 "use the flex's elasticity or edge damping"

@@ -51,6 +51,7 @@ class Flexcomp:
     mass: float
     inertiabox: float
     cells: tuple[int, int, int]
+    box: tuple[np.ndarray, np.ndarray]
 
     @property
     def order(self) -> int:
@@ -126,7 +127,8 @@ def read_flexcomp(spec: Spec, e: Element, body: Body, frame: Frame | None) -> Fl
         flex_rod.refuse_box(e)
     cells = tuple(e.vector("cellcount", (1, 1, 1), length=3, dtype=int).tolist())
     rigid = e.keyword("rigid", FALSE_TRUE, False)
-    return Flexcomp(e, name, kind, dof, points, rigid, mass, inertiabox, cells)
+    box = points.point.min(axis=0), points.point.max(axis=0)  # of all points, whether elements use them or not
+    return Flexcomp(e, name, kind, dof, points, rigid, mass, inertiabox, cells, box)
 
 
 def _check_points(e: Element, points: FlexPoints) -> None:
@@ -217,7 +219,7 @@ def _place_nodes(f: Flexcomp, flex: Node, body: Body, add_body: AddBody) -> None
     used, parent = _used(f), body.element.text("name") or "world"
     _set_mesh(flex, f.points, used)
     f.points.point, f.points.element = f.points.point[used], (np.cumsum(used) - 1)[f.points.element]
-    lattice = flex_cells.lattice_of(f.points, f.cells, f.order, shell=f.shell, e=f.e)
+    lattice = flex_cells.lattice_of(f.points, f.cells, f.order, f.box, shell=f.shell, e=f.e)
     held = lattice.held | pinned_nodes(f)
     names = [
         parent if fixed else f"{f.name}_{i}_{j}_{k}"

@@ -30,19 +30,23 @@ def flexcomp_points(
     spec: Spec, e: Element, kind: str, dim: int, count: list[int], spacing: list[float]
 ) -> FlexPoints:
     """The points and elements, in the coordinates of their source."""
-    if e.given("mesh") and kind not in ("mesh", "gmsh"):
+    if e.text("mesh", "") and kind not in ("mesh", "gmsh"):
         raise e.error("a mesh asset can only be used by a flexcomp of type mesh or gmsh", "mesh")
+    written = _written(e, dim)  # checked whatever the type is
     if kind == "direct":
-        points = _written(e, dim)
+        points = written
     elif kind in ("mesh", "gmsh"):
         points = _read(spec, e, kind, dim)
     else:
         try:
-            points = generate(kind, dim, count, spacing, e.given("material") and not e.given("texcoord"))
+            points = generate(kind, dim, count, spacing, bool(e.text("material", "")) and not e.given("texcoord"))
         except ValueError as error:
             raise e.error(str(error), "count") from None
-    if e.given("texcoord") and not len(points.texcoord):
-        points.texcoord = e.vector("texcoord", ()).astype(np.float32).reshape(-1, 2)
+    texcoord = e.vector("texcoord", ())
+    if len(texcoord) % 2:
+        raise e.error(f"texcoord holds {len(texcoord)} numbers, not two for each point", "texcoord")
+    if len(texcoord) and not len(points.texcoord):
+        points.texcoord = texcoord.astype(np.float32).reshape(-1, 2)
     return points
 
 

@@ -4,8 +4,8 @@
     field = compile_hfield(name, size=(x, y, top, bottom), nrow=..., ncol=..., elevation=None)
     arrays = pack_hfields([field, ...])
 
-Elevations are shifted and scaled to [0, 1]; flat ones become 0. Rows run from the bottom of an image upwards: images
-and the numbers of a document are read from the top, and turned.
+A file wins over numbers. Elevations are shifted and scaled to [0, 1]; flat ones become 0. Rows run from the bottom of
+an image upwards: images and the numbers of a document are read from the top, and turned.
 """
 
 from __future__ import annotations
@@ -73,8 +73,6 @@ def compile_hfield(
     if size.shape != (4,) or not (size > 0).all():
         raise CompileError(f"size parameter is not positive in hfield {name!r}: {size.tolist()}, expected 4 positive")
     if resource is not None:
-        if nrow or ncol or elevation is not None:
-            raise CompileError(f"hfield specified from file and manually: {name!r}")
         data = _from_file(resource, content_type)
     else:
         if nrow < 1 or ncol < 1:

@@ -19,6 +19,8 @@ KINDS: Mapping[str, str] = {
     "sensor": "nsensor", "numeric": "nnumeric", "text": "ntext", "tuple": "ntuple", "key": "nkey", "plugin": "nplugin",
 }  # fmt: skip
 """Every kind of named object and the size that counts it, in the order MuJoCo stores names."""
+UNNAMED = "MuJoCo Model"
+"""What MuJoCo calls a document that does not say what it is called; one that says "" is called so."""
 
 
 @dataclass(slots=True)
@@ -42,7 +44,7 @@ class HostModel:
     opt: SimpleNamespace
     stat: SimpleNamespace
     vis: SimpleNamespace
-    modelname: str = "MuJoCo Model"
+    modelname: str = UNNAMED
     warnings: list[str] = field(default_factory=list)
     _names: Mapping[str, list[str]] = field(default_factory=dict)
     stated: Mapping[str, str] = field(default_factory=dict)

@@ -18,7 +18,7 @@ import numpy as np
 
 from kinema.compile.arena import arena_estimate
 from kinema.compile.constants import derived_constants
-from kinema.compile.host_model import KINDS, HostModel
+from kinema.compile.host_model import KINDS, UNNAMED, HostModel
 from kinema.compile.names import name_arrays
 from kinema.compile.rows import FREQUENCIES, frequency, reference_of
 from kinema.compile.sizes import COUNTED, moment_entries
@@ -36,8 +36,6 @@ ADDRESSES = {
 """Integers that index arrays of numbers rather than objects."""
 WIDEST = ("nuser", "flg_", "njmax", "nconmax", "npolygonmax", "nmeshdegmax")
 """Sizes that are the width of something, a bound, or say whether something is there."""
-UNNAMED = "MuJoCo Model"
-"""What MuJoCo calls a document without a name."""
 MEMORY = ("nbuffer", "signature")
 NO_PATHS = b"\0"
 SIGNATURES = ("pair_signature", "exclude_signature")

@@ -14,7 +14,7 @@ How the asset section uses it, once for each mesh, then once for all:
 `mesh_asset` is `load_mesh` (or `builtin_mesh`) and `compile_mesh`, with the disk cache around them. `pack_meshes` gives
 every mesh_* field (mesh_pathadr excepted), oct_*, and the meshes' part of bvh_*, to stand after the bodies' part.
 
-`needhull` is true where a colliding geom of type mesh (or sdf) or an explicit contact pair uses the mesh; a mesh
+`needhull` is true where a colliding geom of type mesh (or sdf), an explicit contact pair or a site uses it; a mesh
 without faces, or with inertia="convex", gets its hull anyway. `needsdf` is true where a geom of type sdf without a
 plugin uses the mesh. A geom of type mesh composes its own pose with `mesh.pos, mesh.quat`; its mass is density *
 `mesh.volume` (the surface area for inertia="shell") and its inertia that of a box with half sizes `mesh.boxsz` and that

@@ -5,7 +5,7 @@ The table has two slots per object; a name goes to the first free one from  h % 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -22,8 +22,7 @@ _MASK = (1 << 64) - 1
 
 def fill_names(c: Compilation) -> None:
     """Set names, name_*adr, names_map, and paths with *_pathadr."""
-    title = c.root.attributes.get("model", "") or "MuJoCo Model"
-    c.arrays.update(name_arrays(title, {kind: c.names(kind) for kind in KINDS}))
+    c.arrays.update(name_arrays(c.title, {kind: c.names(kind) for kind in KINDS}))
     c.sizes["nnames"], c.sizes["nnames_map"] = len(c.arrays["names"]), len(c.arrays["names_map"])
     _fill_paths(c)
 
@@ -60,14 +59,20 @@ def _hash(name: bytes) -> int:
 
 
 def _fill_paths(c: Compilation) -> None:
+    """Paths of files kind by kind, then what textures say their content is."""
     text = bytearray()
+
+    def addresses(strings: Iterable[str]) -> np.ndarray:
+        found = []
+        for string in strings:
+            found.append(len(text) if string else -1)
+            text.extend(string.encode() + b"\0" if string else b"")
+        return np.array(found, dtype=np.int32)
+
     for kind in PATH_KINDS:
-        addresses = []
-        for e in c.elements[kind]:
-            file = asset_path(e) if e.text("file", "") else ""
-            addresses.append(len(text) if file else -1)
-            text += file.encode() + b"\0" if file else b""
-        c.arrays[f"{'tex' if kind == 'texture' else kind}_pathadr"] = np.array(addresses, dtype=np.int32)
+        files = [asset_path(e) if e.text("file", "") else "" for e in c.elements[kind]]
+        c.arrays[f"{'tex' if kind == 'texture' else kind}_pathadr"] = addresses(files)
+    c.arrays["tex_contenttypeadr"] = addresses(e.text("content_type", "") for e in c.elements["texture"])
     text = text or bytearray(b"\0")
     c.arrays["paths"] = np.frombuffer(bytes(text), dtype="S1")
     c.sizes["npaths"] = len(text)

@@ -219,8 +219,7 @@ def finish(c: Compilation) -> HostModel:
     visual = SimpleNamespace(**{group: SimpleNamespace(**values) for group, values in c.visual.items()})
     visual.global_ = getattr(visual, "global")
     names = {kind: c.names(kind) for kind in KINDS}
-    title = c.root.attributes.get("model", "") or "MuJoCo Model"
     return HostModel(
-        c.arrays, c.sizes, option, SimpleNamespace(**c.statistic), visual, title, c.warnings, names,
+        c.arrays, c.sizes, option, SimpleNamespace(**c.statistic), visual, c.title, c.warnings, names,
         stated_options(c.root),
     )  # fmt: skip

@@ -28,11 +28,11 @@ import warp as wp
 
 from kinema.control.box import minimise, solve_free
 from kinema.control.expansion import Quadratic, expand
-from kinema.control.manifold import Manifold
 from kinema.control.problem import Cost, Path, Trials, one_thread
 from kinema.convex.status import IDLE
 from kinema.errors import BuildError
 from kinema.gradients.linearize import linearizer
+from kinema.gradients.manifold import Manifold
 from kinema.simulation import Simulation
 from kinema.simulation.copies import copies, follow, tile
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from kinema.control.manifold import Manifold
 from kinema.convex.status import LOST
 from kinema.errors import BuildError, need
 from kinema.gradients.differences import control_range
+from kinema.gradients.manifold import Manifold
 from kinema.simulation import Simulation
 from kinema.simulation.copies import begin, copies, follow
 

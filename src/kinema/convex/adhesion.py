@@ -11,13 +11,22 @@ import warp as wp
 
 from kinema.convex.com import project_wrench, wrench_about
 from kinema.convex.constraint.row import geom_body
-from kinema.convex.constraint.sparse import bearers, bearing, side_coordinates, side_vertices, side_weights
+from kinema.convex.constraint.sparse import (
+    bearers,
+    bearing,
+    of_segment,
+    side_coordinates,
+    side_vertices,
+    side_weights,
+    turning_segment,
+)
 from kinema.convex.data import Data
 from kinema.convex.flex.tables import has_flexes
 from kinema.convex.jacobian import last_dof
 from kinema.convex.model import Model
 from kinema.convex.passive import has_passive_forces
 from kinema.convex.stage import Stage
+from kinema.math.spatial import linear
 from kinema.mujoco_enums import Exclude
 
 
@@ -38,6 +47,17 @@ def pull_of(d: Data, w: int, c: int, side: int) -> wp.vec3:
     frame = d.con.frame[w, c]
     normal = wp.vec3(frame[0, 0], frame[0, 1], frame[0, 2])
     return d.con.adhesion[w, c] * (1.0 - 2.0 * float(side)) * normal
+
+
+@wp.func
+def pull_dof(m: Model, d: Data, w: int, c: int, r: int, i: int, motion: wp.spatial_vector) -> wp.spatial_vector:
+    """qfrc_adhesion -= a n' motion, of the point of a contact with dof i."""
+    d.frc.qfrc_adhesion[w, i] = d.frc.qfrc_adhesion[w, i] + wp.dot(pull_of(d, w, c, 1), linear(motion))
+    return wp.spatial_vector()
+
+
+pull_segment = of_segment(pull_dof)
+"""qfrc_adhesion += what pulls the surface of a segment."""
 
 
 @wp.func
@@ -65,7 +85,10 @@ def flex_adhesion(m: Model, d: Data, w: int):
         if adheres(m, d, w, c):
             for side in range(2):
                 f = d.fcon.flex[w, c][side]
-                if d.con.geom[w, c][side] < 0:
+                e = turning_segment(m, d, w, c, side)
+                if e >= 0:
+                    pull_segment(m, d, w, c, -1, side, e)
+                elif d.con.geom[w, c][side] < 0:
                     corners = side_vertices(m, d, w, c, side)
                     share = side_weights(m, d, w, c, corners)
                     x = side_coordinates(m, w, corners, share)

@@ -36,9 +36,9 @@ def geom_motion(m: Model, d: Data, w: int, g: int):
     turn = h * angular(v)
     if m.collision.geoms.type[g] == Geom.SPHERE:
         turn = wp.vec3()
-    d.ahead.travel[w, g] = travel
-    d.ahead.turn[w, g] = turn
-    d.ahead.reach[w, g] = wp.length(travel) + wp.length(turn) * m.collision.geoms.rbound[w, g]
+    d.ahead[0].travel[w, g] = travel
+    d.ahead[0].turn[w, g] = turn
+    d.ahead[0].reach[w, g] = wp.length(travel) + wp.length(turn) * m.collision.geoms.rbound[w, g]
 
 
 @wp.func
@@ -47,17 +47,17 @@ def body_motion(m: Model, d: Data, w: int, b: int):
     reach = float(0.0)
     thin = float(1.0e10)
     for g in range(m.body.geomadr[b], m.body.geomadr[b] + m.body.geomnum[b]):
-        reach = wp.max(reach, d.ahead.reach[w, g])
+        reach = wp.max(reach, d.ahead[0].reach[w, g])
         thin = wp.min(thin, thickness(m.collision.geoms, w, g))
-    d.ahead.body_reach[w, b] = reach
-    d.ahead.body_thin[w, b] = thin
+    d.ahead[0].body_reach[w, b] = reach
+    d.ahead[0].body_thin[w, b] = thin
 
 
 @wp.func
 def step_time(m: Model, d: Data, w: int):
     """The step, and what rows know of the integrator."""
     time = row_time(m.opt, w)
-    d.ahead.clock[w, 0] = wp.vec4(m.opt.timestep[w], time[0], time[1], time[2])
+    d.ahead[0].clock[w, 0] = wp.vec4(m.opt.timestep[w], time[0], time[1], time[2])
 
 
 def stages() -> list[Stage]:

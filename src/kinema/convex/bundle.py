@@ -15,6 +15,7 @@ does not have say their own.
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 import warp as wp
 
@@ -122,6 +123,12 @@ def adopt(struct, prefix: str, size: str, shared: Collection[str] = ()):
 def fields_of(struct) -> dict[str, Field]:
     """The declared arrays of a bundle, by attribute name."""
     return _declared.get(id(struct), {})
+
+
+def bundles_of(struct) -> dict[str, Any]:
+    """The bundles of a struct of bundles, by attribute: those behind arrays of one as well."""
+    kinds = {name: getattr(var.type, "dtype", var.type) for name, var in struct.vars.items()}
+    return {name: kind for name, kind in kinds.items() if fields_of(kind)}
 
 
 def same(struct, **names: str) -> None:

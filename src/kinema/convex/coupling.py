@@ -11,33 +11,36 @@ import numpy as np
 
 from kinema.mujoco_enums import Joint, Wrap
 
+IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 EPS = 1e-10
+FRAME_EPS = 1e-6  # places and rotations that differ by less are the same (compile/pose.py)
 FIELDS = ("M_rownnz", "M_rowadr", "M_colind", "mapM2D", "mapD2M")
 """What `pattern` gives."""
 
 
-def is_undone(m, compiled) -> bool:
-    """Whether a body that was compiled as simple is not any more.
+def is_undone(m) -> bool:
+    """Whether a body that was compiled as simple is not any more: the compiler's rule, with the numbers of today.
 
-    What the compiler took for simple is: of a mesh, say, whose inertial frame is its own up to rounding.
+    The model may have been changed before it got here, so what it says now is all there is to go by.
     """
     simple = (np.asarray(m.body_simple) > 0) & (np.asarray(m.body_dofnum) > 0)
     if not simple.any():
         return False
-    if _moved(m, compiled, "body_ipos", simple) or _moved(m, compiled, "body_iquat", simple):
+    turned = np.asarray(m.body_iquat)[simple]
+    off = np.minimum(np.abs(turned - IDENTITY).max(axis=-1), np.abs(turned + IDENTITY).max(axis=-1))
+    if _is_off(np.asarray(m.body_ipos)[simple]) or np.any(off >= FRAME_EPS):
         return True
     joints = simple[np.asarray(m.jnt_bodyid)]
-    turned = joints & np.isin(np.asarray(m.jnt_type), (Joint.HINGE, Joint.SLIDE))
+    straight = joints & np.isin(np.asarray(m.jnt_type), (Joint.HINGE, Joint.SLIDE))
     aligned = (np.abs(m.jnt_axis) > EPS).sum(axis=-1) == 1
-    if _moved(m, compiled, "jnt_pos", joints) or np.any(turned & ~aligned):
+    if _is_off(np.asarray(m.jnt_pos)[joints]) or np.any(straight & ~aligned):
         return True
     return any(simple[body] for tendon in np.flatnonzero(m.tendon_armature) for body in _pulled(m, int(tendon)))
 
 
-def _moved(m, compiled, name: str, which: np.ndarray) -> bool:
-    """Whether a parameter of some elements is another than was compiled, in any world."""
-    change = np.asarray(getattr(m, name)) - np.asarray(getattr(compiled, name))
-    return bool(np.any(np.abs(change)[..., which, :] > EPS))
+def _is_off(places: np.ndarray) -> bool:
+    """Whether any place is not the origin."""
+    return bool(np.any(np.abs(places) >= FRAME_EPS))
 
 
 def _pulled(m, tendon: int) -> list[int]:

@@ -380,14 +380,19 @@ same(Ahead, **{name: f"ahead_{name}" for name in AheadMotion.vars})
 
 @wp.struct
 class Data:
-    """All bundles of a run: the second argument of every stage."""
+    """All bundles of a run: the second argument of every stage.
+
+    Bundles that few models need stand behind arrays of one, `d.rk[0].qpos[w, i]`: CUDA hands a kernel 32 kB of
+    arguments, and kernels of plugins want room beside these. Stages of such bundles have no derivatives in duals
+    (gradients/arrays.py widens what stands here itself).
+    """
 
     state: State
     pose: Poses
     inertia: Inertia
     metric: Metric
     vel: Velocities
-    ahead: AheadMotion
+    ahead: wp.array(dtype=AheadMotion)
     ten: TendonPaths
     flex: FlexState
     act: Actuation
@@ -395,7 +400,7 @@ class Data:
     con: Contacts
     crow: ContactRows
     fcon: ContactFlexes
-    near: FlexNear
+    near: wp.array(dtype=FlexNear)
     efc: Rows
     solver: Search
     island: Islands
@@ -403,4 +408,4 @@ class Data:
     dual: Dual
     sensor: Readings
     scratch: Scratch
-    rk: RungeKutta
+    rk: wp.array(dtype=RungeKutta)

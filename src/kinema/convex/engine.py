@@ -213,9 +213,10 @@ class Engine(NamedArrays):
         the discrete integrator, and parameters of contacts with flexes."""
         m = self.present.to("recipe")
         couples = {name: np.asarray(getattr(self.source, name)) for name in coupling.FIELDS}
-        if coupling.is_undone(m, self.source):
+        if coupling.is_undone(m):
             couples = coupling.pattern(m)
-        return {**couples, **contributing_actuators(m), **metric_pattern.pattern(m, couples), **mixed_lists(m)}
+        mixed = mixed_lists(self.present.to("recipe", exactly=True))
+        return {**couples, **contributing_actuators(m), **metric_pattern.pattern(m, couples), **mixed}
 
     def decide(self) -> dict[str, tuple[Stage, ...]]:
         """The stages of every recipe that is in use, by what the model as it is now asks for."""

@@ -20,6 +20,7 @@ from kinema.convex.jacobian import last_dof
 from kinema.convex.model import Model
 from kinema.convex.passive import has_passive_forces
 from kinema.convex.velocity import local_velocity
+from kinema.math.some import is_some
 from kinema.math.spatial import angular, linear
 from kinema.mujoco_enums import MINVAL, Geom
 
@@ -122,7 +123,7 @@ def fluid(m: Model, d: Data, w: int):
     viscosity = m.opt.viscosity[w]
     for i in range(m.size.nv):
         d.frc.qfrc_fluid[w, i] = 0.0
-    if (density > 0.0 or viscosity > 0.0) and has_passive_forces(m):
+    if (is_some(density) or is_some(viscosity)) and has_passive_forces(m):
         for b in range(1, m.size.nbody):
             com = d.inertia.subtree_com[w, m.body.rootid[b]]
             cvel = d.vel.cvel[w, b]

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kinema.convex.access import ANYTHING
-from kinema.convex.bundle import fields_of
+from kinema.convex.bundle import bundles_of, fields_of
 from kinema.convex.data import Data, State
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @cache
 def computed() -> frozenset[str]:
     """Arrays of a run that are no part of its state, but for those of one number a world."""
-    fields = [field for var in Data.vars.values() for field in fields_of(var.type).values()]
+    fields = [field for bundle in bundles_of(Data).values() for field in fields_of(bundle).values()]
     kept = {field.name for field in fields_of(State).values()} | {"qacc"}  # given by programs
     return frozenset(field.name for field in fields if field.kind == "data" and field.size) - kept
 

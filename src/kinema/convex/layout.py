@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from kinema.arrays import empty_worlds, per_world, row_of, shared
+from kinema.arrays import empty_worlds, one_of, per_world, row_of, shared
 from kinema.convex.activation import family, periodic
 from kinema.convex.bundle import Field, fields_of
 from kinema.convex.flex.lists import LISTS as FLEX_LISTS
@@ -165,8 +165,10 @@ class Layout:
         for name, var in struct.vars.items():
             if name in declared:
                 value = self.array(declared[name])
-            elif isinstance(var.type, wp.array):  # a struct of another layer's: whoever runs that layer fills it
-                continue
+            elif isinstance(var.type, wp.array):  # a bundle behind an array of one, or a struct of another layer's:
+                if not fields_of(var.type.dtype):  # whoever runs that layer fills it
+                    continue
+                value = one_of(self.fill(var.type.dtype), var.type.dtype, self.device)
             elif hasattr(var.type, "vars"):  # a nested struct
                 value = build[name] if build and name in build else self.fill(var.type)
             else:

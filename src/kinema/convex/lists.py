@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kinema.convex.bundle import fields_of
+from kinema.convex.bundle import bundles_of, fields_of
 from kinema.convex.data import Data
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ COUNTS = {"nconmax": "ncon", "nefcmax": "nefc", "nconmax_flex": "ncon", "nefcmax
 def lists() -> Mapping[str, str]:
     """Name of what counts the entries in use, for every array that is a list."""
     found = {}
-    for var in Data.vars.values():
-        for field in fields_of(var.type).values():
+    for bundle in bundles_of(Data).values():
+        for field in fields_of(bundle).values():
             if field.size and field.size[0] in COUNTS:
                 found[field.name] = COUNTS[field.size[0]]
     return found

@@ -93,10 +93,10 @@ def add_load(cfrc_ext: wp.array2d(dtype=wp.spatial_vector), w: int, body: int, l
 
 @wp.func
 def contact_wrench(m: Model, d: Data, w: int, c: int):
-    """Torque and force of one contact in the world's frame, at the contact."""
+    """Torque and force of one contact in the world's frame, at the contact; of flexes none, as in MuJoCo."""
     load = wp.spatial_vector()
     row = d.crow.address[w, c]
-    if row >= 0:
+    if row >= 0 and d.con.geom[w, c][0] >= 0 and d.con.geom[w, c][1] >= 0:
         local = contact_force(
             d.efc.force, w, row, d.con.dim[w, c], m.opt.cone, d.con.friction[w, c], d.con.adhesion[w, c]
         )

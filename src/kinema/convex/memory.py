@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
-from kinema.convex.bundle import fields_of
+from kinema.convex.bundle import bundles_of, fields_of
 from kinema.convex.data import Data
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ def _bytes(array: wp.array) -> int:
 def _groups() -> dict[str, str]:
     """Group of each array of the engine's data."""
     found: dict[str, str] = {}
-    for bundle, var in Data.vars.items():
-        for field in fields_of(var.type).values():
-            found.setdefault(field.name, TITLES.get(bundle, bundle))
+    for name, bundle in bundles_of(Data).items():
+        for field in fields_of(bundle).values():
+            found.setdefault(field.name, TITLES.get(name, name))
     return found
 
 

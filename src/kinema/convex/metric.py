@@ -266,12 +266,11 @@ def backbone_acceleration(m: Model, d: Data, w: int):
 def solve_tied(m: Model, d: Data, x: wp.array2d(dtype=float), b: wp.array2d(dtype=float), w: int):
     """x = Mh^-1 b by conjugate gradients, preconditioned by the backbone.
 
-    They end where rounding does not let the residual fall any further.
+    They end where rounding does not let the residual fall any further, as an acceleration: beside the drag of one dof
+    the forces on all others may be nothing.
     """
-    size = float(0.0)
     for i in range(m.size.nv):
         force = b[w, i]
-        size += force * force
         x[w, i] = 0.0
         d.metric.residual[w, i] = force
         d.metric.slant[w, i] = force
@@ -290,20 +289,23 @@ def solve_tied(m: Model, d: Data, x: wp.array2d(dtype=float), b: wp.array2d(dtyp
         if curve <= 0.0:
             break
         alpha = energy / curve
-        rest = float(0.0)
+        size = float(0.0)
         for i in range(m.size.nv):
-            x[w, i] = x[w, i] + alpha * d.metric.search[w, i]
+            a = x[w, i] + alpha * d.metric.search[w, i]
             residual = d.metric.residual[w, i] - alpha * d.metric.slant[w, i]
+            x[w, i] = a
             d.metric.residual[w, i] = residual
             d.metric.slant[w, i] = residual
-            rest += residual * residual
-        if rest <= 1.0e-14 * size:
-            break
+            size += a * a
         solve_like_mass(m, d.metric.slant, d.inertia.qH, d.inertia.qHDiagInv, w)
         last = energy
         energy = float(0.0)
+        rest = float(0.0)
         for i in range(m.size.nv):
             energy += d.metric.residual[w, i] * d.metric.slant[w, i]
+            rest += d.metric.slant[w, i] * d.metric.slant[w, i]
+        if rest <= 1.0e-14 * size:
+            break
         for i in range(m.size.nv):
             d.metric.search[w, i] = d.metric.slant[w, i] + energy / last * d.metric.search[w, i]
 
@@ -338,7 +340,22 @@ def head_of(d: Data, w: int, r: int) -> int:
 
 
 @wp.func
-def rescale_row(d: Data, w: int, r: int, head: int, light: float, heavy: float):
+def least_regularization(m: Model, d: Data, w: int, r: int, head: int) -> float:
+    """The least R of a row: that of a normal is MINVAL, and friction has its share of what the normal has."""
+    share = float(1.0)
+    kind = d.efc.type[w, r]
+    if kind == Constraint.CONTACT_PYRAMIDAL:
+        mu = d.crow.mu[w, d.efc.id[w, r]]
+        share = 2.0 * mu * mu
+    elif kind == Constraint.CONTACT_ELLIPTIC and r > head:
+        friction = d.con.friction[w, d.efc.id[w, r]]
+        scale = friction[0] / friction[r - head - 1]
+        share = scale * scale / wp.max(MINVAL, m.opt.impratio[w])
+    return MINVAL * wp.max(1.0, share)
+
+
+@wp.func
+def rescale_row(m: Model, d: Data, w: int, r: int, head: int, light: float, heavy: float):
     """R, D and what adhesion adds to aref, where J M^-1 J' was `light` and is `heavy` by the metric."""
     if light > MINVAL:
         adhesion = float(0.0)
@@ -350,7 +367,7 @@ def rescale_row(d: Data, w: int, r: int, head: int, light: float, heavy: float):
             elif r == head:
                 adhesion = d.con.adhesion[w, c]
         old = d.efc.R[w, r]
-        reg = wp.max(MINVAL, old * heavy / light)
+        reg = wp.max(least_regularization(m, d, w, r, head), old * heavy / light)
         d.efc.R[w, r] = reg
         d.efc.D[w, r] = 1.0 / reg
         d.efc.aref[w, r] = d.efc.aref[w, r] + (reg - old) * adhesion
@@ -370,7 +387,7 @@ def regularize_rows(m: Model, d: Data, w: int, lane: int):
             if entry != 0.0:
                 light += entry * entry / d.inertia.M[w, m.dof.M_rowadr[i] + m.dof.M_rownnz[i] - 1]
                 heavy += entry * entry / metric_diagonal(m, d, w, i)
-        rescale_row(d, w, r, head, light, heavy)
+        rescale_row(m, d, w, r, head, light, heavy)
 
 
 @wp.func
@@ -387,7 +404,7 @@ def regularize_sparse_rows(m: Model, d: Data, w: int, lane: int):
             entry = d.efc.J[w, head, q]
             light += entry * entry / d.inertia.M[w, m.dof.M_rowadr[i] + m.dof.M_rownnz[i] - 1]
             heavy += entry * entry / d.metric.weight[w, i]
-        rescale_row(d, w, r, head, light, heavy)
+        rescale_row(m, d, w, r, head, light, heavy)
 
 
 @wp.func

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from kinema.convex.bundle import Field, fields_of
+from kinema.convex.bundle import Field, bundles_of, fields_of
 from kinema.convex.collision import capacity
 from kinema.convex.contact_parameters import declare
 from kinema.convex.data import Data, State
@@ -212,8 +212,8 @@ def mirrored(source: Any, nworld: int, device: wp.Device, offers: Callable[[str]
         return field.kind != "shared" and ALIASES.get(field.name, field.name) in model_fields()
 
     for struct in (Data, Model):
-        for var in struct.vars.values():
-            for field in filter(is_offered, fields_of(var.type).values()):
+        for bundle in bundles_of(struct).values():
+            for field in filter(is_offered, fields_of(bundle).values()):
                 layout.array(field)
     declare(layout)
     return layout

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kinema.convex import coupling
+from kinema.convex import coupling, support
 from kinema.convex.layout import ALIASES, Layout
+from kinema.convex.present import RECIPE
 from kinema.convex.sleep.rings import AWAKE
 from kinema.convex.stage import Stage
 from kinema.convex.step import substeps
-from kinema.errors import KernelsRebuilt, UnknownKey, did_you_mean, warn_caller
+from kinema.errors import BuildError, KernelsRebuilt, UnknownKey, did_you_mean, warn_caller
 from kinema.model.mujoco_fields import data_fields, model_fields
 from kinema.mujoco_enums import Enable
 
@@ -84,8 +85,15 @@ class Follower:
             self._collision(name)
 
     def switch(self, name: str, value: int) -> None:
-        """Change a switch of mjOption, for all worlds."""
-        self.engine.present.switches[name] = self.engine.layout.switches[name] = int(value)
+        """Change a switch of mjOption, for all worlds; one that asks for what is not simulated stays as it was."""
+        present, layout = self.engine.present, self.engine.layout
+        known, told = dict(present.switches), dict(layout.switches)
+        present.switches[name] = layout.switches[name] = int(value)
+        try:
+            support.check(present.to("support"))
+        except BuildError:
+            present.switches, layout.switches = known, told
+            raise
         self.engine.remake()  # recorded launches and graphs hold the old value
         if name == "enableflags" and not int(value) & Enable.SLEEP:
             self.engine.write("tree_asleep", AWAKE)
@@ -103,12 +111,20 @@ class Follower:
             engine.forget_initial()
         if "collision" in readers:
             self._collision(name)
-        if "recipe" in readers:
+        if RECIPE in readers:
             self._recipe(name, exactly)
         if name in CARRIES:
             engine.write("tree_asleep", AWAKE)
         if not exactly:
             engine.layout.arrays["sleep_settled"].zero_()  # what sleeping trees have computed is of the old value
+
+    def free(self, name: str) -> None:
+        """Let recipes hold whatever number a parameter has: whoever takes derivatives along it asks for that."""
+        present = self.engine.present
+        if name not in present.free:
+            present.free.add(name)
+            if RECIPE in present.readers(name):
+                self._recipe(name, exactly=False, why="a derivative by")
 
     def _collision(self, name: str) -> None:
         """Let collision detection follow a parameter of geoms."""
@@ -120,7 +136,7 @@ class Follower:
         elif change == "moved":
             engine.remake()
 
-    def _recipe(self, name: str, exactly: bool) -> None:
+    def _recipe(self, name: str, exactly: bool, why: str = "writing") -> None:
         """Decide again on sizes and stages; build anew what differs."""
         engine, layout = self.engine, self.engine.layout
         have, sizes = layout.capacity, engine.sizes()
@@ -145,12 +161,12 @@ class Follower:
             engine.recipes.update(engine.decide())
         elif lists:
             engine.remake()
-        engine.substeps = substeps(engine.present.to("recipe"))
+        engine.substeps = substeps(engine.present.to(RECIPE))
         engine.guard.look()
         if woken:
             names = sorted({name for stages in woken.values() for name in stages})
             warn_caller(
-                f"writing {name} woke {', '.join(names)}, which the model had no use for when it was compiled: kernels "
+                f"{why} {name} woke {', '.join(names)}, which the model had no use for when it was compiled: kernels "
                 "are compiled anew. Give the model a value other than 0 from the start to have them at once",
                 KernelsRebuilt,
             )

@@ -11,11 +11,14 @@ handed the model through a view that shows the numbers of today and notes which 
 
 A reader therefore cannot forget to say what it depends on. Where worlds differ, a reader sees of each number the one of
 largest magnitude, for it asks whether there is any; `world` shows those of one world.
+
+Derivatives along a parameter ask what would be if it were another number. So recipes are decided as for another one,
+once it is among those that are `free`: a force that is switched off by a 0 has a slope there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,9 @@ from kinema.convex.layout import ALIASES, Layout
 
 OWNERS = ("opt", "stat")
 """Structs of the model that have numbers of their own."""
+
+RECIPE = "recipe"
+"""The reader that decides on stages, and on lists that follow from numbers."""
 
 PRECISE = {of: twin for twin, of in ALIASES.items()}
 """Fields that are kept in double precision as well."""
@@ -42,6 +48,8 @@ class Present:
         layout: Where the numbers are kept; None: nowhere yet, the compiled ones are the present ones.
         switches: Switches of mjOption that were changed.
         writes: How often fields were written: whoever keeps what follows from them sees that it has to look again.
+        last: Which of these writes was the last of each field.
+        free: Parameters that recipes hold for, whatever number they have.
     """
 
     def __init__(self, source: Any):
@@ -49,12 +57,16 @@ class Present:
         self.layout: Layout | None = None
         self.switches: dict[str, int] = {}
         self.writes = 0
+        self.last: dict[str, int] = {}
+        self.free: set[str] = set()
         self._read: dict[str, set[str]] = {}
         self._shown: dict[str, Any] = {}
 
-    def to(self, reader: str, world: int | None = None) -> View:
-        """The model as one reader sees it; of one world, or of all of them."""
-        return View(self, self._read.setdefault(reader, set()), world)
+    def to(self, reader: str, world: int | None = None, *, exactly: bool = False) -> View:
+        """The model as one reader sees it; of one world, or of all of them; `exactly`: what is free too, for its number
+        counts."""
+        free = self.free if reader == RECIPE and not exactly else frozenset()
+        return View(self, self._read.setdefault(reader, set()), world, free)
 
     def readers(self, name: str) -> set[str]:
         """Who has read a field."""
@@ -75,6 +87,7 @@ class Present:
     def forget(self, name: str) -> None:
         """A field was written: look at it anew."""
         self.writes += 1
+        self.last[name] = self.writes
         self._shown.pop(name, None)
 
     def value(self, view: View, owner: str, name: str) -> Any:
@@ -105,16 +118,24 @@ class Present:
 class View:
     """The present model as one reader sees it: mjModel's attributes, each noted when it is read."""
 
-    def __init__(self, present: Present, read: set[str], world: int | None, owner: str = ""):
-        self._present, self._notes, self._world, self._owner = present, read, world, owner
+    def __init__(
+        self, present: Present, read: set[str], world: int | None, free: Collection[str] = (), owner: str = ""
+    ):
+        self._present, self._notes, self._world, self._free, self._owner = present, read, world, free, owner
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         if not self._owner and name in OWNERS:
-            return View(self._present, self._notes, self._world, name)
+            return View(self._present, self._notes, self._world, self._free, name)
         self._notes.add(name)
-        return self._present.value(self, self._owner, name)
+        found = self._present.value(self, self._owner, name)
+        return _another(found) if name in self._free else found
+
+
+def _another(number: Any) -> Any:
+    """Numbers that are neither these nor 0."""
+    return number + np.where(np.less(number, 0.0), -1e-3, 1e-3) * (1.0 + np.abs(number))
 
 
 def _largest(rows: np.ndarray) -> np.ndarray:

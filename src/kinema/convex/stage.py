@@ -17,7 +17,7 @@ warps for each. Where a world is wide, as a cloth of a thousand bodies is, it ha
 out its items, and its numbers lie together (arrays.py). Stages of lanes are kernels of their own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -118,6 +118,24 @@ def due(status: int, substep: int, advancing: int, advances: bool, once: bool) -
 def named(function: Callable, name: str) -> wp.Function:
     """A function of Warp under a name that tells what it was made of."""
     return wp.func(function, name=name)  # type: ignore[call-overload]  # Warp's types forget the name
+
+
+def one_after_another(functions: Sequence[wp.Function]) -> wp.Function:
+    """A function over an item that runs several; two at a time, since `wp.static` of a loop's variable is not part of
+    what Warp tells a kernel by: a kernel of before a function was changed would be taken from the cache."""
+    first, *others = functions
+    for other in others:
+        first = _then(first, other)
+    return first
+
+
+@cache
+def _then(first: wp.Function, second: wp.Function) -> wp.Function:
+    def both(m: Model, d: Data, w: int, i: int):
+        wp.static(first)(m, d, w, i)
+        wp.static(second)(m, d, w, i)
+
+    return named(both, f"{first.key}_then_{second.key}")
 
 
 @cache

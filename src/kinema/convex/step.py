@@ -195,7 +195,7 @@ def acceleration(
     if m.opt.noslip_iterations > 0:
         noslip = [Stage(dual.noslip(**dual.kinds(m)), lanes=True)]
         noslip += metric.noslip_stages(m, noslip_stages(dense) if dense else []) if is_discrete(m) else []
-    solve = solver(m, dense, rows, cuda=cuda)
+    solve = solver(m, rows, cuda=cuda)
     return [
         *forces, *addresses[:early], *unconstrained, *addresses[early:], *assembled, *regularize, *solve, *noslip,
         *alone, *keep,
@@ -207,14 +207,14 @@ def is_factored(m, dense: Blocks | None) -> bool:
     return not dense or dual.is_dual(m) or sparse.is_conjugate(m) or exact.is_exact(m)
 
 
-def solver(m, dense: Blocks | None = None, rows: int = 0, *, cuda: bool = False) -> list[Stage]:
-    """The constraint solver the model asks for; `dense`: on CUDA, with room for so many rows."""
+def solver(m, rows: int = 0, *, cuda: bool = False) -> list[Stage]:
+    """The constraint solver the model asks for; on CUDA with room for so many rows."""
     at_once = is_discrete(m)
     if m.opt.solver == Solver.PGS:
         return [Stage(dual.projected_gauss_seidel(discrete=at_once, sparse=has_flexes(m)), lanes=True)]
     if has_flexes(m) or sparse.is_conjugate(m):
         return [sparse.stage(m, cuda)]
-    return newton_stages(m, rows) if dense else [Stage(newton(discrete=at_once), lanes=True, alone=True)]
+    return newton_stages(m, rows) if cuda and m.nv else [Stage(newton(discrete=at_once), lanes=True, alone=True)]
 
 
 def derivatives(m) -> list[Stage]:
@@ -288,7 +288,7 @@ def step(m, collision: list[Stage], extension: Extension = NONE, *, cuda: bool =
         *(read + choose if m.opt.integrator == Integrator.RK4 else choose + read),
         *movement(m, extension),
     ]
-    return by_tree(stages) if cuda and m.ntree > 1 else stages
+    return shared_out(m, stages) if cuda and m.ntree > 1 else stages
 
 
 BY_TREE = {
@@ -299,8 +299,10 @@ BY_TREE = {
 """Stages over a world that trees may share out: on CUDA one thread would go through thousands of dofs."""
 
 
-def by_tree(stages: list[Stage]) -> list[Stage]:
-    """A recipe in which each tree is an item, wherever it can be."""
+def shared_out(m, stages: list[Stage]) -> list[Stage]:
+    """A recipe in which each tree is an item wherever it can be; where nothing is damped Euler asks no tree."""
+    if not euler.has_damping(m):
+        stages = [replace(s, func=euler.euler_undamped, over="nv") if s.func is euler.euler else s for s in stages]
     return [replace(s, func=BY_TREE[s.func], over="ntree") if s.func in BY_TREE else s for s in stages]
 
 
@@ -397,6 +399,6 @@ def scratch_sizes(m, rows: int = 0, *, cuda: bool = False) -> dict[str, int]:
         **assemble.sizes(m),
         **exact.sizes(m, cuda=cuda),
         **awake.sizes(m),
-        **(island_sizes(m, rows) if cuda and not has_flexes(m) and blocks_of(m) else NO_ISLANDS),
+        **(island_sizes(m, rows) if cuda and not has_flexes(m) else NO_ISLANDS),
         **dual.sizes(m),
     }

@@ -193,11 +193,11 @@ def tendon_velocity(m: Model, d: Data, w: int, i: int):
 
 @wp.func
 def stretch(length: float, lower: float, upper: float) -> float:
-    """How far a length is outside [lower, upper]."""
+    """How far a length is outside [lower, upper]; on a bound it counts as outside, where it has a slope."""
     x = float(0.0)
-    if length > upper:
+    if length >= upper:
         x = length - upper
-    elif length < lower:
+    elif length <= lower:
         x = length - lower
     return x
 

@@ -36,8 +36,8 @@ class SingleEnv(gymnasium.Env):  # type: ignore[name-defined]  # imported on use
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start an episode: with a seed its first one, without the next."""
+        observed, info = self.env.reset(seed=seed, options=options)
         super().reset(seed=seed)
-        observed, info = self.env.reset(seed=seed)
         return observed[0], _of_one(info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -57,5 +57,5 @@ def _of_one(info: dict[str, Any]) -> dict[str, Any]:
     told = {}
     for name, value in info.items():
         if not name.startswith("_"):
-            told[name] = _of_one(value) if isinstance(value, dict) else value[0] + 0
+            told[name] = _of_one(value) if isinstance(value, dict) else np.array(value[0])[()]
     return told

@@ -145,6 +145,10 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[name-defined]  # im
                 None: the next episodes.
             options: {"reset_mask": booleans, one a world}, or None.
         """
+        for name in options or {}:
+            if name != "reset_mask":
+                known = did_you_mean(name, ["reset_mask"])
+                raise BuildError(f"options={{{name!r}: ...}}: no such option{known}; there is 'reset_mask' alone")
         partly, mask = False, self.worlds.full(True, "bool")
         if options is not None and "reset_mask" in options:
             partly, mask = True, self.worlds.array(options["reset_mask"], "bool")
@@ -233,6 +237,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[name-defined]  # im
 
     def _seed(self, seed: int | None) -> None:
         """Take a seed, or an arbitrary one; Gymnasium's own generator, which tasks do not use, gets it as well."""
+        if isinstance(seed, bool) or not (seed is None or isinstance(seed, int | np.integer)):
+            raise BuildError(f"seed={seed!r}: expected a whole number, one for all worlds: each draws by its index")
         given = None if seed is None else int(seed)
         self._np_random, self._np_random_seed = gymnasium.utils.seeding.np_random(given)
         self._episodes.seed.fill_(int(self._np_random_seed) & WORD)

@@ -4,7 +4,7 @@
     closed    every edge of the surface is gone along as often one way as the other: moments are exact
               (cell_moments.py). Tetrahedra bound what they fill
     open      otherwise: a cell is cut in eight, and Gauss points in each count where the surface winds around them
-              (the solid angle it fills is more than half of all)
+              (the solid angle it fills is more than half of all), and where they lie on it
 
 A surface that holds nothing at all fills its cells.
 """
@@ -20,6 +20,8 @@ from kinema.geometry.flex_topology import SIDES
 from kinema.geometry.mesh import Float64, Int32
 
 LEFT_OUT = 0.02
+ON_SURFACE = 1e-12
+"""How flat a tetrahedron of a triangle and a point on it is, its volume over the product of three of its edges."""
 Cells = tuple[int, int, int]
 AT_ONCE = 1 << 15
 
@@ -37,9 +39,10 @@ class Filling:
     moments: Float64
 
 
-def filling(point: Float64, element: Int32, dim: int, cells: Cells, order: int) -> Filling:
-    """What lies in the cells of the lattice that fills the box around the points."""
-    low, high = point.min(axis=0), point.max(axis=0)
+def filling(
+    point: Float64, element: Int32, dim: int, cells: Cells, order: int, low: Float64, high: Float64
+) -> Filling:
+    """What lies in the cells of the lattice that fills the box from `low` to `high`."""
     degree = 2 * order
     whole = full_moments(degree)
     wide = np.where(high > low, high - low, 1.0)
@@ -132,19 +135,21 @@ def _sampled(point: Float64, face: Int32, low: Float64, size: Float64, cells: Ce
     x = np.concatenate([(x + 1) / 4, (x + 3) / 4])
     w = np.concatenate([w, w]) / 4
     grid = np.stack(np.meshgrid(*(np.add.outer(np.arange(n), x).ravel() for n in cells), indexing="ij"), axis=-1)
-    inside = np.abs(_winding(low + grid.reshape(-1, 3) * size, point[face])) > 0.5
+    winding, on = _winding(low + grid.reshape(-1, 3) * size, point[face])
+    inside = (np.abs(winding) > 0.5) | on
     shape = tuple(size for n in cells for size in (n, len(x)))
     counts = inside.reshape(shape).transpose(0, 2, 4, 1, 3, 5).astype(float)
     power = w[:, None] * x[:, None] ** np.arange(2 * order + 1)
     return np.einsum("...abc,ai,bj,ck->...ijk", counts, power, power, power, optimize=True)
 
 
-def _winding(point: Float64, triangle: Float64) -> Float64:
-    """How often a surface winds around points: the solid angle of its triangles over 4 π.
+def _winding(point: Float64, triangle: Float64) -> tuple[Float64, np.ndarray]:
+    """How often a surface winds around points: the solid angle of its triangles over 4 π; and which lie on it.
 
-    tan(Ω / 2) = a · (b × c) / (|a||b||c| + (a · b)|c| + (b · c)|a| + (c · a)|b|) for corners seen from the point.
+    tan(Ω / 2) = a · (b × c) / (|a||b||c| + (a · b)|c| + (b · c)|a| + (c · a)|b|) for corners seen from the point. On
+    the triangle the one above is zero and the one below negative, on its edges zero, and only rounding has a side.
     """
-    out = np.zeros(len(point))
+    out, on = np.zeros(len(point)), np.zeros(len(point), bool)
     step = max(1, AT_ONCE // len(triangle))
     corners = [[np.ascontiguousarray(triangle[:, k, axis]) for axis in range(3)] for k in range(3)]
     for start in range(0, len(point), step):
@@ -152,9 +157,12 @@ def _winding(point: Float64, triangle: Float64) -> Float64:
         a, b, c = ([corner[axis] - at[axis] for axis in range(3)] for corner in corners)
         la, lb, lc = (np.sqrt(_dot(v, v)) for v in (a, b, c))
         cross = [b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0]]
-        around = la * lb * lc + _dot(a, b) * lc + _dot(b, c) * la + _dot(c, a) * lb
-        out[start : start + step] = np.arctan2(_dot(a, cross), around).sum(axis=1)
-    return out / (2 * np.pi)
+        volume, product = _dot(a, cross), la * lb * lc
+        around = product + _dot(a, b) * lc + _dot(b, c) * la + _dot(c, a) * lb
+        out[start : start + step] = np.arctan2(volume, around).sum(axis=1)
+        flat = ON_SURFACE * product
+        on[start : start + step] = ((np.abs(volume) <= flat) & (around <= flat)).any(axis=1)
+    return out / (2 * np.pi), on
 
 
 def _dot(a: list[Float64], b: list[Float64]) -> Float64:

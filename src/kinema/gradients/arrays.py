@@ -13,7 +13,7 @@ says is copied before each run; its integers are the engine's own. Arrays that n
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -79,12 +79,14 @@ class Room:
         device: Where.
         worlds: Of scratch, how many worlds have a place of their own: all, or 1, which all share. 0: no scratch, but
             copies of what the model says, where axes of stride 0 stay so.
+        more: Elements that an array has beyond the engine's, along its second axis, by the place of the engine's.
         arrays: The arrays made so far, by the place of the engine's.
     """
 
     width: int
     device: wp.Device
     worlds: int = 0
+    more: Mapping[int, int] = field(default_factory=dict)
     arrays: dict[int, Wide] = field(default_factory=dict)
     memory: list[wp.array] = field(default_factory=list)
 
@@ -96,10 +98,11 @@ class Room:
             what = number(dtype, self.width)
             step = what.wide * what.numbers
             made = array_t(0, 0, given.ndim, list(given.shape), list(given.strides), given.flags)
+            made.shape[1] += self.more.get(given.data, 0)
             for k in reversed(range(given.ndim)):
                 same = self.worlds == 1 if k == 0 and self.worlds else given.strides[k] == 0
                 made.strides[k] = 0 if same else step
-                step *= 1 if same else max(1, given.shape[k])
+                step *= 1 if same else max(1, made.shape[k])
             self.memory.append(wp.zeros(step, dtype=wp.uint8, device=self.device))
             made.data = self.memory[-1].ptr
             self.arrays[given.data] = Wide(given, made, what)

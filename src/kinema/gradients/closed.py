@@ -79,6 +79,11 @@ def against(m: Any) -> str:
     """Why a model has no closed form here; empty: it has."""
     if m.opt.integrator not in (Integrator.EULER, Integrator.IMPLICITFAST, Integrator.DISCRETE):
         return f"the integrator {Integrator(int(m.opt.integrator)).name}"
+    return against_forces(m)
+
+
+def against_forces(m: Any) -> str:
+    """The same of accelerations alone, whatever moves the state by them."""
     if getattr(m, "nflex", 0):
         return "it has flexes"
     if np.any(m.geom_surfacevel):
@@ -275,7 +280,7 @@ class Closed:
         threads = 1 if cuda else max(1, min(engine.nworld, engine.threads))
         slots = engine.nworld if cuda else threads
         shared = Tables()
-        alone = elements.lone_dofs(m) if m.opt.integrator != Integrator.EULER else []
+        alone = [] if m.opt.integrator in elements.ALONE_AS_OTHERS else elements.lone_dofs(m)
         sizes = int(m.nv), int(m.nbody), columns, len(alone)
         floats = max(scratch_floats(*sizes, discrete=is_discrete(m)), product_floats(*sizes))
         shared.room = wp.zeros((slots, floats), dtype=float, device=device)

@@ -119,7 +119,7 @@ for (int base = 0; base < ncon; base += AT_ONCE) {
         who[1] = b2;
     }
     KN_SYNC();
-    KN_EACH(i, 12 * count) {  // rates along the twelve motions of the two geoms (geometry.py)
+    KN_EACH(i, 12 * count) {  // rates along motions of both geoms and of the second (geometry.py)
         const int c = base + i / 12, motion = i % 12;
         float* record = records + RECORD * (i / 12);
         if (((int*)(record + WHO))[0] < 0) continue;
@@ -145,7 +145,8 @@ for (int base = 0; base < ncon; base += AT_ONCE) {
         push_at(r, record + DRAGS, sign, bear_of(b, Q_AT));
         push_at(r, record + PULLS, sign, bear_of(b, N_AT));
         offset_to(&KN_AT(d.con.pos, first), b, r);
-        push_at(r, record + GEOMS + 6 * side, 1.0f, bear_of(b, V_AT));
+        if (side == 0) push_at(r, record + GEOMS, 1.0f, bear_of(b, V_AT));
+        push_at(r, record + GEOMS + 6, sign, bear_of(b, V_AT));
     };
 #if defined(__CUDA_ARCH__)
     KN_EACH(b, nb)

@@ -6,10 +6,10 @@
 //   force of components:   d phi = -G da + G_v dv + (g + s_D phi) dy        G = N'S N,  G_v = N'S s_v N,  g = N'S s_y
 //   force on the bodies:   F = sum of e_i phi_i at the place of contact, M = sum of e_i phi_i+3
 //
-// y, place and frame change with the poses of the two geoms as geometry.py says: by 6 + 6 rates of turning and moving
-// about the first place of the pair. Only dofs that move one of the two bodies matter: `chain`, one column each. Where
-// the metric is more than inertia, forces go with its D as well (regularization_slopes.cpp): there dJ c, for the fixed c
-// of the contact, changes as J a does.
+// y, place and frame change with the poses of the two geoms as geometry.py says: by 6 + 6 rates of turning and moving, of
+// both and of the second alone, about the first place of the pair. Only dofs that move one of the two bodies matter:
+// `chain`, one column each. Where the metric is more than inertia, forces go with its D as well (regularization_slopes.cpp):
+// there dJ c, for the fixed c of the contact, changes as J a does.
 
 #undef KN_COMPONENTS
 #if defined(__CUDA_ARCH__)
@@ -162,11 +162,11 @@ for (int c = 0; c < ncon; ++c) {
         V p[6], q[6], h[6];
         for (int i = 0; i < 6; ++i) { p[i] = load(P + i * n8 + k); q[i] = load(Pd + i * n8 + k); h[i] = load(Ph + i * n8 + k); }
         const V first = load(on1 + k), second = load(on2 + k), sign = second - first;
-        auto geometry = [&](const float* t, int numbers) -> V {  // rates along the twelve motions of the two geoms
+        auto geometry = [&](const float* t, int numbers) -> V {  // rates along motions of both geoms, and of the second beside the first
             const int block = split ? numbers * number : 4;  // from four of them to the next four
             const float *a = t + 1, *b = a + block, *c = b + block;
             V y = first * (a[0] * p[0] + a[1] * p[1] + a[2] * p[2] + a[3] * p[3] + b[0] * p[4] + b[1] * p[5]);
-            return y + second * (b[2] * p[0] + b[3] * p[1] + c[0] * p[2] + c[1] * p[3] + c[2] * p[4] + c[3] * p[5]);
+            return y + sign * (b[2] * p[0] + b[3] * p[1] + c[0] * p[2] + c[1] * p[3] + c[2] * p[4] + c[3] * p[5]);
         };
         V dy = geometry(distance, 1), dx[3], de[9];
         for (int i = 0; i < 3; ++i) dx[i] = geometry(place + i * number, 3);

@@ -33,7 +33,7 @@ def contacts_of(con: Contacts, w: int, first: int, end: int) -> int:
 
 @cache
 def over_pairs(build: Build, before: wp.Function, after: wp.Function) -> wp.Function:
-    """The contacts of one world anew, pair by pair as they were found.
+    """The contacts of geoms of one world anew, pair by pair as they were found; those of flexes have no pair.
 
     Args:
         build: Which pairs of shapes there may be.
@@ -53,12 +53,13 @@ def over_pairs(build: Build, before: wp.Function, after: wp.Function) -> wp.Func
         while first < end:
             pair = d.con.pair[w, first]
             n = contacts_of(d.con, w, first, end)
-            before(m, d, w, pair, first)
-            collide_pair(
-                w, pair, m.collision.geoms, m.collision.meshes, m.collision.hfields, m.collision.pairs,
-                m.collision.settings.options, touch, first, Workspace(),
-            )  # fmt: skip
-            after(m, d, w, pair, first, n)
+            if pair >= 0:
+                before(m, d, w, pair, first)
+                collide_pair(
+                    w, pair, m.collision.geoms, m.collision.meshes, m.collision.hfields, m.collision.pairs,
+                    m.collision.settings.options, touch, first, Workspace(),
+                )  # fmt: skip
+                after(m, d, w, pair, first, n)
             first += n
 
     return over_pairs

@@ -43,6 +43,7 @@ class Differences:
     def __call__(self, *, centered: bool = True, eps: Any = None, sensors: bool = True) -> np.ndarray:
         """[world, (x', y), (x, u)] at the present state."""
         engine, directions = self.engine, self.states + self.controls
+        columns.refuse_delays(engine, sensors=sensors and bool(self.sensors))
         results = self.states + (self.sensors if sensors else [])
         n = engine.nworld
         start = {name: np.array(engine.read(name)) for name in sorted(engine.inputs) if np.size(engine.read(name))}

@@ -14,6 +14,7 @@
 // native functions of duals take the way of the CPU; what is said here is not edited
 #if defined(__CUDA_ARCH__)
 #define KN_MEET() __syncwarp()
+#define __builtin_popcount __popc  // octet.py
 #else
 #define KN_MEET()
 #endif
@@ -218,6 +219,7 @@ template <typename R> inline CUDA_CALLABLE dual_t<R> sub(const dual_t<R>& a, con
 template <typename R> inline CUDA_CALLABLE dual_t<R> mul(const dual_t<R>& a, const dual_t<R>& b) { return a * b; }
 template <typename R> inline CUDA_CALLABLE dual_t<R> div(const dual_t<R>& a, const dual_t<R>& b) { return a / b; }
 template <typename R> inline CUDA_CALLABLE dual_t<R> neg(const dual_t<R>& a) { return -a; }
+template <typename R> inline CUDA_CALLABLE dual_t<R> approx_rcp(const dual_t<R>& a) { return dual_t<R>(1.0f) / a; }
 template <typename R> inline CUDA_CALLABLE dual_t<R> floordiv(const dual_t<R>& a, const dual_t<R>& b)
 {
     return dual_t<R>(wp::floor(a.v / b.v));
@@ -238,5 +240,35 @@ template <typename R> inline CUDA_CALLABLE dual_t<R> atomicAdd(dual_t<R>* to, co
 }
 template <typename T> inline CUDA_CALLABLE dual32 kn_cast(const T& a) { return dual32(a); }
 template <typename R> inline CUDA_CALLABLE int cast_int(const dual_t<R>& a) { return int(a.v); }
+
+// Where a ray p + t v hits a mesh, which stays: the face it hits is a plane, n . (p + t v) is constant on it, and
+//   t' = -n . (p' + t v') / n . v
+// Only what is differentiated here can be asked for.
+struct kn_mesh_ray {
+    bool result;
+    int face;
+    dual32 t;
+    vec_t<3, dual32> normal;
+
+    CUDA_CALLABLE inline kn_mesh_ray() : result(false), face(0), t(0.0f), normal() { }
+    CUDA_CALLABLE inline kn_mesh_ray& operator+=(const kn_mesh_ray&) { return *this; }  // of adjoints that nothing calls
+};
+inline CUDA_CALLABLE kn_mesh_ray mesh_query_ray(
+    uint64_t mesh, const vec_t<3, dual32>& p, const vec_t<3, dual32>& v, const dual32& far, int root)
+{
+    const vec3 from(p[0].v, p[1].v, p[2].v), along(v[0].v, v[1].v, v[2].v);
+    const mesh_query_ray_t plain = mesh_query_ray(mesh, from, along, far.v, root);
+    kn_mesh_ray hit;
+    hit.result = plain.result;
+    hit.face = plain.face;
+    kn_tangent across = kn_zero();
+    for (int c = 0; c < 3; ++c) {
+        across = across + kn_both(plain.normal[c], p[c].t, plain.normal[c] * plain.t, v[c].t);
+        hit.normal[c] = dual32(plain.normal[c]);
+    }
+    const float slope = -1.0f / dot(plain.normal, along);
+    hit.t = dual32(plain.t, kn_scaled(::isfinite(slope) ? slope : 0.0f, across));
+    return hit;
+}
 
 }  // namespace wp

@@ -62,6 +62,10 @@ class Element:
     outs: tuple[int, ...] = ()
 
 
+ALONE_AS_OTHERS = (Integrator.EULER, Integrator.RK4)
+"""Integrators by which free bodies on their own are not solved in full."""
+
+
 def elements(m: Any) -> tuple[Element, ...]:
     """Those of a model."""
     actuators = _actuators(m)
@@ -69,7 +73,7 @@ def elements(m: Any) -> tuple[Element, ...]:
     if is_discrete(m) or varies(m):
         found += [Element(LATE, e.dofs, e.placed) for e in found if e.force == PASSIVE]
         found += [Element(LATE, e.dofs, e.placed, *_slope_knows(m, k, e)) for k, e in enumerate(actuators)]
-    if m.opt.integrator != Integrator.EULER:
+    if m.opt.integrator not in ALONE_AS_OTHERS:
         force = SPIN if is_discrete(m) else LATE
         found += [Element(force, tuple(range(first, first + 6))) for first in lone_dofs(m)]
     return tuple(sorted(set(_largest(found))))
@@ -224,7 +228,7 @@ def _largest(found: list[Element]) -> list[Element]:
 
 def lateness(m: Any, found: Sequence[Element]) -> int:
     """Which slopes by velocity the integrator takes at the end of the step, beside the constraint solve."""
-    if is_discrete(m):
+    if is_discrete(m) or m.opt.integrator == Integrator.RK4:
         return NOT_LATE
     if m.opt.integrator == Integrator.EULER:
         return LATE_DIAGONAL if has_damping(m) else NOT_LATE
@@ -237,6 +241,8 @@ def lateness(m: Any, found: Sequence[Element]) -> int:
 def varies(m: Any) -> bool:
     """Do these slopes change with the state?"""
     dampers = np.any(m.dof_dampingpoly) or np.any(m.actuator_dampingpoly)
+    if m.opt.integrator == Integrator.RK4:
+        return False
     if m.opt.integrator == Integrator.EULER:
         return bool(dampers) and has_damping(m)
     if dampers or np.any(m.tendon_dampingpoly) or m.opt.density or m.opt.viscosity:

@@ -1,11 +1,14 @@
 """How contacts move with the two geoms that make them, by the functions that find contacts, in dual numbers.
 
 A contact has a distance, a place and a frame; they depend on the poses of two geoms and on nothing else that moves. So
-twelve directions are enough, whatever the model: each geom turns about and moves along the three axes of the world,
+twelve directions are enough, whatever the model: both geoms turn about and move along the three axes of the world as
+one, and then the second alone,
 
-    d(distance, place, frame) = G_1 (turn, move)_1 + G_2 (turn, move)_2
+    d(distance, place, frame) = G (turn, move)_1 + G_2 ((turn, move)_2 - (turn, move)_1)
 
 about the first place of contact of the pair. What dofs do to it follows by their motion vectors (contact_slopes.cpp).
+A dof that carries both geoms along needs G alone, which knows nothing of how they touch: with a matrix for each geom it
+would be the difference of two large ones, for a shallow contact as large as one over its depth.
 This is the way of the CPU, a world a thread; moving_pairs.py is that of CUDA.
 """
 
@@ -61,10 +64,11 @@ def move_geom(
 
 @wp.func
 def let_move(m: Model, d: Data, w: int, pair: int, first: int):
-    """Both geoms of a pair move, about the first of its contacts."""
+    """Both geoms of a pair move as one, and the second alone, about the first of its contacts."""
     geoms = m.collision.pairs.geom[w, pair]
     about = d.con.pos[w, first]
     move_geom(d.pose.geom_xpos, d.pose.geom_xmat, w, geoms[0], about, 0)
+    move_geom(d.pose.geom_xpos, d.pose.geom_xmat, w, geoms[1], about, 0)
     move_geom(d.pose.geom_xpos, d.pose.geom_xmat, w, geoms[1], about, 6)
 
 

@@ -5,35 +5,58 @@
 // A and b are the mass matrix and the smooth force, or what the discrete integrator has in their place. dg is what g
 // changes by when a stays, computed in duals; forces, their zones and S are those of cone.cpp. H is factored from plain
 // values (KN_FACTOR), once a world; a solve takes all directions at once.
+//
+// Rows of models with flexes list their columns (KN_LISTED), and H is in doubles: hundreds of stiff rows hold a vertex. All
+// scratch is then in d.solver.wide: residuals, the gradient, and H behind them, for which arrays of duals have room.
+
+#if KN_LISTED
+typedef wp::kn_real kn_entry;
+typedef wp::dual64 kn_room;  // what the array is made of
+kn_room* room = KN_ROW(kn_room, d.solver.wide);
+float* r = (float*)room;
+float* g = (float*)(room + d.efc.D.shape[1]);
+kn_entry* H = (kn_entry*)(room + d.efc.D.shape[1] + nv);
+// what row k has in which columns
+auto each = [&](int k, auto&& take) {
+    const float* row = J + (size_t)k * width;
+    const int* at = col + (size_t)k * width;
+    for (int q = 0; q < ncol[k]; ++q) take(at[q], row[q]);
+};
+#else
+typedef wp::kn_plain kn_entry;
+float* r = KN_ROW(float, d.solver.Jaref);
+float* g = KN_ROW(float, d.solver.grad);
+kn_entry* H = (kn_entry*)KN_ROW(char, d.solver.H);
+auto each = [&](int k, auto&& take) {
+    const float* row = J + (size_t)k * nv;
+    int from[2], to[2];
+    const int n = ranges(k, from, to);
+    for (int b = 0; b < n; ++b)
+        for (int i = from[b]; i < to[b]; ++i) take(i, row[i]);
+};
+#endif
 
 #if KN_FACTOR
-wp::kn_plain* H = (wp::kn_plain*)KN_ROW(char, d.solver.H);
-for (int i = 0; i < nv * nv; ++i) H[i] = 0.0f;
+for (size_t i = 0; i < (size_t)nv * nv; ++i) H[i] = 0.0f;
 for (int i = 0; i < nv; ++i)
     for (int e = KN_METRIC_ROWADR.data[i]; e < KN_METRIC_ROWADR.data[i] + KN_METRIC_ROWNNZ.data[i]; ++e) {
         const int j = KN_METRIC_COLIND.data[e];
-        const wp::kn_plain x = KN_AT(KN_METRIC, e).v;
-        if (j <= i) H[i * nv + j] += x;
-        else H[j * nv + i] += x;
+        const kn_entry x = KN_AT(KN_METRIC, e).v;
+        H[(size_t)(j <= i ? i : j) * nv + (j <= i ? j : i)] += x;
     }
-auto outer = [&](wp::kn_plain s, int p, int q) {
-    const float *x = J + (size_t)p * nv, *y = J + (size_t)q * nv;
-    int from[2], to[2];
-    const int n = ranges(p, from, to);
-    for (int a = 0; a < n; ++a)
-        for (int i = from[a]; i < to[a]; ++i) {
-            const wp::kn_plain xi = s * x[i].v;
-            if (xi != 0.0f)
-                for (int b = 0; b < n; ++b)
-                    for (int j = from[b]; j < to[b] && j <= i; ++j) H[i * nv + j] += xi * y[j].v;
-        }
+auto outer = [&](kn_entry s, int p, int q) {
+    each(p, [&](int i, const float& x) {
+        const kn_entry xi = s * x.v;
+        if (xi != 0.0f)
+            each(q, [&](int j, const float& y) {
+                if (j <= i) H[(size_t)i * nv + j] += xi * y.v;
+            });
+    });
 };
 #endif
 
 const float* D = KN_ROW(float, d.efc.D);
 const float* aref = KN_ROW(float, d.efc.aref);
-float* r = KN_ROW(float, d.solver.Jaref);
-float* g = KN_ROW(float, d.solver.grad);
 float* a = KN_ROW(float, d.frc.qacc);
 float* push = KN_ROW(float, d.frc.qfrc_constraint);
 #if KN_NOSLIP  // what the engine has is the acceleration after that pass
@@ -43,12 +66,8 @@ for (int i = 0; i < nv; ++i) a[i] = KN_AT(d.dual.start, i);
 // residuals at the acceleration as it is, then forces and zones
 auto forces = [&]() {
     for (int k = 0; k < nefc; ++k) {
-        const float* row = J + (size_t)k * nv;
-        int from[2], to[2];
-        const int n = ranges(k, from, to);
         float sum = -aref[k];
-        for (int b = 0; b < n; ++b)
-            for (int i = from[b]; i < to[b]; ++i) sum += row[i] * a[i];
+        each(k, [&](int i, const float& x) { sum += x * a[i]; });
         r[k] = sum;
     }
     for (int k = 0; k < nefc; ++k) {
@@ -61,13 +80,7 @@ auto forces = [&]() {
     }
     for (int i = 0; i < nv; ++i) push[i] = float(0.0);
     for (int k = 0; k < nefc; ++k)
-        if (state[k] != ConstraintState::SATISFIED) {
-            const float* row = J + (size_t)k * nv;
-            int from[2], to[2];
-            const int n = ranges(k, from, to);
-            for (int b = 0; b < n; ++b)
-                for (int i = from[b]; i < to[b]; ++i) push[i] += row[i] * force[k];
-        }
+        if (state[k] != ConstraintState::SATISFIED) each(k, [&](int i, const float& x) { push[i] += x * force[k]; });
 };
 forces();
 
@@ -82,20 +95,19 @@ for (int k = 0; k < nefc; ++k) {
     }
 }
 for (int j = 0; j < nv; ++j) {
-    wp::kn_plain* column = H + j * nv;
-    wp::kn_plain x = column[j];
+    kn_entry* column = H + (size_t)j * nv;
+    kn_entry x = column[j];
     for (int k = 0; k < j; ++k) x -= column[k] * column[k];
-    x = ::sqrtf(x > 1e-15f ? x : 1e-15f);
-    column[j] = 1.0f / x;
+    x = ::sqrt(x > 1e-15f ? x : kn_entry(1e-15f));
+    column[j] = kn_entry(1) / x;
     for (int i = j + 1; i < nv; ++i) {
-        wp::kn_plain* row = H + i * nv;
-        wp::kn_plain y = row[j];
+        kn_entry* row = H + (size_t)i * nv;
+        kn_entry y = row[j];
         for (int k = 0; k < j; ++k) y -= row[k] * column[k];
         row[j] = y / x;
     }
 }
 #else
-const wp::kn_plain* H = (const wp::kn_plain*)KN_ROW(char, d.solver.H);
 for (int i = 0; i < nv; ++i) g[i] = float(0.0);
 for (int i = 0; i < nv; ++i) {
     for (int e = KN_METRIC_ROWADR.data[i]; e < KN_METRIC_ROWADR.data[i] + KN_METRIC_ROWNNZ.data[i]; ++e) {
@@ -107,12 +119,12 @@ for (int i = 0; i < nv; ++i) {
 }
 for (int i = 0; i < nv; ++i) g[i] -= KN_AT(KN_SMOOTH, i) + push[i];
 for (int i = 0; i < nv; ++i) {
-    const wp::kn_plain* row = H + i * nv;
+    const kn_entry* row = H + (size_t)i * nv;
     for (int j = 0; j < i; ++j) g[i].t = g[i].t - wp::kn_scaled(row[j], g[j].t);
     g[i].t = wp::kn_scaled(row[i], g[i].t);
 }
 for (int i = nv - 1; i >= 0; --i) {
-    const wp::kn_plain* row = H + i * nv;
+    const kn_entry* row = H + (size_t)i * nv;
     g[i].t = wp::kn_scaled(row[i], g[i].t);
     for (int j = 0; j < i; ++j) g[j].t = g[j].t - wp::kn_scaled(row[j], g[i].t);
 }

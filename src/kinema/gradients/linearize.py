@@ -23,6 +23,7 @@ from kinema.errors import BuildError, did_you_mean
 from kinema.gradients import closed, columns
 from kinema.gradients.differences import Differences
 from kinema.gradients.elements import Element, elements
+from kinema.gradients.runge_kutta import slopes_of_step
 from kinema.gradients.tangents import Tangents
 
 METHODS = ("exact", "fd")
@@ -82,6 +83,7 @@ class Linearizer:
         """Why there is no closed form, and what pushes dofs, by the numbers that the model has now."""
         now = self.engine.present.writes
         if self._seen[0] != now:
+            columns.refuse_delays(self.engine, sensors=bool(self._sensors))
             m = self.engine.present.to("closed")
             why = closed.against(m)
             self._seen = now, why, () if why else elements(m)
@@ -98,7 +100,7 @@ class Linearizer:
                 if self._sensors:
                     found.append(Tangents(self.engine, columns_of, self._sensors, out=self._out[:, nx:]))
             else:
-                found.append(Tangents(self.engine, columns_of, self._states + self._sensors, out=self._out))
+                found.append(slopes_of_step(self.engine, columns_of, self._states + self._sensors, out=self._out))
             self._made = key, found
         return self._made[1]
 

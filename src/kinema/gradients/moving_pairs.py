@@ -86,8 +86,8 @@ _POSE = """
         float* to = poses + side * numbers;
         for (int i = 0; i < numbers; ++i) to[i] = float(x[i]);
         for (int q = 0; q < 4; ++q) {{
-            const int direction = 4 * part + q - 6 * side;  // of this geom: three turn, three move
-            if (direction < 0 || direction >= 6) continue;
+            const int motion = 4 * part + q, direction = motion % 6;  // three turn, three move
+            if (motion >= 6 && side == 0) continue;  // six of both, six of the second
             const int a = direction % 3, b = (a + 1) % 3, c = (a + 2) % 3;  // the axis turns b into c
             const bool turns = direction < 3;
             {seed}

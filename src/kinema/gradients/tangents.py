@@ -18,7 +18,7 @@ Nothing is allocated after the first run. A run leaves the engine's arrays alone
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
@@ -39,8 +39,9 @@ from kinema.convex.parts import parts
 from kinema.convex.schedule import phases
 from kinema.convex.solve.native import WARP
 from kinema.convex.stage import Stage, count_of, over_world, shared_out
-from kinema.gradients import contacts, transcribe
+from kinema.errors import BuildError
 from kinema.gradients import stages as of_step
+from kinema.gradients import transcribe
 from kinema.gradients.arrays import Room, Wide, leaves, table, widened
 from kinema.math.lanes import sync
 from kinema.math.touches import touches
@@ -253,6 +254,16 @@ def inputs_of(direction: Moves) -> tuple[Direction, ...]:
     return (direction,) if isinstance(direction, Direction) else direction
 
 
+def _names_of(engine: Any) -> dict[str, set[str]]:
+    """All names that lead to the place a name leads to."""
+    held = [*leaves(Model, engine.m.__ctype__()), *leaves(Data, engine.d.__ctype__())]
+    at: dict[int, set[str]] = {}
+    for name, _, array in held:
+        if array.data:
+            at.setdefault(array.data, set()).add(name)
+    return {name: at[array.data] for name, _, array in held if array.data}
+
+
 class Colored(NamedTuple):
     """A direction, its number among those that are carried, and the column of its derivatives."""
 
@@ -287,21 +298,21 @@ class Tangents:
         colors: The column of each direction, where several go together.
         stages: Stages to run instead of those of a step that the results depend on.
         known: Stages that the engine has run: what the first directions do not change is copied from there.
-        given: Arrays they start from, beside the state, though they may write them.
+        given: Arrays they start from, beside the state, though they may write them; None: those of a step.
         out: Where derivatives go, [world, result, column]; None: an array of its own.
     """
 
     def __init__(
         self, engine: Any, directions: Sequence[Moves], results: Sequence[Direction], *, width: int | None = None,
         cut: Callable[[Sequence[Stage]], list[tuple[Stage, ...]]] = parts, colors: Sequence[int] | None = None,
-        stages: Sequence[Stage] | None = None, given: Collection[str] = ("qacc", *contacts.GIVEN),
+        stages: Sequence[Stage] | None = None, given: Collection[str] | None = None,
         known: Sequence[Stage] = (), out: wp.array | None = None,
     ):  # fmt: skip
         transcribe.install()
         self.engine = engine
         cuda = engine.device.is_cuda
         self.width = width or WIDTH["cuda" if cuda else "cpu"]
-        self.given = given
+        self.given = of_step.given(engine.source) if given is None else given
         wanted = {one.array for one in results}
         self.stages = list(stages) if stages is not None else of_step.needed(of_step.differentiable(engine), wanted)
         pieces = cut(self.stages)
@@ -310,6 +321,7 @@ class Tangents:
             self.stages = [stage for piece in pieces for stage in piece]
         self.parts = [p[k : k + MASK] for p in pieces for k in range(0, len(p), MASK)]
         self.results = results
+        self._names = _names_of(engine)
         self.directions = self._in_order(directions, colors)
         count = max((one.color for one in self.directions), default=-1) + 1
         self.known = known
@@ -330,7 +342,7 @@ class Tangents:
         if colors is not None:
             return sorted(map(Colored, colors, colors, directions), key=lambda one: one.color)
         names = {one.array for each in directions for one in inputs_of(each)}
-        changes = {name: sum(of_step.changed(self.stages, {name})) for name in names} | {"": 0}
+        changes = {name: sum(of_step.changed(self.stages, self.called(name))) for name in names} | {"": 0}
 
         def key(item: tuple[int, Moves]) -> tuple[int, str, int]:
             name = max((one.array for one in inputs_of(item[1])), default="")
@@ -338,6 +350,14 @@ class Tangents:
 
         in_order = sorted(enumerate(directions), key=key)
         return [Colored(k, column, each) for k, (column, each) in enumerate(in_order)]
+
+    def called(self, array: str) -> set[str]:
+        """All names of an array: collision detection has its own for some of the model's."""
+        return self._names.get(array, {array})
+
+    def moved(self, directions: Iterable[Moves]) -> set[str]:
+        """Names of all arrays that move along some directions."""
+        return set[str]().union(*(self.called(one.array) for each in directions for one in inputs_of(each)))
 
     def _groups(self, colors: int) -> tuple[np.ndarray, np.ndarray]:
         """For each group and part a mask of stages, and the column of each of its colors."""
@@ -349,8 +369,7 @@ class Tangents:
         before: set[str] = set()
         left, self.copied = [False] * len(self.stages), set[str]()
         for group in range(count):
-            chosen = [one.moves for one in self.directions if one.color // self.width == group]
-            own = {one.array for each in chosen for one in inputs_of(each)}
+            own = self.moved(one.moves for one in self.directions if one.color // self.width == group)
             runs = of_step.changed(self.stages, own | before)
             if group == 0:
                 left = of_step.left_alone(self.stages, self.known, runs)
@@ -395,9 +414,11 @@ class _Run:
 
     def __init__(self, of: Tangents, worlds: int):
         self.of, engine = of, of.engine
-        self.scratch = Room(of.width, engine.device, worlds)
         m, d = engine.m.__ctype__(), engine.d.__ctype__()
-        ends = {one.array for one in [*of.results, *(one for each in of.directions for one in inputs_of(each.moves))]}
+        room = of_step.more_room(engine.source)
+        more = {held.data: room[name] for name, _, held in leaves(Data, d) if name in room}
+        self.scratch = Room(of.width, engine.device, worlds, more)
+        ends = {one.array for one in of.results} | of.moved(each.moves for each in of.directions)
         # what is a result or an input, whether or not a stage reads it; parameters too, if they are directions
         for name, kind, held in [*leaves(Data, d), *leaves(Model, m)]:
             if name in ends:
@@ -417,7 +438,7 @@ class _Run:
     def _plan(self) -> Plan:
         of, device, width = self.of, self.of.engine.device, self.of.width
         state = {fields_of(State)[name].name for name in State.vars if name != "status"} | set(of.given)
-        changed = written(of.stages) | {one.array for each in of.directions for one in inputs_of(each.moves)}
+        changed = written(of.stages) | of.moved(each.moves for each in of.directions)
         given = [
             (name not in changed or name in of.copied, wide) for name, wide in sorted(self.wide.items())
             if wide.given.data in self.scratch.arrays and not wide.is_empty
@@ -442,6 +463,8 @@ class _Run:
 
     def _place(self, one: Direction) -> list[int]:
         """Where a number is, and what it is made of: a row of the tables of seeds and results."""
+        if one.array not in self.wide:
+            raise BuildError(f"{one.array} has no derivative: stages do not read it themselves")
         wide: Wide = self.wide[one.array]
         at = wide.made.data + int(one.element) * wide.made.strides[1] + one.component * wide.number.wide
         return [at, wide.made.strides[0], one.turn, wide.number.plain, wide.number.wide]

@@ -5,6 +5,7 @@ of it says how numbers multiply. So the derivative of a stage is the same text w
 
     wp::float32, float    ->  wp::dual32        a value and its derivatives along `width` directions
     wp::float64, double   ->  wp::dual64
+    mesh_query_ray_t      ->  kn_mesh_ray       what Warp's ray through a mesh gives
 
 Native functions take the way of the CPU, one thread a world, on CUDA as well. There a kernel is given the places of
 Model and Data instead of the two, which together are more than the arguments of a kernel may be, and long functions of
@@ -19,6 +20,7 @@ are.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -37,7 +39,8 @@ _KERNEL = re.compile(  # as Warp writes it, or references.py
     r"(?:\s*\w+& var_[md] = const_cast<\w+&>\(arg_var_[md]\);)*"
 )
 _FUNCTION = re.compile(r"^static CUDA_CALLABLE (?=[^;{]*\{)", re.MULTILINE)
-_LARGE, _LONG = 8000, 60  # lines of a module, and of a function
+_CALL = re.compile(r"\b(\w+)\(")
+_LARGE, _LONG = 8000, 60  # lines of a module, or of a function with all that it calls; and of a function
 _original = ModuleBuilder.codegen
 
 
@@ -53,24 +56,34 @@ def options(width: int) -> dict[str, Any]:
 def transcribed(text: str) -> str:
     """The text of a module after its head, with duals for numbers."""
     text = re.sub(r"\bwp::float\(", "wp::kn_cast(", text).replace("defined(__CUDA_ARCH__)", "0")
+    text = text.replace("wp::mesh_query_ray_t", "wp::kn_mesh_ray")
     return re.sub(r"\b(?:wp::)?(float32|float64|float|double)\b", lambda found: f"wp::{_NUMBERS[found[1]]}", text)
 
 
 def in_pieces(text: str) -> str:
     """The text of a large module with its long functions kept apart.
 
-    NVRTC lays every function into its callers, and needs more than ten minutes for a search in duals that has become
-    one function; in pieces it needs one.
+    NVRTC lays every function into its callers, and needs more than ten minutes for a search in duals, or for the
+    stiffness of flexes, that has become one function; in pieces it needs one.
     """
-    if text.count("\n") < _LARGE:
-        return text
     starts = [found.start() for found in _FUNCTION.finditer(text)]
     pieces = [text[begin:end] for begin, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    if text.count("\n") < _LARGE and laid_in(pieces) < _LARGE:
+        return text
     apart = [
         piece.replace("CUDA_CALLABLE", "CUDA_CALLABLE __noinline__", 1) if piece.count("\n") > _LONG else piece
         for piece in pieces
     ]  # fmt: skip
     return "".join([text[: starts[0]], *apart]) if starts else text
+
+
+def laid_in(functions: Sequence[str]) -> int:
+    """Lines of the longest of some functions once all that it calls is laid in; callers come after what they call."""
+    lines: dict[str, int] = {}
+    for text in functions:
+        name, *calls = _CALL.findall(text)
+        lines[name] = text.count("\n") + sum(lines.get(call, 0) for call in calls if call != name)
+    return max((count for name, count in lines.items() if not name.startswith("adj_")), default=0)
 
 
 def _codegen(builder: ModuleBuilder, device: str) -> str:

@@ -155,6 +155,8 @@ class _Strict:
             self.parser.Parse(self.data, True)
         except xml.parsers.expat.ExpatError as error:
             problem = xml.parsers.expat.errors.messages[error.code]
+            if problem == xml.parsers.expat.errors.XML_ERROR_MISPLACED_XML_PI:
+                problem += "; move the line <?xml ...?> to the top of the file, before any comment, or leave it out"
             raise NotWellFormed(f"XML error: {problem}", file=self.file, line=error.lineno) from None
         except (ValueError, LookupError) as error:  # an encoding the machine does not know
             if isinstance(error, SyntaxProblem):

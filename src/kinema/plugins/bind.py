@@ -17,6 +17,7 @@ import numpy as np
 import warp as wp
 
 from kinema.convex.activation import FAMILY_PLUGIN, activation_rate
+from kinema.convex.arguments import MOST, size, taken
 from kinema.convex.data import Data
 from kinema.convex.extension import INDICES, LISTS, Extension, no_arrays
 from kinema.convex.model import Model
@@ -68,10 +69,20 @@ def configurations(source) -> list[dict[str, str]]:
     return result
 
 
-def kernel_modules(plugin: Plugin) -> list[wp.Module]:
-    """The modules of the kernels that the module of a plugin names, its own or imported ones."""
-    names = vars(sys.modules[plugin.cls.__module__]).values()
-    return list(dict.fromkeys(value.module for value in names if isinstance(value, wp.Kernel)))
+def kernels_of(plugin: Plugin) -> list[wp.Kernel]:
+    """The kernels that the module of a plugin names, its own or imported ones."""
+    return [value for value in vars(sys.modules[plugin.cls.__module__]).values() if isinstance(value, wp.Kernel)]
+
+
+def check_arguments(plugin: Plugin) -> None:
+    """Refuse kernels that a CUDA device could not be handed; on every device, so that who writes them learns of it."""
+    for kernel in kernels_of(plugin):
+        if taken(kernel) > MOST:
+            raise PluginError(
+                f"plugin {plugin.name}: kernel {kernel.key} takes {taken(kernel)} bytes of arguments, and CUDA hands a "
+                f"kernel {MOST} at most: an array is 56 bytes, Model and Data are {size(Model) + size(Data)}. Take the "
+                "arrays you need in place of Model or Data, or put arrays of your own behind an array of one struct"
+            )
 
 
 def instances_of(source, device: wp.Device, nworld: int) -> list[Instance]:
@@ -100,8 +111,10 @@ def instances_of(source, device: wp.Device, nworld: int) -> list[Instance]:
         instances.append(instance)
     for instance in instances:
         instance.init(source)
+        if instance.plugin.host:
+            check_arguments(instance.plugin)
         if instance.plugin.host and device.is_cuda:  # no module may be loaded while a graph is captured
-            for module in kernel_modules(instance.plugin):
+            for module in dict.fromkeys(kernel.module for kernel in kernels_of(instance.plugin)):
                 module.load(device)
     return instances
 

@@ -118,6 +118,26 @@ class Field:
         if not np.all(allowed):
             raise ValueError(f"{self.name}={numbers[~allowed].flat[0]:g}: must be {_limits(limits)}")
 
+    def wrong_default(self) -> str:
+        """What is wrong with the default; empty: nothing."""
+        default = self.default
+        if self.type in (str, Path):
+            known = self.declared.choices
+            if not isinstance(default, str | Path):
+                return "expected a text"
+            return f"expected one of {', '.join(known)}" if known and default not in known else ""
+        values = default if self.length else (default,)
+        if not isinstance(values, tuple | list) or len(values) != self.width:
+            return f"expected {self._expected()}"
+        whole = (int, bool, np.integer) if self.type is not float else (int, float, np.integer, np.floating)
+        if not all(isinstance(value, whole) for value in values):
+            return f"expected {self._expected()}"
+        try:
+            self.require(np.array(values, dtype=float))
+        except ValueError:
+            return f"which must be {_limits(self.declared)}"
+        return ""
+
     @property
     def width(self) -> int:
         return self.length or 1
@@ -169,6 +189,9 @@ def fields_of(cls: type, plugin: str) -> dict[str, Field]:
         length = 0
         if typing.get_origin(kind) is tuple:
             kinds = typing.get_args(kind)
+            if len(set(kinds)) != 1:
+                raise PluginError(f"plugin {plugin}: field {name} is {kind}: say how many numbers of one kind it has, "
+                                  "as in tuple[float, float, float]")  # fmt: skip
             kind, length = kinds[0], len(kinds)
         declared = getattr(cls, name, Declared(required=True))
         if not isinstance(declared, Declared):
@@ -179,6 +202,8 @@ def fields_of(cls: type, plugin: str) -> dict[str, Field]:
         if declared.default is None and not declared.required:
             raise PluginError(f"plugin {plugin}: field {name} has no default; give one, or field(required=True)")
         fields[name] = Field(name, kind, length, declared)
+        if not declared.required and (wrong := fields[name].wrong_default()):
+            raise PluginError(f"plugin {plugin}: the default of field {name} is {declared.default!r}, {wrong}")
     return fields
 
 

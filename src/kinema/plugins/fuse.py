@@ -9,11 +9,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import groupby
 
-import warp as wp
-
-from kinema.convex.data import Data
-from kinema.convex.model import Model
-from kinema.convex.stage import Stage, named
+from kinema.convex.stage import Stage, one_after_another
 
 
 @cache
@@ -21,13 +17,7 @@ def joined(stages: tuple[Stage, ...]) -> Stage:
     """One stage that runs all of them for each item."""
     if len(stages) == 1:
         return stages[0]
-
-    def run(m: Model, d: Data, w: int, i: int):
-        for s in range(wp.static(len(stages))):
-            wp.static(stages[s].func)(m, d, w, i)
-
-    name = "_then_".join(stage.func.key for stage in stages)
-    return Stage(named(run, name), over=stages[0].over)
+    return Stage(one_after_another([stage.func for stage in stages]), over=stages[0].over)
 
 
 def fused(stages: list[tuple[Stage, bool]]) -> list[Stage]:

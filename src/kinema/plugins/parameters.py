@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kinema.errors import PluginError, UnknownKey, did_you_mean
+from kinema.errors import BuildError, PluginError, UnknownKey, did_you_mean
 from kinema.plugins.distance import reshaped
 
 
@@ -44,7 +44,12 @@ def write_parameter(engine: Any, plugin: str, name: str, value: Any) -> None:
     """
     at, length = columns(engine, plugin, name)
     shape = (engine.nworld, len(at), *((length,) if length else ()))
-    values = np.broadcast_to(np.asarray(value, dtype=float), shape)
+    try:
+        values = np.broadcast_to(np.asarray(value, dtype=float), shape)
+    except ValueError:
+        given = f"of shape {np.shape(value)}" if np.ndim(value) else repr(value)
+        raise BuildError(f"plugin {plugin}: {name} {given} does not fit {shape}: worlds, instances"
+                         f"{', numbers' if length else ''}") from None  # fmt: skip
     instances = [instance for instance in engine.extension.instances if instance.plugin.name == plugin]
     try:
         instances[0].plugin.fields[name].require(values)

@@ -54,7 +54,7 @@ def render(
         antialias: Smooth the outlines of things and the edges of shadows.
         geom_groups, site_groups, tendon_groups, skin_groups, flex_groups: Groups that are drawn.
         overlays: What is drawn on top: "contacts", "forces", "joints", "frames", "inertia".
-        labels: Names to write on top: "body", "joint", "geom", "site", "actuator", ...; needs kinema[video].
+        labels: Names to write on top: "body", "joint", "geom", "site", "camera" or "light"; needs kinema[video].
         refresh: Compute poses from the state first; False draws them as the last step or forward left them.
         state: Of a model: where its worlds are; None: where they begin.
 
@@ -66,14 +66,15 @@ def render(
         return _of_model(sim, state, worlds, partial(
             render, camera=camera, width=width, height=height, kind=kind, shadows=shadows, reflections=reflections,
             sky=sky, haze=haze, antialias=antialias, geom_groups=geom_groups, site_groups=site_groups,
-            tendon_groups=tendon_groups, skin_groups=skin_groups, overlays=overlays, labels=labels,
+            tendon_groups=tendon_groups, skin_groups=skin_groups, flex_groups=flex_groups, overlays=overlays,
+            labels=labels, refresh=refresh,
         ))  # fmt: skip
     if state is not None:
         raise BuildError("render(state=...): a simulation is drawn as it is; set_state or read_model_state moves it")
     if isinstance(camera, list | tuple):
         raise BuildError("render draws one camera: a kinema.render.Renderer draws several at once")
     chosen = None if worlds is None else tuple(np.atleast_1d(np.asarray(worlds)).tolist())
-    groups = tuple(tuple(sorted(g)) for g in (geom_groups, site_groups, tendon_groups, skin_groups, flex_groups))
+    groups = tuple(_groups(g) for g in (geom_groups, site_groups, tendon_groups, skin_groups, flex_groups))
     look = hash(tuple(np.asarray(getattr(sim.model, name)).tobytes() for name in LOOKS))
     overlays = check_overlays(overlays)
     if labels is not None and kind != "rgb":
@@ -95,6 +96,13 @@ def render(
     if labels is not None:
         write_labels(pictures, renderer, labels)
     return pictures[..., None] if kind == "depth" else pictures
+
+
+def _groups(given: Collection[int]) -> tuple[int, ...]:
+    """Groups, in order."""
+    if isinstance(given, str) or not isinstance(given, Collection):
+        raise BuildError(f"groups {given!r}: expected some of 0 to 5, such as ({given},)")
+    return tuple(sorted(given))
 
 
 def _of_model(model: Model, state: State | None, worlds: Any, draw: Callable[..., np.ndarray]) -> np.ndarray:

@@ -277,8 +277,8 @@ class Renderer:
         for kind in kinds:
             if kind not in KINDS:
                 raise BuildError(f"kind={kind!r}{did_you_mean(kind, KINDS)}: a picture is one of {', '.join(KINDS)}")
-        if width < 1 or height < 1:
-            raise BuildError(f"a picture of {width} x {height} pixels: both must be at least 1")
+        if not all(isinstance(side, int | np.integer) and side >= 1 for side in (width, height)):
+            raise BuildError(f"a picture of {width} x {height} pixels: both must be whole numbers, at least 1")
         self.sim, self.kinds, self.width, self.height = sim, kinds, width, height
         self.device = sim.engine.device
         self.worlds = _chosen(worlds, sim.worlds)

@@ -115,7 +115,9 @@ def resolve(uri: str | os.PathLike[str], relative_to: str | os.PathLike[str] | N
         return name
     if scheme_of(name) is not None and foreign_provider(name) is not None:
         return name
-    return join(getdir(os.fspath(relative_to)), name)
+    full = join(getdir(os.fspath(relative_to)), name)
+    # a step up leaves a folder by its name, as in MuJoCo: one that is a link is left from where the link stands
+    return posixpath.normpath(full) if "/../" in full and scheme_of(full) is None else full
 
 
 def read(

@@ -1,4 +1,4 @@
-"""A simulation in a file: all that decides its next steps, which then are the same to the bit.
+"""A simulation in a file, or pickled: all that decides its next steps, which then are the same to the bit.
 
 state         of every world, plugins' and the warm start of the constraint solver included
 marks         what went wrong in each world; readings and accelerations of the latest step
@@ -49,9 +49,46 @@ def save(sim: Simulation, path: str | os.PathLike, more: Mapping[str, Any] | Non
         "model_path": sim.document.path,
         "more": dict(more or {}),
     }
-    arrays = {f"state/{name}": engine.read(name) for name in (*STATE, *MARKS) if name in engine.names}
+    arrays = {f"state/{name}": values for name, values in states_of(sim).items()}
     arrays |= {f"parameter/{name}": values for name, values in parameters.items()}
     return write_archive(path, KIND, header, arrays)
+
+
+def states_of(sim: Simulation) -> dict[str, np.ndarray]:
+    """State and marks of all worlds."""
+    return {name: np.array(sim.engine.read(name)) for name in (*STATE, *MARKS) if name in sim.engine.names}
+
+
+def contents(sim: Simulation) -> dict[str, Any]:
+    """What a simulation is made of, for `revived`: it can be pickled."""
+    if sim.newton is not None:
+        raise BuildError("a simulation of worlds of a Model cannot be copied or pickled: save the model and its state")
+    engine = sim.engine
+    return {
+        "make": (sim.model, sim.worlds, str(engine.device), getattr(engine, "threads", 1)),
+        "options": {**sim.options, "capture_failures": sim.last_good is not None},
+        "document": sim.document,
+        "switches": dict(engine.present.switches) if hasattr(engine, "present") else {},
+        "parameters": (changed_parameters(engine), sorted(engine.expanded)),
+        "states": states_of(sim),
+    }
+
+
+def revived(kind: type[Simulation], held: Mapping[str, Any]) -> Simulation:
+    """A simulation of the same model, parameters and states: its next steps are the same to the bit."""
+    sim = kind(*held["make"], **held["options"])
+    sim.document = held["document"]
+    for name, value in held["switches"].items():
+        sim.engine.set_option(name, value)
+    put_parameters(sim.engine, *held["parameters"])
+    _put(sim, held["states"])
+    return sim
+
+
+def _put(sim: Simulation, states: Mapping[str, np.ndarray]) -> None:
+    for name, rows in states.items():
+        if rows.size:
+            sim.engine.write(name, rows)
 
 
 def load(sim: Simulation, path: str | os.PathLike) -> dict[str, Any]:
@@ -70,9 +107,7 @@ def load(sim: Simulation, path: str | os.PathLike) -> dict[str, Any]:
             raise BuildError(f"{path}: {name} of shape {values.shape} has no place in this simulation")
     values = {name.removeprefix("parameter/"): v for name, v in arrays.items() if name.startswith("parameter/")}
     put_parameters(sim.engine, values, expanded)
-    for name, rows in states.items():
-        if rows.size:
-            sim.engine.write(name, rows)
+    _put(sim, states)
     return more
 
 

@@ -258,6 +258,19 @@ class Simulation(MuJoCoFunctions, Closed):
         """
         return last_failure(self)
 
+    def __reduce__(self) -> Any:
+        """For pickle: model, parameters and states, not what is being recorded; on a device of the same name."""
+        return checkpoint.revived, (type(self), checkpoint.contents(self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Simulation:
+        """Another simulation in the same state, of the same model, which nobody changes."""
+        memo[id(self)] = copied = checkpoint.revived(type(self), checkpoint.contents(self))
+        return copied
+
+    def __copy__(self) -> Simulation:
+        """The same: there is no half of a simulation."""
+        return self.__deepcopy__({})
+
     def copy_of_world(self, world: int) -> Simulation:
         """A simulation of one world with the parameters that world has, at the initial state."""
         world = whole("world", world)

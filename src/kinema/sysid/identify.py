@@ -130,7 +130,12 @@ def identify(
     runs = runs_of(measured)
     if window is not None:
         runs = [piece for run in runs for piece in run.windows(int(window))]
-    batch = _Batch(sim, Signals(sim, runs, noise), [Placed(sim, one) for one in parameters], step, exact)
+    placed = [Placed(sim, one) for one in parameters]
+    numbers = [(one.parameter.field, one.at) for one in placed]
+    for k, number in enumerate(numbers):
+        if number in numbers[:k]:
+            raise BuildError(f"{placed[k].parameter.name} is given twice: a number has one value")
+    batch = _Batch(sim, Signals(sim, runs, noise), placed, step, exact)
     return _Search(batch, confidence).run(iterations, tolerance)
 
 

@@ -99,6 +99,9 @@ class Placed:
         rows, shape = self._rows(sim, field), sim.engine.shape(field)[1:]
         index = self.parameter.index if isinstance(self.parameter.index, tuple) else (self.parameter.index,)
         if field.startswith("dof_") and rows:
+            own = np.count_nonzero(np.asarray(sim.model.dof_jntid) == sim.model.dof_jntid[rows[0]])
+            if not 0 <= index[0] < own:
+                raise BuildError(f"{self.parameter.name}: the joint has {own} dofs, index 0 to {own - 1}")
             rows, index = (rows[0] + index[0],), index[1:]
         if not rows and self.parameter.which is not None:
             raise BuildError(f"{field} has no elements with names: give an index only")

@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from kinema.errors import BuildError
 from kinema.gradients import columns
 from kinema.gradients.linearize import linearizer
 from kinema.gradients.rollout import directions_of
-from kinema.gradients.tangents import Direction, Tangents, inputs_of
+from kinema.gradients.runge_kutta import Slopes, slopes_of_step
+from kinema.gradients.tangents import Direction, inputs_of
 from kinema.simulation import Simulation
 from kinema.sysid.measured import Signals
 from kinema.sysid.parameter import Placed
@@ -52,6 +54,10 @@ class Sensitivities:
     def __init__(self, sim: Simulation, signals: Signals, placed: list[Placed]):
         self.sim, self.signals, self.placed = sim, signals, placed
         engine, n = sim.engine, len(placed)
+        kept = sorted({one.array for one in columns.memory(engine)})
+        if kept:
+            raise BuildError(f"exact=True: steps remember more than the state ({', '.join(kept)}), which is not "
+                             "carried along: leave it out, and derivatives are differences")  # fmt: skip
         self.names = sorted(set().union(*(each.fields for each in placed)))
         self.base = {name: np.array(engine.read(name)[:1]) for name in self.names}
         self.sensors = "sensordata" in signals.fields
@@ -62,7 +68,7 @@ class Sensitivities:
         self.slopes = wp.zeros((signals.frames, *shape), dtype=float, device=engine.device)
         self.before = wp.zeros((shape[0], self.linearize.nx, n), dtype=float, device=engine.device)
         self.after = wp.zeros(shape, dtype=float, device=engine.device)
-        self._made: tuple[Any, Tangents] | None = None
+        self._made: tuple[Any, Slopes] | None = None
 
     def put(self, point: np.ndarray) -> None:
         """Give all worlds the parameters of a point."""
@@ -89,11 +95,12 @@ class Sensitivities:
         """By how much a tied number grows."""
         return float(self.base[field][(0, *at)]) / one.before
 
-    def run(self) -> Tangents:
+    def run(self) -> Slopes:
         """What gives P and Q; made anew where arrays of the engine have moved, or geoms mix in another way."""
-        key = self.sim.engine.version, self.moves()
+        moves = self.moves()  # which may move arrays of the engine
+        key = self.sim.engine.version, moves
         if self._made is None or self._made[0] != key:
-            self._made = key, Tangents(self.sim.engine, key[1], self.results)
+            self._made = key, slopes_of_step(self.sim.engine, key[1], self.results)
         return self._made[1]
 
     def at(self, point: np.ndarray, start: dict[str, np.ndarray], frames: int) -> tuple[np.ndarray, np.ndarray]:

@@ -102,4 +102,8 @@ extern "C" void run(int world, int first_lane, int threads, int backward) {{
 
 
 def _c_type(array: wp.array) -> str:
-    return {wp.int32: "int", wp.float32: "float"}.get(array.dtype, "char")
+    kinds = {wp.int32: "int", wp.float32: "float"}
+    shape = getattr(array.dtype, "_shape_", ())
+    if len(shape) == 1:
+        return f"std::array<{kinds.get(array.dtype._wp_scalar_type_, 'char')}, {shape[0]}>"
+    return kinds.get(array.dtype, "char")

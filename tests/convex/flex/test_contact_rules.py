@@ -85,3 +85,23 @@ def test_a_surface_that_moves_carries_a_flex():
     mujoco.mj_forward(still, other)
     assert d.ncon > 0 and off(other.qacc, d.qacc) > 1e-2
     assert off(engine.read("qacc")[0], d.qacc) < 1e-3
+
+
+@pytest.mark.parametrize("solver", ["Newton", "CG", "PGS"])
+@pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
+def test_a_contact_on_a_pinned_vertex_has_rows_that_move_nothing(cone, solver):
+    """So it is in MuJoCo, as long as another vertex of the element may move. The cloth is not disturbed by them."""
+    touching = '<body pos="-.2 -.2 -.03" mocap="true"><geom size=".03"/></body>'
+    pinned = EDGES + '<pin id="0"/>'
+    m = model(scene(2, touching, inside=pinned, option=f'cone="{cone}" solver="{solver}"'))
+    d = mujoco.MjData(m)
+    mujoco.mj_forward(m, d)
+    engine = engine_at(m, d)
+    rows = [int(a) for a in d.contact.efc_address]
+    assert len(rows) == 2 and min(rows) > 0 and engine.read("nefc")[0] == d.nefc
+    assert off(engine.read("efc_force")[0, : d.nefc], d.efc_force) < 1e-5  # 1e16 N, in MuJoCo as well
+    assert off(engine.read("efc_force")[0, : min(rows)], d.efc_force[: min(rows)]) < 1e-3
+    assert off(engine.read("qacc")[0], d.qacc) < 1e-4
+    engine.step(50)
+    mujoco.mj_step(m, d, 50)
+    assert off(engine.read("qvel")[0], d.qvel) < 1e-2

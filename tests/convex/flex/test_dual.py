@@ -41,3 +41,16 @@ def test_nothing_slips():
         mujoco.mj_step(m, d)
     engine.step(150)
     assert d.ncon > 0 and np.abs(engine.read("qpos")[0] - d.qpos).max() < 1e-4
+
+
+@pytest.mark.parametrize("condim", [3, 4, 6])
+@pytest.mark.parametrize("option", ['solver="PGS" iterations="3"', 'iterations="1" noslip_iterations="2"'])
+def test_friction_about_which_nothing_turns(option, condim):
+    """Vertices do not turn, so rows of torsion have no columns; of light bodies MuJoCo counts them as regular."""
+    contact = f'condim="{condim}" friction="1 .005 .0001" selfcollide="none"'
+    option = f'{option} cone="elliptic" impratio="8"'
+    m = model(scene(2, GEOMS["plane"], option=option, contact=contact, height=0.005).replace('mass="1"', 'mass=".02"'))
+    d = disturbed(m, 4)
+    engine = engine_at(m, d)
+    assert d.ncon > 3 and set(d.contact.dim.tolist()) == {condim}
+    assert off(engine.read("qacc")[0], d.qacc) < 1e-3

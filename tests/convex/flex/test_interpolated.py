@@ -57,6 +57,18 @@ def test_a_cell_turned_inside_out_has_a_rotation():
     agree(m, d, {"qfrc_spring": 1e-4})
 
 
+def test_a_cell_drawn_long_and_inside_out_has_a_rotation():
+    """One stretch many times the others, and no turn near a saddle: small steps uphill are many hundred there."""
+    m = model(lattice("trilinear"))
+    d = mujoco.MjData(m)
+    rest = np.array([m.body_pos[b] for b in m.flex_nodebodyid])
+    turn = np.eye(3) + 1e-4 * np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])
+    gradient = turn @ np.diag([6.0, -1.0, 0.6])
+    d.qpos[:] = ((rest - rest.mean(0)) @ (gradient - np.eye(3)).T).astype(np.float32).ravel()
+    mujoco.mj_forward(m, d)
+    agree(m, d, {"qfrc_spring": 1e-4})
+
+
 def test_pinned_nodes_push_what_holds_them():
     text = f"""<mujoco><worldbody><body name="arm"><joint axis="0 1 0"/><joint type="slide"/><geom size=".1" mass="1"/>
       <flexcomp name="soft" type="grid" count="4 4 4" dim="3" spacing=".05 .05 .05" pos="0 0 .2" mass="1" radius=".005"
@@ -128,3 +140,31 @@ def test_nodes_inside_a_shell_keep_planes_flat():
     assert np.allclose(weights @ place, place) and np.allclose(weights.sum(1), 1)
     inner = ~np.any((place == 0) | (place == 1), axis=1)
     assert inner.any() and not weights[:, inner].any()
+
+
+@pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
+def test_contacts_that_nodes_bear_with_shares_that_cancel(cone):
+    """Shares in a quadratic cell may be negative, and so may what is taken for the inverse inertia of a contact.
+
+    Its rows have D = 1e15. The minimum is found all the same: with pyramids MuJoCo's Newton stops short of it, and its
+    conjugate gradients end there after thousands of iterations.
+    """
+    text = f"""<mujoco><option cone="{cone}" solver="Newton"/><asset><mesh name="sheet" inertia="shell"
+        vertex="-.1 -.11 0 .12 -.1 0 .09 .1 .01 -.1 .13 0 .01 0 .04" face="0 1 4 1 2 4 2 3 4 3 0 4"/></asset>
+      <worldbody><geom type="plane" size="2 2 .1" euler="-5 -7 7"/>
+      <geom type="ellipsoid" size=".08 .09 .03" pos="0 .05 .05"/>
+      <flexcomp name="soft" type="mesh" dim="2" pos="0 0 .1" radius=".017" mass=".34" mesh="sheet" dof="quadratic"
+        cellcount="1 2 2"><edge equality="strain" solref=".045 .84"/></flexcomp></worldbody></mujoco>"""
+    m = model(text)
+    d = mujoco.MjData(m)
+    mujoco.mj_step(m, d, 50)
+    d.qvel[:] = 0.3 * np.random.default_rng(5).standard_normal(m.nv)
+    for name in ("qpos", "qvel", "qacc_warmstart"):
+        getattr(d, name)[:] = getattr(d, name).astype(np.float32)
+    engine = engine_at(m, d)
+    if cone == "pyramidal":
+        m = mujoco.MjModel.from_xml_string(text)
+        m.opt.solver, m.opt.iterations, m.opt.tolerance = mujoco.mjtSolver.mjSOL_CG, 20000, 0
+    mujoco.mj_forward(m, d)
+    assert d.efc_D.max() > 1e14
+    assert off(engine.read("qacc")[0], d.qacc) < 2e-3

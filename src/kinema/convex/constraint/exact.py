@@ -120,13 +120,13 @@ def follows(d: Data, w: int, r: int) -> int:
 
 
 @wp.func
-def scale_row(d: Data, w: int, r: int, head: int, square: float):
+def scale_row(m: Model, d: Data, w: int, r: int, head: int, square: float):
     """R, D and aref of a row that was written for an inverse inertia of 1: edges of a pyramid for 1 + mu^2."""
     written = float(1.0)
     if d.efc.type[w, r] == Constraint.CONTACT_PYRAMIDAL:
         mu = d.con.friction[w, d.efc.id[w, r]][0]
         written += mu * mu
-    rescale_row(d, w, r, head, written, square)
+    rescale_row(m, d, w, r, head, written, square)
 
 
 @cache
@@ -150,7 +150,7 @@ def exact_rows(*, discrete: bool, listed: bool) -> wp.Function:
                 else:
                     square = wp.static(square_of)(m, d, d.inertia.qLD, d.inertia.qLDiagInv, w, r, base)
                 for k in range(count):
-                    scale_row(d, w, r + k, r, square)
+                    scale_row(m, d, w, r + k, r, square)
 
     kind = ("discrete_" if discrete else "") + ("listed_" if listed else "")
     return named(rows, f"{kind}exact_rows")

@@ -358,6 +358,12 @@ def bearing(m: Model, f: int, corners: wp.vec4i, share: wp.vec4, x: wp.vec3, k: 
 
 
 @wp.func
+def is_corner(m: Model, f: int, corners: wp.vec4i, k: int) -> bool:
+    """Is a bearer a vertex of the element itself, whatever its share?"""
+    return m.flex.span[f][4] == 0 and k < 4 and corners[wp.min(k, 3)] >= 0
+
+
+@wp.func
 def moves(m: Model, w: int, body: int) -> bool:
     """Does any dof move a body?"""
     return last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, body) >= 0
@@ -371,11 +377,15 @@ def joined(part: int, other: int) -> int:
 
 @wp.func
 def want_flex_contact(m: Model, d: Data, w: int, c: int):
-    """How many rows a contact wants, and whom they move."""
+    """How many rows a contact wants, and whom they move.
+
+    An element wants them if any of its vertices may move, one that bears nothing too; nodes only if they bear.
+    """
     geoms = d.con.geom[w, c]
     bodies = wp.vec2i(-1, -1)
     movable = bool(False)
     part = int(-1)  # of what moves as one; -2: several do
+    hard = d.con.exclude[w, c] == Exclude.NONE  # not a spring: passive_contact.py
     for side in range(2):
         if geoms[side] >= 0:
             bodies[side] = m.geom.bodyid[geoms[side]]
@@ -388,7 +398,8 @@ def want_flex_contact(m: Model, d: Data, w: int, c: int):
             x = side_coordinates(m, w, corners, share)
             for k in range(bearers(m, f)):
                 body, weight = bearing(m, f, corners, share, x, k)
-                if wp.abs(weight) > NEGLIGIBLE:
+                bears = wp.abs(weight) > NEGLIGIBLE
+                if bears or (hard and is_corner(m, f, corners, k)):
                     movable = movable or moves(m, w, body)
                     part = joined(part, m.body.weldid[body])
     dim = d.con.dim[w, c]
@@ -468,65 +479,88 @@ def side_segment(m: Model, d: Data, w: int, c: int, side: int) -> int:
     return m.flex.elemlist[m.flex.span[f][2] + d.fcon.elem[w, c][side]][3]
 
 
-@wp.func
-def add_segment(m: Model, d: Data, w: int, c: int, r: int, side: int, e: int) -> wp.spatial_vector:
-    """The rows of a contact += those of its point on the surface of a segment; returns the velocity it adds.
+@cache
+def of_segment(put: wp.Function) -> wp.Function:
+    """A function that puts how each dof moves the point of a contact on the surface of a segment, and returns the sum.
 
     With the place x = w0 x0 + w1 x1 on its axis and the arm a from there, the point moves with the section, which turns
     with the axis, and about it: t x dt/dt, and the angle θ of its hinge beyond the frame that is carried along.
     """
-    segment = m.flex.rod[m.size.nflexrod + e]
-    sign = 2.0 * float(side) - 1.0
-    x0 = d.flex.vert_xpos[w, segment[0]]
-    x1 = d.flex.vert_xpos[w, segment[1]]
-    span = x1 - x0
-    length = wp.length(span)
-    t = span / wp.max(MINVAL, length)
-    f = d.fcon.flex[w, c][side]
-    v = d.fcon.vert[w, c][side]
-    x = d.con.pos[w, c]
-    share = wp.clamp(wp.dot(x - x0, t) / wp.max(MINVAL, length), 0.0, 1.0)
-    if v >= 0:
-        share = wp.where(m.flex.span[f][0] + v == segment[1], 1.0, 0.0)
-        g = d.con.geom[w, c][1 - side]
-        if g >= 0:
-            if m.geom.type[g] == Geom.PLANE:
-                x += (0.5 * sign * d.con.dist[w, c]) * wp.vec3(
-                    d.con.frame[w, c][0, 0], d.con.frame[w, c][0, 1], d.con.frame[w, c][0, 2]
-                )
-    arm = x - (1.0 - share) * x0 - share * x1
-    across = wp.cross(t, arm - wp.dot(arm, t) * t)
-    past = d.flex.segment[w, e, PAST]
-    before = wp.vec3(past[0], past[1], past[2])
-    carried = wp.vec3()  # how the carried frame turns with where the ends are
-    size = length * (1.0 + wp.dot(before, t))
-    if past[3] > 1.0 and segment[2] >= 0 and size >= MINVAL:
-        carried = wp.cross(before, t) / -size
-    vel = wp.spatial_vector()
-    for end in range(2):
-        body = m.flex.point[segment[end]][1]
-        weight = wp.where(end == 0, 1.0 - share, share)
-        outward = wp.where(end == 0, -1.0, 1.0)
-        place = wp.where(end == 0, x0, x1)
-        offset = place - d.inertia.subtree_com[w, m.body.rootid[body]]
-        i = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, body)
-        while i >= 0 and length >= MINVAL:
-            motion = point_motion(d.inertia.cdof[w, i], offset)
-            turn = outward / length * wp.cross(t, motion) + (outward * wp.dot(carried, motion)) * t
-            shift = outward / length * (wp.dot(arm, t) * motion - wp.dot(arm, motion) * t)
-            shift += weight * motion + (outward * wp.dot(carried, motion)) * across
-            vel += put_motion(m, d, w, c, r, i, sign * wp.spatial_vector(turn, shift))
-            i = m.dof.parentid[i]
-    if segment[2] >= 0:
-        vel += put_motion(m, d, w, c, r, segment[2], sign * wp.spatial_vector(t, across))
-    return vel
+
+    def segment_motion(m: Model, d: Data, w: int, c: int, r: int, side: int, e: int):
+        segment = m.flex.rod[m.size.nflexrod + e]
+        sign = wp.where(side == 0, -1.0, 1.0)
+        x0 = d.flex.vert_xpos[w, segment[0]]
+        x1 = d.flex.vert_xpos[w, segment[1]]
+        span = x1 - x0
+        length = wp.length(span)
+        t = span / wp.max(MINVAL, length)
+        f = d.fcon.flex[w, c][side]
+        v = d.fcon.vert[w, c][side]
+        x = d.con.pos[w, c]
+        share = wp.clamp(wp.dot(x - x0, t) / wp.max(MINVAL, length), 0.0, 1.0)
+        if v >= 0:
+            share = wp.where(m.flex.span[f][0] + v == segment[1], 1.0, 0.0)
+            g = d.con.geom[w, c][1 - side]
+            if g >= 0:
+                if m.geom.type[g] == Geom.PLANE:
+                    x += (0.5 * sign * d.con.dist[w, c]) * wp.vec3(
+                        d.con.frame[w, c][0, 0], d.con.frame[w, c][0, 1], d.con.frame[w, c][0, 2]
+                    )
+        arm = x - (1.0 - share) * x0 - share * x1
+        across = wp.cross(t, arm - wp.dot(arm, t) * t)
+        past = d.flex.segment[w, e, PAST]
+        before = wp.vec3(past[0], past[1], past[2])
+        carried = wp.vec3()  # how the carried frame turns with where the ends are
+        size = length * (1.0 + wp.dot(before, t))
+        if past[3] > 1.0 and segment[2] >= 0 and size >= MINVAL:
+            carried = wp.cross(before, t) / -size
+        vel = wp.spatial_vector()
+        for end in range(2):
+            body = m.flex.point[segment[end]][1]
+            weight = wp.where(end == 0, 1.0 - share, share)
+            outward = wp.where(end == 0, -1.0, 1.0)
+            place = wp.where(end == 0, x0, x1)
+            offset = place - d.inertia.subtree_com[w, m.body.rootid[body]]
+            i = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, body)
+            while i >= 0 and length >= MINVAL:
+                motion = point_motion(d.inertia.cdof[w, i], offset)
+                turn = outward / length * wp.cross(t, motion) + (outward * wp.dot(carried, motion)) * t
+                shift = outward / length * (wp.dot(arm, t) * motion - wp.dot(arm, motion) * t)
+                shift += weight * motion + (outward * wp.dot(carried, motion)) * across
+                vel += wp.static(put)(m, d, w, c, r, i, wp.spatial_vector(sign * turn, sign * shift))
+                i = m.dof.parentid[i]
+        if segment[2] >= 0:
+            vel += wp.static(put)(m, d, w, c, r, segment[2], wp.spatial_vector(sign * t, sign * across))
+        return vel
+
+    return named(segment_motion, f"{put.key}_of_segment")
+
+
+add_segment = of_segment(put_motion)
+"""The rows of a contact += those of its point on the surface of a segment; returns the velocity it adds."""
 
 
 @wp.func
-def is_one_body(m: Model, e: int) -> bool:
-    """Is a segment clamped: are both its ends of one body?"""
-    segment = m.flex.rod[m.size.nflexrod + e]
-    return m.flex.point[segment[0]][1] == m.flex.point[segment[1]][1]
+def name_corners(m: Model, d: Data, w: int, c: int, r: int):
+    """The rows of a contact that moves nothing, on a pinned vertex, list what could move: they are of its island."""
+    for side in range(2):
+        if d.crow.bodies[w, c][side] < 0:
+            corners = side_vertices(m, d, w, c, side)
+            for k in range(4):
+                if is_corner(m, d.fcon.flex[w, c][side], corners, k):
+                    add_body(m, d, w, c, r, m.flex.point[corners[k]][1], 0.0)
+
+
+@wp.func
+def turning_segment(m: Model, d: Data, w: int, c: int, side: int) -> int:
+    """The segment that bears one side of a contact with its turn; -1: none does, as where both ends are of one body."""
+    e = side_segment(m, d, w, c, side)
+    if e >= 0:
+        segment = m.flex.rod[m.size.nflexrod + e]
+        if m.flex.point[segment[0]][1] == m.flex.point[segment[1]][1]:
+            return -1
+    return e
 
 
 @wp.func
@@ -553,18 +587,17 @@ def sparse_contacts(m: Model, d: Data, w: int, lane: int, lanes: int):
                     corners = side_vertices(m, d, w, c, side)
                     share = side_weights(m, d, w, c, corners)
                     x = side_coordinates(m, w, corners, share)
-                    e = side_segment(m, d, w, c, side)
-                    turns = bool(False)
+                    e = turning_segment(m, d, w, c, side)
                     if e >= 0:
-                        turns = not is_one_body(m, e)
-                        if turns:
-                            vel += add_segment(m, d, w, c, r, side, e)
+                        vel += add_segment(m, d, w, c, r, side, e)
                     for k in range(bearers(m, f)):
                         bearer, part = bearing(m, f, corners, share, x, k)
                         if part != 0.0:
-                            if not turns:
+                            if e < 0:
                                 vel += add_body(m, d, w, c, r, bearer, sign * part)
                             weight += part * m.body.invweight0[w, bearer][0]
+            if d.efc.ncol[w, r] == 0:
+                name_corners(m, d, w, c, r)
             if m.size.flg_surfacevel != 0:
                 for side in range(2):
                     g = d.con.geom[w, c][side]

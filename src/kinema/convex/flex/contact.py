@@ -10,7 +10,7 @@ interpolated flex pairs of elements in the same or in neighbouring cells. What p
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import warp as wp
 
@@ -21,7 +21,16 @@ from kinema.collide.sdf import Fields
 from kinema.collide.table import uses_native
 from kinema.convex.data import Data
 from kinema.convex.flex import near
-from kinema.convex.flex.meeting import boxes_meet, is_field, is_near, pair_function, passed_over, plane_vertex, slack
+from kinema.convex.flex.meeting import (
+    boxes_meet,
+    elements_apart,
+    is_field,
+    is_near,
+    pair_function,
+    passed_over,
+    plane_vertex,
+    slack,
+)
 from kinema.convex.flex.order import interleave, keep_few, put_contact, sort_by_elements
 from kinema.convex.flex.pairs import kinds, pair_lists
 from kinema.convex.flex.sweep import begun_since, is_first, low_end, sort_elements, widest_element
@@ -93,6 +102,8 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int, portal: bool, sol
                         near = boxes_meet(d, w, one, two, reach)
                 if near and not field:
                     near = not passed_over(m, p, g, one, two)
+                if near and g < 0:
+                    near = not elements_apart(m, d, w, one, two, reach)
                 if near and itself:
                     if not is_first(m, d, w, p, one, two, axis):
                         first = two
@@ -181,16 +192,38 @@ def detect_flexes(
     return detect_flex_contacts
 
 
+class Meets(NamedTuple):
+    """What is compiled for who may meet whom.
+
+    Attributes:
+        found: Kinds of geoms and dims of flexes (pairs.kinds).
+        capacity: Of EPA iterations.
+        portal: Convex shapes meet as without nativeccd.
+        solids: Distance and gradient of the signed distance fields that come from outside.
+    """
+
+    found: frozenset[tuple[int, int]]
+    capacity: int
+    portal: bool
+    solids: tuple
+
+
+def meets(m: Any, fields: Fields | None = None) -> Meets:
+    """That of a model; `fields`: signed distance fields that come from outside."""
+    found = kinds(m)
+    rounded = 36 if m.opt.ccd_iterations <= 36 else max(64, 1 << (int(m.opt.ccd_iterations) - 1).bit_length())
+    solid = fields is not None and any(kind == Geom.SDF for kind, _ in found)
+    solids = (fields.distance, fields.gradient) if fields is not None and solid else (None, None)
+    return Meets(found, rounded, not uses_native(m), solids)
+
+
 def stages(m: Any, fresh: bool, cuda: bool = False, fields: Fields | None = None) -> list[Stage]:
     """Detection of the contacts of flexes; `fields`: signed distance fields that come from outside."""
-    found = kinds(m)
+    found, rounded, portal, solids = meets(m, fields)
     if not found:
         return []
-    rounded = 36 if m.opt.ccd_iterations <= 36 else max(64, 1 << (int(m.opt.ccd_iterations) - 1).bit_length())
-    few, portal = bool(pair_lists(m)[0][:, 4].any()), not uses_native(m)
-    asked: dict[str, Any] = {"fresh": fresh, "few": few, "sleeps": sleeps(m), "portal": portal}
-    solid = fields is not None and any(kind == Geom.SDF for kind, _ in found)
-    asked["solids"] = (fields.distance, fields.gradient) if fields is not None and solid else (None, None)
+    few = bool(pair_lists(m)[0][:, 4].any())
+    asked: dict[str, Any] = {"fresh": fresh, "few": few, "sleeps": sleeps(m), "portal": portal, "solids": solids}
     if cuda:
         return near.stages(m, found, rounded, **asked)
     return [Stage(detect_flexes(found, rounded, **asked), lanes=True, alone=True)]

@@ -10,21 +10,23 @@ rounding of where that frame is in the world.
 
 R is the rotation that maximizes tr(R' F), so it is there also for a cell that was turned inside out. With A = F R' the
 slope along a turn w is w . axial(A - A'), and the curvature -w' T w with T = tr(A) I - (A + A') / 2. Where T is
-positive definite, w = T^-1 axial(A - A') is a step of Newton's; elsewhere axial(A - A') / |tr A| is uphill (Müller et
-al. 2016).
+positive definite, w = T^-1 axial(A - A') is a step of Newton's; elsewhere R is U V' of F = U diag(s) V' (singular.py),
+for uphill is slow where one stretch is much larger than the others. At a saddle R stays as it is, as MuJoCo's does.
 """
 
 import warp as wp
 
 from kinema.convex.data import Data
 from kinema.convex.flex.edges import slid_place
+from kinema.convex.flex.singular import singular_frames
 from kinema.convex.model import Model
-from kinema.math.quaternion import axis_angle, mul_quat, normalize, rotate, to_mat
+from kinema.math.quaternion import from_mat, mul_quat, normalize, rotate, to_mat
 from kinema.math.spatial import angular, linear
-from kinema.math.vector import column, normalize_with_length
+from kinema.math.vector import column
 from kinema.mujoco_enums import MINVAL
 
-TURNS = 100  # at most; near the end, each squares what is left
+TURNS = 20  # at most: each squares what is left
+STILL = wp.constant(1.0e-6)  # a turn that is none [rad]
 
 
 @wp.func
@@ -32,18 +34,27 @@ def polar_rotation(f: wp.mat33) -> wp.mat33:
     """R of F = R S."""
     quat = wp.vec4(1.0, 0.0, 0.0, 0.0)
     one = wp.identity(n=3, dtype=float)
+    looked = int(0)
     for _turn in range(TURNS):
         a = f * wp.transpose(to_mat(quat))
         lever = wp.vec3(a[2, 1] - a[1, 2], a[0, 2] - a[2, 0], a[1, 0] - a[0, 1])
         size = wp.abs(wp.trace(a)) + MINVAL
         curve = (wp.trace(a) * one - 0.5 * (a + wp.transpose(a))) / size
-        step = lever / size
         minor = curve[0, 0] * curve[1, 1] - curve[0, 1] * curve[0, 1]
+        step = lever / size
+        angle = wp.length(step)
         if curve[0, 0] > 1.0e-4 and minor > 1.0e-4 and wp.determinant(curve) > 1.0e-4:
             step = wp.inverse(curve) * step
-        axis, angle = normalize_with_length(step)
-        quat = normalize(mul_quat(axis_angle(axis, wp.min(angle, 1.0)), quat))
-        if angle < 1.0e-6:
+            angle = wp.length(step)
+            half = 0.5 * wp.min(1.0, 1.0 / wp.max(angle, MINVAL)) * step
+            quat = normalize(mul_quat(wp.vec4(1.0, half[0], half[1], half[2]), quat))  # smooth where the step is 0
+        elif looked == 0 and angle > STILL:
+            u, _s, v = singular_frames(f)
+            quat = from_mat(u * wp.transpose(v))
+            looked = 1
+        else:
+            break  # a saddle, or stretches so alike that turns about one axis are
+        if angle < STILL:
             break
     return to_mat(quat)
 

@@ -9,6 +9,7 @@ from functools import cache
 
 import warp as wp
 
+from kinema.collide.apart import are_apart
 from kinema.collide.bound import ROUNDING
 from kinema.collide.bundles import Touch
 from kinema.collide.capsule import capsule_box, capsule_capsule
@@ -186,6 +187,21 @@ def are_close(a: vec6, b: vec6, reach: float) -> bool:
 
 
 @wp.func
+def elements_apart(m: Model, d: Data, w: int, one: int, two: int, reach: float) -> bool:
+    """Are two elements, whose boxes meet, certainly out of reach of each other? Of segments, met by formulas: no."""
+    first = m.flex.elemvert[one]
+    second = m.flex.elemvert[two]
+    if first[2] < 0 or second[2] < 0:
+        return False
+    rounded = m.flex.number[w, m.flex.elemlist[one][0]][0] + m.flex.number[w, m.flex.elemlist[two][0]][0]
+    return are_apart(
+        corner_position(d, w, first, 0), corner_position(d, w, first, 1), corner_position(d, w, first, 2),
+        corner_position(d, w, first, 3), corner_position(d, w, second, 0), corner_position(d, w, second, 1),
+        corner_position(d, w, second, 2), corner_position(d, w, second, 3), reach + rounded,
+    )  # fmt: skip
+
+
+@wp.func
 def share_body(m: Model, one: wp.vec4i, two: wp.vec4i) -> bool:
     """Do two elements have vertices on one body?"""
     found = bool(False)
@@ -261,7 +277,9 @@ def passed_over(m: Model, p: int, g: int, one: int, two: int) -> bool:
     first = m.flex.elemvert[one]
     if share_body(m, first, second):
         return True
-    return m.flex.pair[p][1] == m.flex.pair[p][2] and share_cell(m, first, second)
+    pair = m.flex.pair[p]
+    itself = pair[1] == pair[2] and m.flex.span[pair[2]][4] != 0  # only interpolated flexes have cells
+    return itself and share_cell(m, first, second)
 
 
 @wp.func

@@ -10,8 +10,10 @@ worlds. So the threads of a world are many, spread over blocks, and each of thre
 Which thread comes first decides about slots only. A contact's place is how many have a smaller number, or of elements
 that a sweep would find, how many it would find before them; so the list is that of contact.py.
 
-Links and the list of what touches lie where contacts will later say which rows they want, and get. Where lists are too
-short nothing is kept, and the world asks for longer ones: as many contacts, or an eighth of what is near.
+Links and the list of what touches lie where contacts will later say which rows they want, and get. Numbers that bring
+it into order lie where velocities of contacts will be; integers are whole floats there, for there are fewer than 2^24
+of anything. Where lists are too short nothing is kept, and the world asks for longer ones: as many contacts, or an
+eighth of what is near.
 """
 
 from __future__ import annotations
@@ -26,9 +28,18 @@ from kinema.collide.bundles import Touch
 from kinema.collide.emit import PER_PAIR
 from kinema.collide.narrow import OVERFLOW_CONTACTS, finish_world
 from kinema.convex.data import Data
-from kinema.convex.flex.meeting import are_close, is_field, is_near, pair_function, passed_over, plane_vertex, slack
+from kinema.convex.flex.meeting import (
+    are_close,
+    elements_apart,
+    is_field,
+    is_near,
+    pair_function,
+    passed_over,
+    plane_vertex,
+    slack,
+)
 from kinema.convex.flex.order import interleave, keep_few_of_all, put_contact
-from kinema.convex.flex.sweep import is_first, longest, met_before
+from kinema.convex.flex.sweep import is_first, longest, low_end
 from kinema.convex.flex.tables import is_wide
 from kinema.convex.model import Model
 from kinema.convex.sleep.flexes import flex_pair_is_awake
@@ -38,7 +49,7 @@ from kinema.math.status import report
 from kinema.mujoco_enums import Geom
 
 PARTS = wp.constant(8)  # threads that share the elements which one of a flex may touch
-BLOCKS = (1, 8)  # of threads, of a small world and of one with many dofs
+BLOCKS = (1, 8, 32)  # of threads, of a small world, a wide one, and one where elements meet elements
 PLACE = 512  # threads that bring the contacts of a world into order
 SHIFT = wp.constant(wp.int64(20))
 MASK = wp.constant(wp.int64((1 << 20) - 1))
@@ -53,11 +64,11 @@ def near_key(p: int, i: int, j: int) -> wp.int64:
 @wp.func
 def open_near(m: Model, d: Data, w: int):
     """Nothing is near yet."""
-    d.near.count[w] = 0
-    d.near.used[w] = 0
-    for f in range(d.near.extent.shape[1]):
-        d.near.extent[w, f, 0] = wp.vec3(1.0e30)
-        d.near.extent[w, f, 1] = wp.vec3(-1.0e30)
+    d.near[0].count[w] = 0
+    d.near[0].used[w] = 0
+    for f in range(d.near[0].extent.shape[1]):
+        d.near[0].extent[w, f, 0] = wp.vec3(1.0e30)
+        d.near[0].extent[w, f, 1] = wp.vec3(-1.0e30)
 
 
 @wp.func
@@ -73,17 +84,17 @@ def stretch(m: Model, d: Data, w: int, f: int, lane: int, lanes: int):
             half = wp.vec3(box[3], box[4], box[5])
             low = wp.min(low, center - half)
             high = wp.max(high, center + half)
-    wp.atomic_min(d.near.extent, w, f, 0, low)
-    wp.atomic_max(d.near.extent, w, f, 1, high)
+    wp.atomic_min(d.near[0].extent, w, f, 0, low)
+    wp.atomic_max(d.near[0].extent, w, f, 1, high)
 
 
 @wp.func
 def add_near(d: Data, w: int, p: int, i: int, j: int):
     """Put something that is near on the list."""
-    k = wp.atomic_add(d.near.count, w, 1)
-    if k < d.near.key.shape[1]:
-        d.near.key[w, k] = near_key(p, i, j)
-        d.near.last[w, k] = 0
+    k = wp.atomic_add(d.near[0].count, w, 1)
+    if k < d.near[0].key.shape[1]:
+        d.near[0].key[w, k] = near_key(p, i, j)
+        d.near[0].last[w, k] = 0
 
 
 @wp.func
@@ -155,7 +166,8 @@ def find_near(found: frozenset[tuple[int, int]], lanes: int, sleeps: bool) -> wp
                             if j > i or not itself:
                                 if are_close(box, d.flex.elem_aabb[w, two], reach):
                                     if m.flex.elemlist[two][1] != 0:
-                                        if not passed_over(m, p, -1, one, two):
+                                        kin = passed_over(m, p, -1, one, two)
+                                        if not kin and not elements_apart(m, d, w, one, two, reach):
                                             first_is = not itself or (pair[5] & 1) != 0
                                             if first_is or is_first(m, d, w, p, one, two, 0):
                                                 add_near(d, w, p, i, j)
@@ -178,14 +190,14 @@ def meet_near(
     @wp.func
     def meet_near(m: Model, d: Data, w: int, lane: int):
         touch = Touch()
-        touch.dist = d.near.dist
-        touch.pos = d.near.pos
-        touch.frame = d.near.frame
-        touch.used = d.near.used
-        touch.last = d.near.last
+        touch.dist = d.near[0].dist
+        touch.pos = d.near[0].pos
+        touch.frame = d.near[0].frame
+        touch.used = d.near[0].used
+        touch.last = d.near[0].last
         touch.before = d.crow.address
-        for k in range(lane, wp.min(d.near.count[w], d.near.key.shape[1]), spread_count(wp.static(lanes))):
-            key = d.near.key[w, k]
+        for k in range(lane, wp.min(d.near[0].count[w], d.near[0].key.shape[1]), spread_count(wp.static(lanes))):
+            key = d.near[0].key[w, k]
             j = int(key & MASK)
             i = int((key >> SHIFT) & MASK)
             p = int(key >> (SHIFT + SHIFT))
@@ -213,7 +225,7 @@ def sweep_axis(m: Model, d: Data, w: int, p: int) -> int:
     pair = m.flex.pair[p]
     if (pair[5] & 1) == 0:
         return -1
-    return longest(d.near.extent[w, pair[2], 1] - d.near.extent[w, pair[2], 0])
+    return longest(d.near[0].extent[w, pair[2], 1] - d.near[0].extent[w, pair[2], 0])
 
 
 @wp.func
@@ -234,7 +246,7 @@ def oriented(m: Model, d: Data, w: int, p: int, i: int, j: int):
 @wp.func
 def put_near(m: Model, d: Data, w: int, k: int, place: int):
     """Move the contacts of something that is near to the list, the first to this place."""
-    key = d.near.key[w, k]
+    key = d.near[0].key[w, k]
     j = int(key & MASK)
     i = int((key >> SHIFT) & MASK)
     p = int(key >> (SHIFT + SHIFT))
@@ -249,44 +261,59 @@ def put_near(m: Model, d: Data, w: int, k: int, place: int):
     elif m.geom.type[pair[0]] == Geom.PLANE:
         elem = wp.vec2i(-1, -1)
         vert = wp.vec2i(-1, i)
-    link = d.near.last[w, k]
+    link = d.near[0].last[w, k]
     while link != 0:
         slot = link / PER_PAIR - 1
         at = place + link % PER_PAIR - 1
         if at < d.con.dist.shape[1]:
-            d.con.dist[w, at] = d.near.dist[w, slot]
-            d.con.pos[w, at] = d.near.pos[w, slot]
-            d.con.frame[w, at] = d.near.frame[w, slot]
+            d.con.dist[w, at] = d.near[0].dist[w, slot]
+            d.con.pos[w, at] = d.near[0].pos[w, slot]
+            d.con.frame[w, at] = d.near[0].frame[w, slot]
             put_contact(m, d, w, at, p, elem, vert)
         link = d.crow.address[w, slot]
 
 
 @wp.func
-def elements_of_key(m: Model, d: Data, w: int, p: int, key: wp.int64) -> wp.vec2i:
-    """The two elements of flexes that a number is of."""
-    one, two = oriented(m, d, w, p, int((key >> SHIFT) & MASK), int(key & MASK))
-    return wp.vec2i(one, two)
+def rank_near(m: Model, d: Data, w: int, k: int) -> wp.spatial_vector:
+    """Numbers by which what is near comes into order, the first that differs; then how many contacts it has."""
+    key = d.near[0].key[w, k]
+    j = int(key & MASK)
+    i = int((key >> SHIFT) & MASK)
+    p = int(key >> (SHIFT + SHIFT))
+    contacts = float(d.near[0].last[w, k] % PER_PAIR)
+    axis = sweep_axis(m, d, w, p)
+    if axis < 0:
+        return wp.spatial_vector(float(p), float(i), float(j), 0.0, 0.0, contacts)
+    one, two = oriented(m, d, w, p, i, j)  # as a sweep finds them: by who begins later, then by the other
+    late = low_end(m, d, w, two, axis)
+    early = low_end(m, d, w, one, axis)
+    return wp.spatial_vector(float(p), late, float(two), early, float(one), contacts)
 
 
 @wp.func
-def place_of_near(m: Model, d: Data, w: int, k: int, touching: int) -> int:
-    """Contacts of what is near that come before those of the k-th."""
-    key = d.near.key[w, k]
-    p = int(key >> (SHIFT + SHIFT))
-    axis = sweep_axis(m, d, w, p)
-    own = wp.vec2i()
-    if axis >= 0:
-        own = elements_of_key(m, d, w, p, key)
-    before = int(0)
-    for q in range(touching):
-        other = d.crow.want[w, q]
-        number = d.near.key[w, other]
-        earlier = number < key
-        if axis >= 0 and number != key and int(number >> (SHIFT + SHIFT)) == p:
-            earlier = met_before(m, d, w, elements_of_key(m, d, w, p, number), own, axis)
-        if earlier:
-            before += d.near.last[w, other] % PER_PAIR
-    return before
+def is_before(one: wp.spatial_vector, two: wp.spatial_vector) -> bool:
+    """Does the one come before the other?"""
+    if one[0] != two[0]:
+        return one[0] < two[0]
+    if one[1] != two[1]:
+        return one[1] < two[1]
+    if one[2] != two[2]:
+        return one[2] < two[2]
+    if one[3] != two[3]:
+        return one[3] < two[3]
+    return one[4] < two[4]
+
+
+@wp.func
+def place_of_near(d: Data, w: int, q: int, touching: int) -> int:
+    """Contacts of what touches that come before those of the q-th of it."""
+    own = d.crow.vel[w, q]
+    before = float(0.0)
+    for other in range(touching):
+        rank = d.crow.vel[w, other]
+        if is_before(rank, own):
+            before += rank[5]
+    return int(before)
 
 
 @cache
@@ -307,9 +334,9 @@ def place_near(fresh: bool, few: bool, sleeps: bool) -> wp.Function:
             d.fcon.flex[w, k] = wp.vec2i(-1, -1)
             d.fcon.elem[w, k] = wp.vec2i(-1, -1)
             d.fcon.vert[w, k] = wp.vec2i(-1, -1)
-        near = d.near.count[w]
-        used = d.near.used[w]
-        lost = near > d.near.key.shape[1] or used > d.near.dist.shape[1]
+        near = d.near[0].count[w]
+        used = d.near[0].used[w]
+        lost = near > d.near[0].key.shape[1] or used > d.near[0].dist.shape[1]
         if lost:
             near = 0
         touching = int(0)
@@ -317,15 +344,17 @@ def place_near(fresh: bool, few: bool, sleeps: bool) -> wp.Function:
             k = first + lane
             own = int(0)
             if k < near:
-                own = wp.where(d.near.last[w, k] != 0, 1, 0)
+                own = wp.where(d.near[0].last[w, k] != 0, 1, 0)
             placed = team_scan(own)
             if own > 0:
                 d.crow.want[w, touching + placed[0]] = k
             touching += placed[1]
         block_sync()
         for q in range(lane, touching, lanes):
-            k = d.crow.want[w, q]
-            put_near(m, d, w, k, geoms + place_of_near(m, d, w, k, touching))
+            d.crow.vel[w, q] = rank_near(m, d, w, d.crow.want[w, q])
+        block_sync()
+        for q in range(lane, touching, lanes):
+            put_near(m, d, w, d.crow.want[w, q], geoms + place_of_near(d, w, q, touching))
         block_sync()
         end = wp.where(lost, geoms, geoms + used)
         if wp.static(few):
@@ -338,7 +367,7 @@ def place_near(fresh: bool, few: bool, sleeps: bool) -> wp.Function:
             interleave(m, d, w, lane, lanes, geoms, wp.min(end, room))
         if lane == 0:
             if lost:
-                wanted = wp.max(geoms + used, d.near.count[w] * room / d.near.key.shape[1] + 1)
+                wanted = wp.max(geoms + used, d.near[0].count[w] * room / d.near[0].key.shape[1] + 1)
                 finish_world(d.con, w, wp.max(wanted, room + 1))
                 d.con.ncon[w] = 0
                 report(d.con.status, w, OVERFLOW_CONTACTS)
@@ -352,7 +381,7 @@ def stages(
     m: Any, found: frozenset, capacity: int, fresh: bool, few: bool, sleeps: bool, portal: bool, solids: tuple
 ) -> list[Stage]:
     """The three stages, and what begins them."""
-    blocks = BLOCKS[is_wide(m)]
+    blocks = BLOCKS[is_wide(m) * (1 + any(kind < 0 for kind, _ in found))]
     spread: dict[str, Any] = {"lanes": True, "alone": True, "threads": LANE_BLOCK, "groups": blocks}
     lanes = LANE_BLOCK * blocks
     return [

@@ -39,14 +39,6 @@ def is_first(m: Model, d: Data, w: int, p: int, one: int, two: int, axis: int) -
 
 
 @wp.func
-def met_before(m: Model, d: Data, w: int, one: wp.vec2i, two: wp.vec2i, axis: int) -> bool:
-    """Does a sweep find one pair of elements before another? Of either, the element that begins first is first."""
-    if one[1] != two[1]:
-        return comes_before(m, d, w, one[1], two[1], axis)
-    return comes_before(m, d, w, one[0], two[0], axis)
-
-
-@wp.func
 def begun_since(m: Model, d: Data, w: int, base: int, count: int, place: float, axis: int) -> int:
     """How many of the first elements in order begin before a place."""
     low = int(0)

@@ -282,9 +282,12 @@ def leaves(m: Any) -> np.ndarray:
     return found
 
 
-WIDE = 256  # bodies or dofs from which on a world with flexes is wide
+WIDE = 256, 1024  # bodies or dofs, and vertices, edges or elements, from which on a world with flexes is wide
 
 
 def is_wide(m: Any) -> bool:
     """Has a world so much of everything that on CUDA a block, or several, should work on it alone?"""
-    return has_flexes(m) and max(int(m.nv), int(m.nbody)) >= WIDE
+    if not has_flexes(m):
+        return False
+    moving, drawn = max(m.nv, m.nbody), max(m.nflexvert, m.nflexedge, m.nflexelem)
+    return bool(moving >= WIDE[0] or drawn >= WIDE[1])

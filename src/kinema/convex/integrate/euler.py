@@ -18,6 +18,7 @@ from kinema.convex.factor import (
 )
 from kinema.convex.model import Model
 from kinema.convex.passive import damping_slope, joint_damping
+from kinema.math.some import is_some
 from kinema.mujoco_enums import Disable
 
 
@@ -33,7 +34,7 @@ def has_damping(m) -> bool:
 def is_dof_damped(m: Model, w: int, i: int) -> bool:
     """Is there damping of a dof, its joint's own or of an actuator?"""
     poly = m.dof.dampingpoly[w, i]
-    own = m.dof.damping[w, i] > 0.0 or poly[0] != 0.0 or poly[1] != 0.0
+    own = is_some(m.dof.damping[w, i]) or poly[0] != 0.0 or poly[1] != 0.0
     return own or m.jnt.actuatorid[m.dof.jntid[i]] != -1
 
 
@@ -46,19 +47,6 @@ def is_damped(m: Model, w: int) -> bool:
             if is_dof_damped(m, w, i):
                 damped = True
     return damped
-
-
-@wp.func
-def meets_damping(m: Model, w: int) -> bool:
-    """The same for threads that ask for themselves alone: the first dof that is damped ends the search."""
-    i = int(0)
-    if (m.opt.disableflags & (Disable.EULERDAMP | Disable.DAMPER)) != 0:
-        i = m.size.nv
-    while i < m.size.nv:
-        if is_dof_damped(m, w, i):
-            return True
-        i += 1
-    return False
 
 
 @wp.func
@@ -79,15 +67,22 @@ def euler(m: Model, d: Data, w: int):
 
 @wp.func
 def euler_tree(m: Model, d: Data, w: int, t: int):
-    """`euler` of one tree; whether there is damping is asked of the whole world."""
+    """`euler` of one tree, in a model that has damping."""
     h = m.opt.timestep[w]
     dofs = tree_dofs(m, t)
-    for i in range(dofs[0], dofs[1]):
-        d.scratch.qacc_step[w, i] = d.frc.qacc[w, i]
-    if meets_damping(m, w):
+    if (m.opt.disableflags & (Disable.EULERDAMP | Disable.DAMPER)) != 0:
         for i in range(dofs[0], dofs[1]):
-            b = joint_damping(m, w, i)
-            d.inertia.qHDiagInv[w, i] = h * damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
-            d.scratch.qacc_step[w, i] = d.frc.qfrc_smooth[w, i] + d.frc.qfrc_constraint[w, i]
-        factor_tree_like_mass(m, d.inertia.M, d.inertia.qHDiagInv, True, d.inertia.qH, d.inertia.qHDiagInv, w, t)
-        solve_tree_like_mass(m, d.scratch.qacc_step, d.inertia.qH, d.inertia.qHDiagInv, w, t)
+            euler_undamped(m, d, w, i)
+        return
+    for i in range(dofs[0], dofs[1]):
+        b = joint_damping(m, w, i)
+        d.inertia.qHDiagInv[w, i] = h * damping_slope(b[0], wp.vec2(b[1], b[2]), d.state.qvel[w, i])
+        d.scratch.qacc_step[w, i] = d.frc.qfrc_smooth[w, i] + d.frc.qfrc_constraint[w, i]
+    factor_tree_like_mass(m, d.inertia.M, d.inertia.qHDiagInv, True, d.inertia.qH, d.inertia.qHDiagInv, w, t)
+    solve_tree_like_mass(m, d.scratch.qacc_step, d.inertia.qH, d.inertia.qHDiagInv, w, t)
+
+
+@wp.func
+def euler_undamped(m: Model, d: Data, w: int, i: int):
+    """qacc_step of one dof where nothing is damped."""
+    d.scratch.qacc_step[w, i] = d.frc.qacc[w, i]

@@ -14,6 +14,7 @@ from kinema.convex.data import Data
 from kinema.convex.fluid import by_length, inertia_box, semiaxes
 from kinema.convex.model import Model
 from kinema.convex.velocity import local_velocity
+from kinema.math.some import is_some
 from kinema.math.spatial import angular, linear
 from kinema.mujoco_enums import MINVAL
 
@@ -140,7 +141,7 @@ def _body_slope(m: Model, d: Data, w: int, b: int, symmetric: bool, drag: bool) 
     viscosity = m.opt.viscosity[w]
     sum = wp.spatial_matrix()
     mass = m.body.mass[w, b]
-    if mass >= MINVAL and (density > 0.0 or viscosity > 0.0):
+    if mass >= MINVAL and (is_some(density) or is_some(viscosity)):
         com = d.inertia.subtree_com[w, m.body.rootid[b]]
         first = m.body.geomadr[b]
         ellipsoids = int(0)

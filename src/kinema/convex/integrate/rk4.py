@@ -58,17 +58,17 @@ def correct_rates(m: Model, d: Data, w: int, s: int):
         if kind == Joint.FREE or kind == Joint.BALL:
             if kind == Joint.FREE:
                 for c in range(3):
-                    d.rk.rate[w, i + c] = d.state.qvel[w, i + c]
+                    d.rk[0].rate[w, i + c] = d.state.qvel[w, i + c]
                 i += 3
             rate = wp.vec3(d.state.qvel[w, i], d.state.qvel[w, i + 1], d.state.qvel[w, i + 2])
             if s > 0:
                 h = stage_size(s) * m.opt.timestep[w]
-                turn = h * wp.vec3(d.rk.rate[w, i], d.rk.rate[w, i + 1], d.rk.rate[w, i + 2])
+                turn = h * wp.vec3(d.rk[0].rate[w, i], d.rk[0].rate[w, i + 1], d.rk[0].rate[w, i + 2])
                 rate = rotation_rate(turn, rate)
             for c in range(3):
-                d.rk.rate[w, i + c] = rate[c]
+                d.rk[0].rate[w, i + c] = rate[c]
         else:
-            d.rk.rate[w, i] = d.state.qvel[w, i]
+            d.rk[0].rate[w, i] = d.state.qvel[w, i]
 
 
 @wp.func
@@ -77,43 +77,43 @@ def rk4(m: Model, d: Data, w: int):
     s = d.scratch.substep[w]
     weight = stage_weight(s)
     if s == 0:
-        d.rk.time0[w] = d.state.time[w]
+        d.rk[0].time0[w] = d.state.time[w]
         for i in range(m.size.nq):
-            d.rk.qpos0[w, i] = d.state.qpos[w, i]
+            d.rk[0].qpos0[w, i] = d.state.qpos[w, i]
         for i in range(m.size.nv):
-            d.rk.of_dof[w, i, 0] = d.state.qvel[w, i]
-            d.rk.sum_rate[w, i] = 0.0
-            d.rk.of_dof[w, i, 1] = 0.0
+            d.rk[0].of_dof[w, i, 0] = d.state.qvel[w, i]
+            d.rk[0].sum_rate[w, i] = 0.0
+            d.rk[0].of_dof[w, i, 1] = 0.0
         for i in range(m.size.na):
-            d.rk.of_act[w, i, 0] = d.state.act[w, i]
-            d.rk.of_act[w, i, 1] = 0.0
+            d.rk[0].of_act[w, i, 0] = d.state.act[w, i]
+            d.rk[0].of_act[w, i, 1] = 0.0
     correct_rates(m, d, w, s)
     for i in range(m.size.nv):
-        d.rk.sum_rate[w, i] = d.rk.sum_rate[w, i] + weight * d.rk.rate[w, i]
-        d.rk.of_dof[w, i, 1] = d.rk.of_dof[w, i, 1] + weight * d.frc.qacc[w, i]
+        d.rk[0].sum_rate[w, i] = d.rk[0].sum_rate[w, i] + weight * d.rk[0].rate[w, i]
+        d.rk[0].of_dof[w, i, 1] = d.rk[0].of_dof[w, i, 1] + weight * d.frc.qacc[w, i]
     for i in range(m.size.na):
-        d.rk.of_act[w, i, 1] = d.rk.of_act[w, i, 1] + weight * d.act.act_dot[w, i]
+        d.rk[0].of_act[w, i, 1] = d.rk[0].of_act[w, i, 1] + weight * d.act.act_dot[w, i]
 
     for i in range(m.size.nq):
-        d.state.qpos[w, i] = d.rk.qpos0[w, i]
+        d.state.qpos[w, i] = d.rk[0].qpos0[w, i]
     if s < 3:
         h = stage_size(s + 1) * m.opt.timestep[w]
-        integrate_pos(m, w, d.state.qpos, d.rk.rate, h)
+        integrate_pos(m, w, d.state.qpos, d.rk[0].rate, h)
         for i in range(m.size.nv):
-            d.state.qvel[w, i] = d.rk.of_dof[w, i, 0] + h * d.frc.qacc[w, i]
+            d.state.qvel[w, i] = d.rk[0].of_dof[w, i, 0] + h * d.frc.qacc[w, i]
         for i in range(m.size.na):
-            d.state.act[w, i] = d.rk.of_act[w, i, 0] + h * d.act.act_dot[w, i]
-        d.state.time[w] = d.rk.time0[w] + wp.float64(stage_size(s + 1)) * m.opt.timestep64[w]
+            d.state.act[w, i] = d.rk[0].of_act[w, i, 0] + h * d.act.act_dot[w, i]
+        d.state.time[w] = d.rk[0].time0[w] + wp.float64(stage_size(s + 1)) * m.opt.timestep64[w]
         d.scratch.substep[w] = s + 1
     else:
         for i in range(m.size.nv):
-            d.state.qvel[w, i] = d.rk.of_dof[w, i, 0]
+            d.state.qvel[w, i] = d.rk[0].of_dof[w, i, 0]
             d.state.qacc_warmstart[w, i] = d.frc.qacc[w, i]
-            d.frc.qacc[w, i] = d.rk.of_dof[w, i, 1]
+            d.frc.qacc[w, i] = d.rk[0].of_dof[w, i, 1]
         for i in range(m.size.na):
-            d.state.act[w, i] = d.rk.of_act[w, i, 0]
-            d.act.act_dot[w, i] = d.rk.of_act[w, i, 1]
-        d.state.time[w] = d.rk.time0[w]
+            d.state.act[w, i] = d.rk[0].of_act[w, i, 0]
+            d.act.act_dot[w, i] = d.rk[0].of_act[w, i, 1]
+        d.state.time[w] = d.rk[0].time0[w]
         d.scratch.substep[w] = 0
 
 
@@ -121,7 +121,7 @@ def rk4(m: Model, d: Data, w: int):
 def advance_rk4(m: Model, d: Data, w: int):
     """The whole step, once the four evaluations are in."""
     h = m.opt.timestep[w]
-    integrate_pos(m, w, d.state.qpos, d.rk.sum_rate, h)
+    integrate_pos(m, w, d.state.qpos, d.rk[0].sum_rate, h)
     for i in range(m.size.nv):
-        d.state.qvel[w, i] = d.state.qvel[w, i] + h * d.rk.of_dof[w, i, 1]
+        d.state.qvel[w, i] = d.state.qvel[w, i] + h * d.rk[0].of_dof[w, i, 1]
     d.state.time[w] = d.state.time[w] + m.opt.timestep64[w]

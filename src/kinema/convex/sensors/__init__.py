@@ -7,15 +7,12 @@ histories, delayed (reading.py).
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import warp as wp
 
 from kinema.convex import loads
-from kinema.convex.data import Data
 from kinema.convex.extension import NONE, Extension
-from kinema.convex.model import Model
 from kinema.convex.sensors import (
     camera,
     contact,
@@ -29,7 +26,7 @@ from kinema.convex.sensors import (
     touch,
     zone,
 )
-from kinema.convex.stage import Stage, named
+from kinema.convex.stage import Stage, one_after_another
 from kinema.errors import BuildError
 from kinema.mujoco_enums import Disable, Equality, Tendon
 from kinema.mujoco_enums import Sensor as S
@@ -91,18 +88,7 @@ def stages(m, extension: Extension = NONE) -> list[Stage]:
 
 def together(functions: Sequence[wp.Function]) -> list[Stage]:
     """One stage over sensors of some functions over a sensor; none of none."""
-    return [Stage(_combined(tuple(functions)), over="nsensor")] if functions else []
-
-
-@cache
-def _combined(functions: tuple[wp.Function, ...]) -> wp.Function:
-    """The functions one after the other."""
-
-    def read_sensor(m: Model, d: Data, w: int, i: int):
-        for k in range(wp.static(len(functions))):
-            wp.static(functions[k])(m, d, w, i)
-
-    return named(read_sensor, "_then_".join(f.key for f in functions))
+    return [Stage(one_after_another(functions), over="nsensor")] if functions else []
 
 
 def unread(m) -> list[int]:

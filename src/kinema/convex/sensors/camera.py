@@ -19,7 +19,7 @@ def projection_sensor(m: Model, d: Data, w: int, i: int):
         focal = 0.5 / wp.tan(m.cam.fovy[w, camera] * wp.PI / 360.0) * height
         fx = focal
         fy = focal
-        if size[0] != 0.0 and size[1] != 0.0:
+        if wp.abs(size[0]) > 0.0 and wp.abs(size[1]) > 0.0:  # a switch: which way it is on, derivatives do not say
             intrinsic = m.cam.intrinsic[w, camera]
             fx = intrinsic[0] / size[0] * width
             fy = intrinsic[1] / size[1] * height

@@ -8,14 +8,12 @@ frame. Readings are turned so that the normal points from the first set to the s
 
 import warp as wp
 
-from kinema.convex.constraint.row import geom_body
 from kinema.convex.data import Data
-from kinema.convex.jacobian import point_motion
+from kinema.convex.flex.side import contact_body, contact_velocity
 from kinema.convex.loads import contact_force
 from kinema.convex.model import Model
 from kinema.convex.sensors.frames import part3, put3
 from kinema.convex.sensors.zone import inside
-from kinema.math.spatial import angular
 from kinema.mujoco_enums import MINVAL, ContactData, ContactReduce, Obj, Sensor
 
 FOUND, FORCE, TORQUE, DIST, POS, NORMAL, TANGENT, LINVEL, ANGVEL = (wp.constant(1 << k) for k in ContactData)
@@ -52,8 +50,8 @@ def contact_match(m: Model, d: Data, w: int, i: int, c: int) -> int:
             match = 0
     if match != 0 and (kind1 != Obj.UNKNOWN or kind2 != Obj.UNKNOWN):
         geoms = d.con.geom[w, c]
-        body1 = geom_body(m.geom.bodyid, geoms[0])
-        body2 = geom_body(m.geom.bodyid, geoms[1])
+        body1 = contact_body(m, d, w, c, 0)
+        body2 = contact_body(m, d, w, c, 1)
         straight1 = in_set(m.body.parentid, body1, geoms[0], kind1, obj)
         crossed1 = in_set(m.body.parentid, body2, geoms[1], kind1, obj)
         crossed2 = in_set(m.body.parentid, body1, geoms[0], kind2, ref)
@@ -177,11 +175,9 @@ def contact_sensor(m: Model, d: Data, w: int, i: int):
                     angvel = wp.vec3(0.0)
                     side_sign = float(-1.0)
                     for side in range(2):
-                        body = wp.max(0, geom_body(m.geom.bodyid, d.con.geom[w, best][side]))
-                        cvel = d.vel.cvel[w, body]
-                        offset = centre - d.inertia.subtree_com[w, m.body.rootid[body]]
-                        linvel += side_sign * (frame * point_motion(cvel, offset))
-                        angvel += side_sign * (frame * angular(cvel))
+                        linear, turning = contact_velocity(m, d, w, best, side)
+                        linvel += side_sign * (frame * linear)
+                        angvel += side_sign * (frame * turning)
                         side_sign = 1.0
                     if (spec & LINVEL) != 0:
                         put3(d.sensor.sensordata, w, at, wp.vec3(linvel[0], linvel[1], sign * linvel[2]))

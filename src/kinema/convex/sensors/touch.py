@@ -7,8 +7,8 @@ the surface of the body counts although the zone lies inside.
 import warp as wp
 
 from kinema.collide.ray import ray_box, ray_capsule, ray_cylinder, ray_ellipsoid
-from kinema.convex.constraint.row import geom_body
 from kinema.convex.data import Data
+from kinema.convex.flex.side import contact_body
 from kinema.convex.loads import contact_force
 from kinema.convex.model import Model
 from kinema.mujoco_enums import Geom, Sensor
@@ -43,9 +43,8 @@ def touch_sensor(m: Model, d: Data, w: int, i: int):
         reading = float(0.0)
         for c in range(d.con.ncon[w]):
             row = d.crow.address[w, c]
-            geoms = d.con.geom[w, c]
-            body0 = geom_body(m.geom.bodyid, geoms[0])
-            body1 = geom_body(m.geom.bodyid, geoms[1])
+            body0 = contact_body(m, d, w, c, 0)
+            body1 = contact_body(m, d, w, c, 1)
             if row >= 0 and (body0 == body or body1 == body):
                 force = contact_force(
                     d.efc.force, w, row, d.con.dim[w, c], m.opt.cone, d.con.friction[w, c], d.con.adhesion[w, c]

@@ -15,7 +15,6 @@ import warp as wp
 
 from kinema.convex.constraint.sparse import bearers, bearing, side_coordinates, side_vertices, side_weights
 from kinema.convex.data import Data
-from kinema.convex.flex.meeting import vertex_body
 from kinema.convex.flex.rods import chain_of
 from kinema.convex.flex.tables import has_flexes
 from kinema.convex.model import Model
@@ -96,23 +95,6 @@ def flex_pair_is_awake(m: Model, d: Data, w: int, p: int) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------- contacts
-
-
-@wp.func
-def side_body(m: Model, d: Data, w: int, c: int, side: int) -> int:
-    """The body of one side of a contact; of a flex the first that a vertex of the element, or a node, moves with."""
-    g = d.con.geom[w, c][side]
-    if g >= 0:
-        return m.geom.bodyid[g]
-    f = d.fcon.flex[w, c][side]
-    if m.flex.span[f][4] != 0 and flex_head(m, f, 1) > 0:
-        return m.tree.bodyadr[flex_tree(m, f, 0)]
-    corners = side_vertices(m, d, w, c, side)
-    body = vertex_body(m, corners[0])
-    for k in range(1, 4):
-        if corners[k] >= 0 and m.body.treeid[body] < 0:
-            body = vertex_body(m, corners[k])
-    return body
 
 
 @wp.func

@@ -12,9 +12,10 @@ import warp as wp
 from kinema.collide.asleep import KEEP, LOOK, NOTHING
 from kinema.convex.constraint.limit import tendon_distance
 from kinema.convex.data import Data
+from kinema.convex.flex.side import contact_body
 from kinema.convex.model import Model
 from kinema.convex.sleep.fall import fall_together
-from kinema.convex.sleep.flexes import keeps_flex, side_body, wake_flex
+from kinema.convex.sleep.flexes import keeps_flex, wake_flex
 from kinema.convex.sleep.rings import AWAKE, READY, count_awake, first_of_ring, list_awake, wake_ring
 from kinema.convex.sleep.touch import any_bit, differ, is_pushed, may_sleep
 from kinema.convex.stage import Stage
@@ -31,7 +32,7 @@ def is_moved(m: Model, d: Data, w: int, t: int) -> bool:
     found = moves or lies
     if m.opt.integrator == Integrator.RK4 and d.sleep.settled[w] != 0:  # the last evaluation was elsewhere
         for i in range(first, first + count):
-            found = found or d.rk.rate[w, i] != 0.0
+            found = found or d.rk[0].rate[w, i] != 0.0
     return found
 
 
@@ -127,8 +128,8 @@ def wake_by_contact(m: Model, d: Data, w: int):
     changed = int(0)
     if d.sleep.ntree_awake[w] < m.size.ntree:
         for c in range(d.con.ncon[w]):
-            b1 = side_body(m, d, w, c, 0)
-            b2 = side_body(m, d, w, c, 1)
+            b1 = contact_body(m, d, w, c, 0)
+            b2 = contact_body(m, d, w, c, 1)
             t1 = m.body.treeid[b1]
             t2 = m.body.treeid[b2]
             if t1 < 0 or t2 < 0:

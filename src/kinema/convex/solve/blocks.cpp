@@ -1,4 +1,4 @@
-// H of many small trees in shared memory, for one warp on CUDA: islands of more dofs than a group holds (island.cpp).
+// H of an island of many small trees in shared memory, for one warp on CUDA: of more dofs than a group holds (island.cpp).
 //
 // Row k of tree t keeps its own block and those of the later trees it is coupled with, side by side:
 //
@@ -14,10 +14,10 @@ float *blocks = blocks_[threadIdx.x >> 5], *rhs = rhs_[threadIdx.x >> 5];
 unsigned char* place = place_[threadIdx.x >> 5];
 const unsigned everyone = 0xffffffffu;
 
-// lane t knows tree t
+// lane t knows tree t; those of other islands have no dofs here
 bool packed = ntree <= TREES && nv <= DOFS;
 const int my_tree = lane < ntree ? lane : 0;
-const int my_adr = tree_adr[my_tree], my_num = lane < ntree ? tree_num[my_tree] : 0;
+const int my_adr = tree_adr[my_tree], my_num = lane < ntree && is_here(lane) ? tree_num[my_tree] : 0;
 const unsigned my_pattern = packed && lane < ntree ? pattern[my_tree * nword] : 0u;
 int my_width = my_num;
 for (int u = 0; packed && u < ntree; ++u) {
@@ -35,8 +35,8 @@ for (int o = 1; o < 32; o <<= 1) {
 const int total = __shfl_sync(everyone, my_start, 31);
 my_start -= my_num * my_width;
 packed = packed && total <= ROOM && __all_sync(everyone, my_width <= WIDTH && my_num <= 16);
-for (int k = lane; packed && k < nefc + 31 - (nefc + 31) % 32; k += 32)
-    packed = __all_sync(everyone, k >= nefc || trees[2 * k] >= 0);
+for (int q = lane; packed && q < rows_here + 31 - (rows_here + 31) % 32; q += 32)
+    packed = __all_sync(everyone, q >= rows_here || trees[2 * row_list[q]] >= 0);
 __syncwarp();
 
 auto start_of = [&](int t) -> int { return __shfl_sync(everyone, my_start, t); };
@@ -56,7 +56,7 @@ auto column_tree = [&](int t, int c, int& tree, int& begin) {
 auto pack_mass = [&]() {
     for (int k = lane; k < total; k += 32) blocks[k] = 0.0f;
     __syncwarp();
-    for (int t = 0; t < ntree; ++t) {
+    KN_TREES(t) {
         const int n = num_of(t), adr = adr_of(t), start = start_of(t), width = width_of(t);
         for (int e = lane; e < n * n; e += 32)
             blocks[start + e / n * width + e % n] = M[(size_t)(adr + e / n) * widest + e % n];
@@ -81,15 +81,16 @@ auto add_products = [&](int t, int u, const float* left, const float* right, int
     __syncwarp();
 };
 auto pack_curvature = [&]() {
-    for (int first = 0; first < nefc; first += 32) {
-        const int mine = wp::min(first + lane, nefc - 1);
+    for (int first = 0; first < rows_here; first += 32) {
+        const int mine = row_list[wp::min(first + lane, rows_here - 1)];
         const int my_state = state[mine], one = trees[2 * mine], two = trees[2 * mine + 1];
         const float my_D = D[mine];
         const bool my_head = kind_of(mine) == CONE_HEAD;
-        for (int k = 0; k < 32 && first + k < nefc; ++k) {
+        for (int k = 0; k < 32 && first + k < rows_here; ++k) {
             const int zone = __shfl_sync(everyone, my_state, k);
             const bool cone_head = zone == ConstraintState::CONE && __shfl_sync(everyone, (int)my_head, k);
             if (zone != ConstraintState::QUADRATIC && !cone_head) continue;
+            const int row = __shfl_sync(everyone, mine, k);
             int t = __shfl_sync(everyone, one, k), u = __shfl_sync(everyone, two, k);
             if (u >= 0 && u < t) { const int swap = t; t = u; u = swap; }
             const int n = num_of(t), count = n + (u < 0 ? 0 : num_of(u < 0 ? t : u));
@@ -97,13 +98,13 @@ auto pack_curvature = [&]() {
             const int column = lane < n ? from + lane : beyond + lane - n;
             float left[6], right[6];
             if (zone == ConstraintState::QUADRATIC) {
-                left[0] = lane < count ? J[(size_t)(first + k) * nv + column] : 0.0f;
+                left[0] = lane < count ? J[(size_t)row * nv + column] : 0.0f;
                 right[0] = __shfl_sync(everyone, my_D, k) * left[0];
                 add_products(t, u, left, right, 1);
             } else {
-                const Cone e = contact_cone(first + k);
+                const Cone e = contact_cone(row);
                 for (int p = 0; p < e.dim; ++p)
-                    left[p] = lane < count ? J[(size_t)(first + k + p) * nv + column] : 0.0f;
+                    left[p] = lane < count ? J[(size_t)(row + p) * nv + column] : 0.0f;
                 for (int p = 0; p < e.dim; ++p) {
                     right[p] = 0.0f;
                     for (int q = 0; q < e.dim; ++q) right[p] += cone_entry(e, p, q) * left[q];
@@ -113,8 +114,15 @@ auto pack_curvature = [&]() {
         }
     }
 };
+auto pack_shift = [&](float shift) {
+    KN_TREES(t) {
+        const int n = num_of(t), start = start_of(t), width = width_of(t);
+        for (int k = lane; k < n; k += 32) blocks[start + k * width + k] *= 1.0f + shift;
+    }
+    __syncwarp();
+};
 auto pack_factor = [&]() {  // U'U in place
-    for (int t = 0; t < ntree; ++t) {
+    KN_TREES(t) {
         const int n = num_of(t), start = start_of(t), width = width_of(t);
         int tree[2], begin[2];
         column_tree(t, lane, tree[0], begin[0]);
@@ -142,11 +150,12 @@ auto pack_factor = [&]() {  // U'U in place
     }
 };
 auto pack_solve = [&](float* y) {  // y = (U'U)^-1 y
-    for (int i = lane; i < nv; i += 32) rhs[i] = y[i];
+    KN_DOFS(i) rhs[i] = y[i];
     __syncwarp();
+    const int begins = tree_starts[island], ends = tree_starts[island + 1] - 1;
     for (int pass = 0; pass < 2; ++pass)
-        for (int q = 0; q < ntree; ++q) {
-            const int t = pass ? ntree - 1 - q : q;
+        for (int q = begins; q <= ends; ++q) {
+            const int t = tree_list[pass ? begins + ends - q : q];
             const int n = num_of(t), adr = adr_of(t), start = start_of(t), width = width_of(t);
             int tree[2], begin[2], dof[2];  // the dof of column lane, and of column lane + 32
             #pragma unroll
@@ -172,6 +181,6 @@ auto pack_solve = [&](float* y) {  // y = (U'U)^-1 y
                 __syncwarp();
             }
         }
-    for (int i = lane; i < nv; i += 32) y[i] = rhs[i];
+    KN_DOFS(i) y[i] = rhs[i];
     __syncwarp();
 };

@@ -15,7 +15,7 @@ import numpy as np
 import warp as wp
 
 from kinema.convex.data import Data
-from kinema.convex.integrate.euler import has_damping
+from kinema.convex.integrate.euler import euler_undamped, has_damping
 from kinema.convex.metric_pattern import tree_sizes
 from kinema.convex.model import Model
 from kinema.convex.passive import damping_slope, joint_damping
@@ -162,12 +162,6 @@ def _shifted(blocks: Blocks) -> wp.Function:
               d.sleep.tree_awake, w, lane)  # fmt: skip
 
     return shifted_dense
-
-
-@wp.func
-def euler_undamped(m: Model, d: Data, w: int, i: int):
-    """qacc_step of one dof where nothing is damped."""
-    d.scratch.qacc_step[w, i] = d.frc.qacc[w, i]
 
 
 @cache

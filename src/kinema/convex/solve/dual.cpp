@@ -85,6 +85,8 @@ if (lane == 0) {
         isle_of[k] = t < 0 ? 0 : t;
     }
 #if KN_SPARSE
+#undef KN_SHARE
+#define KN_SHARE(k, n) for (int k = 0; k < (n); ++k)
 #include "flex_islands.cpp"
 #endif
     for (int t = 0; t < ntree; ++t) root_of[t] = find(t);
@@ -129,12 +131,11 @@ auto is_swept = [&](int k) -> bool {
 auto clip = [&](double x, double bound) -> double { return x < -bound ? -bound : x > bound ? bound : x; };
 
 // iterations end when what one gains, divided by the sum of an island's inertias, falls below the tolerance
+#include "own_inertia.cpp"
 auto scale_of = [&](int isle) -> double {
     float inertia = 0.0f;
     KN_EACH(i, nv)
-        if (root_of[tree_of[i]] == isle)
-            for (int k = KN_METRIC_ROWADR.data[i]; k < KN_METRIC_ROWADR.data[i] + KN_METRIC_ROWNNZ.data[i]; ++k)
-                if (KN_METRIC_COLIND.data[k] == i) inertia += KN_AT(KN_METRIC, k);
+        if (root_of[tree_of[i]] == isle) inertia += own_inertia(i);
     KN_SUM(inertia);
     return 1.0 / (double)inertia;
 };

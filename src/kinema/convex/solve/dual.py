@@ -8,7 +8,7 @@ from kinema.convex.data import Data
 from kinema.convex.flex.tables import has_flexes
 from kinema.convex.metric_pattern import is_coupled, is_discrete
 from kinema.convex.model import Model
-from kinema.convex.solve.native import CONTINUOUS, COUPLED, DISCRETE, MASS, RESULT, ROWS, source
+from kinema.convex.solve.native import CONTINUOUS, COUPLED, DISCRETE, INERTIA, MASS, RESULT, ROWS, source
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Solver
 
@@ -54,7 +54,7 @@ def _parts(discrete: bool, sparse: bool) -> tuple[dict[str, int | str], str, str
     kind = {"SPARSE": int(sparse), "REPEAT": 0}
     names: dict[str, int | str] = {"FACTOR": factor, "FACTOR_INVERSE": inverse, **kind, **matrix}
     lists = " ".join(f"{system.rows}{part}" for part in ("rowadr", "rownnz", "colind"))
-    reads = f"{READS} {factor}[w] {inverse}[w] {system.matrix}[w] {lists} {LISTED if sparse else ''}"
+    reads = f"{READS} {factor}[w] {inverse}[w] {system.matrix}[w] {lists} {INERTIA} {LISTED if sparse else ''}"
     return names, reads, f"{BLOCKS} {COLUMNS if sparse else TREES}"
 
 

@@ -1,17 +1,23 @@
 // Friction of one contact for a given normal force, as dual.cpp asks for it: the least cost within an ellipsoid.
 
 // Newton's method for the multiplier la of an ellipsoid:  (S + la) x = -h,  |x| <= normal.  L holds the factor, t what x
-// changes by with -la. false: S + la is singular
-auto ellipsoidal = [&](int n, const auto* S, const auto* h, auto normal, int iterations, auto* x, auto* t, auto& la) -> bool {
-    decltype(x[0] + x[0]) L[25];
-    for (int iter = 0; iter < iterations; ++iter) {
+// changes by with -la. false: S + la is singular, which MuJoCo tells by the determinant of two or three rows, and by each
+// pivot of five. Rows about which nothing turns have pivots near 0, and light bodies large ones beside them. Where friction
+// turns and rolls, S spans eight decades and MuJoCo's twenty steps may end far from the ellipsoid: the answer is where they
+// end, so its derivative is that of the steps themselves.
+auto ellipsoidal = [&](int n, const auto* S, const auto* h, auto normal, auto* x, auto& la) -> bool {
+    decltype(x[0] + x[0]) L[25], t[5];
+    for (int iter = 0; iter < 20; ++iter) {
+        decltype(x[0] + x[0]) determinant = 1.0;
         for (int i = 0; i < n; ++i)
             for (int j = 0; j <= i; ++j) {
                 auto s = S[i * n + j];
                 if (i == j) s += la;
                 for (int k = 0; k < j; ++k) s -= L[i * n + k] * L[j * n + k];
                 if (i == j) {
-                    if (s < 1e-10) return false;
+                    determinant *= s;
+                    const bool small = n > 3 ? s < 1e-10 : i == n - 1 && determinant < 1e-10;
+                    if (small || !(s > 0.0)) return false;
                     L[i * n + i] = sqrt(s);
                 } else {
                     L[i * n + j] = s / L[j * n + j];
@@ -32,34 +38,23 @@ auto ellipsoidal = [&](int n, const auto* S, const auto* h, auto normal, int ite
         solve(h, x);
         decltype(x[0] + x[0]) value = -normal * normal, slope = 0.0;
         for (int i = 0; i < n; ++i) { x[i] = -x[i]; value += x[i] * x[i]; }
-        if (iterations > 1 && value < 1e-10) break;
+        if (value < 1e-10) break;
         solve(x, t);
         for (int i = 0; i < n; ++i) slope -= 2.0 * x[i] * t[i];
         const auto step = -value / slope;
-        if (iterations > 1 && step < 1e-10) break;
+        if (step < 1e-10) break;
         la += step;
     }
     return true;
 };
 // the tangential force that minimizes 1/2 x'Ax + g'x within the ellipsoid sum (x_j / mu_j)^2 <= normal^2
 auto tangential = [&](int n, const double* A, const double* g, const float* mu, double normal, double* x) {
-    double S[25], h[5], t[5], la = 0.0;
+    double S[25], h[5], la = 0.0;
     for (int i = 0; i < n; ++i) {
         h[i] = g[i] * (double)mu[i];
         for (int j = 0; j < n; ++j) S[i * n + j] = A[i * n + j] * (double)mu[i] * (double)mu[j];
     }
-#if KN_REPEAT  // the multiplier in plain numbers; where it is, one more step says how it changes
-    KN_REAL S_[25], h_[5], x_[5], t_[5], la_ = 0.0;
-    for (int i = 0; i < n * n; ++i) S_[i] = KN_VALUE(S[i]);
-    for (int i = 0; i < n; ++i) h_[i] = KN_VALUE(h[i]);
-    bool regular = ellipsoidal(n, S_, h_, KN_VALUE(normal), 20, x_, t_, la_);
-    const bool bound = la_ != 0.0;
-    la = la_;
-    regular = regular && ellipsoidal(n, S, h, normal, 1, x, t, la);
-    if (regular && bound) for (int i = 0; i < n; ++i) x[i] -= t[i] * (la - la_);
-#else
-    const bool regular = ellipsoidal(n, S, h, normal, 20, x, t, la), bound = la != 0.0;
-#endif
+    const bool regular = ellipsoidal(n, S, h, normal, x, la), bound = la != 0.0;
     if (!regular) { for (int i = 0; i < n; ++i) x[i] = 0.0; return; }
     double length = 0.0;
     for (int i = 0; i < n; ++i) length += x[i] * x[i];

@@ -17,9 +17,9 @@
 #define KN_ALL_ROWS(i) KN_ROWS(i)
 #define KN_IN_ORDER(i) KN_DOFS(i)
 #else
-#define KN_ALL_DOFS(i) for (int i = 0; i < nv; ++i)
-#define KN_ALL_ROWS(i) for (int i = 0; i < nefc; ++i)
-#define KN_IN_ORDER(i) for (int i = 0; i < nv; ++i)
+#define KN_ALL_DOFS(i) for (int i = 0; i < nv; ++i) if (root_of[tree_of[i]] == here)
+#define KN_ALL_ROWS(i) for (int i = 0; i < nefc; ++i) if (row_root[i] == here)
+#define KN_IN_ORDER(i) KN_ALL_DOFS(i)
 #endif
 float* H = KN_ROW(float, d.solver.H);
 int* run_adr = lists;  // of row k: the runs [run_adr[2 k], run_adr[2 k + 1])
@@ -112,7 +112,7 @@ auto add_curvature = [&]() {
 };
 #else
 auto add_curvature = [&]() {  // a thread owns rows of H, and gathers from the rows of J that have its dof
-    KN_EACH(i, nv) {
+    KN_DOFS(i) {
         float* row = H + i * pitch;
         for (int p = adr_of[i]; p < adr_of[i + 1]; ++p) {
             const int k = entry_list[p] / width;
@@ -206,7 +206,7 @@ auto refine = [&](double* x, double* dx) {
         solve(dx);
         double change = 0.0, size = 0.0;
         KN_DOFS(i) { x[i] += dx[i]; change += dx[i] * dx[i]; size += x[i] * x[i]; }
-        KN_WIDE_SUM(change); KN_WIDE_SUM(size);
+        KN_WIDE_SUM(change, size);
         if (change <= 1e-14 * size) break;
     }
 };

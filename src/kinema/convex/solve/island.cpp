@@ -144,7 +144,12 @@ float M[HELD ? N : 1];
 if (HELD)
     #pragma unroll
     for (int j = 0; j < N; ++j) M[HELD ? j : 0] = mass[at(j, column)];
+#if KN_DISCRETE
+#include "own_inertia.cpp"
+const float diagonal = own ? own_inertia(dof) : 0.0f;
+#else
 const float diagonal = own ? mass[at(i, i)] : 0.0f;
+#endif
 KN_COPIED();
 KN_SYNC();
 if (whole && !beside) bring(0, n);
@@ -280,6 +285,7 @@ typedef float line_t;
 
 int iter = 0;
 bool done = false, ended = false;  // ended: at the minimum, as far as numbers tell
+float shift = 0.0f;                // of the diagonal of H, where rounding has spoilt it
 float pull;  // J' f
 for (;;) {
     pull = 0.0f;
@@ -340,6 +346,10 @@ for (;;) {
         }
     }
 
+    if (shift > 0.0f)
+        #pragma unroll
+        for (int j = 0; j < N; ++j) h[j] *= j == column ? 1.0f + shift : 1.0f;
+
     float y = -g, corner[1], y2;  // no block more than threads: a team is quicker
 #include "cholesky.cpp"
     const float x = own ? y : 0.0f;
@@ -354,6 +364,7 @@ for (;;) {
     float c[4] = {own ? x * (Ma - smooth_force) : 0.0f, own ? x * Mx : 0.0f, x * x, g * x};
     add_up(c, 4);
     KN_MEET();
+    if (!flat && shift < LONGEST && is_lost(c[3], c[1])) { shift = longer(shift); continue; }
     if ((iter > 0 || flat) && gains_little(c[3])) break;
     float gain;
     const float alpha = line_search(c[0], c[1], c[2], c[3], gain);
@@ -368,7 +379,10 @@ for (;;) {
     cost[1] = moved ? 1.0f : 0.0f;
     add_up(cost, 2);
     KN_MEET();
-    done = ended = is_minimum(cost[1] > 0.0f, alpha, gain, cost[0]);
+    done = ended = is_minimum(cost[1] > 0.0f || shift > 0.0f, alpha, gain, cost[0]);
+    const bool again = done && shift < LONGEST && has_failed(c[3], alpha, gain, cost[0]);
+    if (again) done = ended = false;
+    shift = again ? longer(shift) : 0.0f;
     ++iter;
 }
 

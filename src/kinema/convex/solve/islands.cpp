@@ -1,8 +1,9 @@
 // Islands: trees that rows couple, directly or through others, are minimized apart, as MuJoCo does. This shows when
 // iterations are few: every island has its own line search and its own end. Trees without rows move freely.
 //
-// An island is named by its first tree, its root. On the CPU lists run through its trees and rows in ascending order; where
-// a warp shares out the rows of a system that no group can hold, all trees are one island.
+// An island is named by its first tree, its root. On the CPU lists run through its trees and rows in ascending order. A warp
+// on CUDA takes those islands that no group can hold, as find_islands.cpp has sorted them (KN_BEYOND), its lanes sharing out
+// rows and dofs.
 #undef KN_ISLANDS
 #undef KN_RUNS
 #undef KN_ROWS
@@ -72,10 +73,18 @@ for (int t = 0; t < ntree; ++t) {  // last_tree: of a root the last tree of its 
     }
 }
 #else
-#define KN_ISLANDS(root)
-#define KN_ROWS(i) KN_EACH(i, nefc)
-#define KN_TOGETHER(t, u) true
-#define KN_TREES(t) for (int t = 0; t < ntree; ++t)
-#define KN_TREES_BACK(t) for (int t = ntree - 1; t >= 0; --t)
-#define KN_DOFS(i) KN_EACH(i, nv)
+#define KN_ISLANDS(root) for (int island = starts[KN_BUCKET]; island < starts[KN_BUCKET + 1]; ++island)
+#define KN_ROWS(i) KN_EACH(q_##i, rows_here) if (const int i = row_list[q_##i]; true)
+#define KN_TOGETHER(t, u) (island_root[t] == island_root[u])
+#define KN_TREES(t) for (int q_##t = tree_starts[island]; q_##t < tree_starts[island + 1]; ++q_##t) \
+    if (const int t = tree_list[q_##t]; true)
+#define KN_TREES_BACK(t) for (int q_##t = tree_starts[island + 1] - 1; q_##t >= tree_starts[island]; --q_##t) \
+    if (const int t = tree_list[q_##t]; true)
+#define KN_DOFS(i) KN_EACH(i, nv) if (is_here(tree_of[i]))
+const int* starts = KN_ROW(int, d.island.bucket);
+const int* island_root = KN_ROW(int, d.island.root);
+const int* island_number = KN_ROW(int, d.island.number);
+const int* tree_starts = KN_ROW(int, d.island.treeadr);
+const int* row_starts = KN_ROW(int, d.island.rowadr);
+const int* tree_list = KN_ROW(int, d.island.tree);
 #endif

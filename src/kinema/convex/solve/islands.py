@@ -2,8 +2,8 @@
 
 A group of threads holds an island of at most 128 dofs in registers and shared memory (island.cpp). Islands are found
 first (find_islands.cpp), sorted into buckets by the group that can hold them, and each bucket is a kernel over (world,
-island). A world that is one tree is one island, and need not be searched; one that has an island beyond 128 dofs goes
-through memory as well (primal.py).
+island). A world that is one tree is one island, and need not be searched; islands beyond 128 dofs are
+taken through memory, one after the other (primal.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kinema.convex.metric_pattern import is_discrete, tree_sizes
 from kinema.convex.model import Model
 from kinema.convex.sleep.sleepers import sleeps
 from kinema.convex.solve.groups import LARGE, UNBOUNDED, Group, group
-from kinema.convex.solve.native import CONTINUOUS, DISCRETE, RESULT, WARP, source
+from kinema.convex.solve.native import CONTINUOUS, DISCRETE, INERTIA, RESULT, WARP, source
 from kinema.convex.solve.primal import newton
 from kinema.convex.stage import LANE_BLOCK, Stage, named
 from kinema.math.lanes import lane_count
@@ -51,12 +51,14 @@ def _island(
         "COLUMNS": holds.columns, "TEAM": holds.threads, "GROUPS": holds.block // holds.threads, "TILE": holds.tile,
         "ROWS_MAX": holds.rows, "ROWS_MIN": least, "MAPPED": int(bucket >= 0), "BUCKET": bucket,
         "ELLIPTIC": int(elliptic), "SPILLS": int(holds.spills),
+        "DISCRETE": int(discrete),
     }  # fmt: skip
     lists = f"{LISTS} {TREES} d.island.warm[w] d.solver.niter[w]" if bucket >= 0 else ""
     spill = "d.solver.spill[w]" if holds.spills else ""
     cones = "d.crow.address[w]" if elliptic else ""
     system = DISCRETE if discrete else CONTINUOUS
-    reads, writes = f"{GIVEN} {LIMITS} {system.reads} {lists} {spill} {cones}", f"{RESULT} {spill}"
+    inertia = INERTIA if discrete else ""
+    reads, writes = f"{GIVEN} {LIMITS} {system.reads} {inertia} {lists} {spill} {cones}", f"{RESULT} {spill}"
 
     @wp.func_native(on_cuda(source("island.cpp", NEWTON=1, **sizes, **system.definitions)))
     @touches(reads=reads, writes=writes)
@@ -153,6 +155,8 @@ def buckets(trees: tuple[int, ...], rows: int) -> list[Bucket]:
     for low, high in pairwise((0, *CAPS)):
         within = [size for size in sizes if low < size <= high]
         held += [(group(within[-1]), within[0])] if within else []
+    if not held:
+        return []
     largest, least = held[-1]
     if rows > largest.rows:  # islands of many rows; an empty bucket of their own would be a kernel more
         spills = group(largest.columns, spills=True)
@@ -179,7 +183,7 @@ def newton_stages(m, rows: int) -> list[Stage]:
     find = _find(*zip(*most, strict=True), kind["discrete"])
     find = _find_if_any(find, len(most)) if sleeps(m) else find
     stages = [Stage(find, lanes=True, alone=True)]
-    if beyond:  # all of a world that has such an island; the others of it are then done again by their own groups
+    if beyond:
         stages.append(Stage(newton(len(held), discrete=kind["discrete"]), lanes=True, alone=True))
     for k, bucket in reversed(list(enumerate(held))):
         stages.append(_stage(_island(bucket.holds, **kind, bucket=k), bucket.holds, bucket.most))

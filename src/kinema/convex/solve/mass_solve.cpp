@@ -1,5 +1,8 @@
-// x = (M + diag(shift))^-1 b, tree by tree: on CUDA a group of threads a tree, thread i with column i in registers; on the
+// x = (M + diag(shift))^-1 b, tree by tree: on CUDA a group of threads a tree, thread i with a column in registers; on the
 // CPU one thread, one tree after the other. M is given by its sparse rows: ancestors of dof i, dof i last.
+//
+// The last dof is eliminated first, as MuJoCo does: of a singular M it is the pivot that comes last that is nothing, and
+// where that stands decides the answer.
 //
 //     KN_COLUMNS   dofs of a tree at most, a multiple of four
 //     KN_SLEEPS    1: trees may sleep, and those that do are passed over
@@ -33,18 +36,20 @@ for (int p = i; p < n; p += T) {
             KN_AT(mat, adr + k) + (shifted && k == nnz - 1 ? KN_AT(shift, first + p) : 0.0f);
 }
 KN_SYNC();
-auto entry = [&](int p, int j) -> float {  // of the matrix; beyond the tree, of the identity
-    return p < n && j < n ? S[j <= p ? p * (p + 1) / 2 + j : j * (j + 1) / 2 + p] : j == p ? 1.0f : 0.0f;
+const int last = n - 1;
+auto entry = [&](int p, int j) -> float {  // of the matrix, from its end; beyond the tree, of the identity
+    const int r = last - wp::min(p, j), c = last - wp::max(p, j);
+    return c >= 0 ? S[r * (r + 1) / 2 + c] : j == p ? 1.0f : 0.0f;
 };
-float h[N], y = own ? KN_AT(b, first + i) : 0.0f;
+float h[N], y = own ? KN_AT(b, first + last - i) : 0.0f;
 #pragma unroll
 for (int j = 0; j < N; ++j) h[j] = entry(i, j);
-float corner[X ? X : 1], y2 = T + i < n ? KN_AT(b, first + T + i) : 0.0f;  // of a block more (cholesky.cpp)
+float corner[X ? X : 1], y2 = T + i < n ? KN_AT(b, first + last - T - i) : 0.0f;  // of a block more (cholesky.cpp)
 #pragma unroll
 for (int q = 0; q < X; ++q) corner[q] = entry(T + (i & 3), T + q);
 #include "cholesky.cpp"
-if (own) KN_AT(x, first + i) = y;
-if (T + i < n) KN_AT(x, first + T + i) = y2;
+if (own) KN_AT(x, first + last - i) = y;
+if (T + i < n) KN_AT(x, first + last - T - i) = y2;
 #else
 #define KN_AT(a, i) (*(float*)((char*)(a).data + (size_t)w * (a).strides[0] + (size_t)(i) * (a).strides[1]))
 constexpr int N = KN_COLUMNS;
@@ -52,13 +57,13 @@ for (int tree = 0; tree < ntree; ++tree) {
 #if KN_SLEEPS
     if (*(const int*)(is_awake + tree * to_next) == 0) continue;
 #endif
-    const int first = tree_adr.data[tree], n = tree_num.data[tree];
+    const int first = tree_adr.data[tree], n = tree_num.data[tree], last = first + n - 1;
     float U[N * N] = {}, y[N];
     for (int i = 0; i < n; ++i) {
-        const int adr = rowadr.data[first + i], nnz = rownnz.data[first + i];
-        for (int k = 0; k < nnz; ++k) U[(colind.data[adr + k] - first) * N + i] = KN_AT(mat, adr + k);
-        if (shifted) U[i * N + i] += KN_AT(shift, first + i);
-        y[i] = KN_AT(b, first + i);
+        const int adr = rowadr.data[last - i], nnz = rownnz.data[last - i];
+        for (int k = 0; k < nnz; ++k) U[i * N + last - colind.data[adr + k]] = KN_AT(mat, adr + k);
+        if (shifted) U[i * N + i] += KN_AT(shift, last - i);
+        y[i] = KN_AT(b, last - i);
     }
     for (int k = 0; k < n; ++k) {
         const float s = 1.0f / sqrtf(wp::max(U[k * N + k], 1e-15f));
@@ -72,7 +77,7 @@ for (int tree = 0; tree < ntree; ++tree) {
     for (int k = n - 1; k >= 0; --k) {
         for (int j = k + 1; j < n; ++j) y[k] -= U[k * N + j] * y[j];
         y[k] /= U[k * N + k];
-        KN_AT(x, first + k) = y[k];
+        KN_AT(x, last - k) = y[k];
     }
 }
 #undef KN_AT

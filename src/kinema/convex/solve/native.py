@@ -34,6 +34,9 @@ COUPLED = """
 """
 """What couples trees of flexes beside rows: flex_islands.cpp."""
 
+INERTIA = "d.inertia.M[w] m.dof.M_rowadr m.dof.M_rownnz"
+"""What the inertia of dofs is read from: own_inertia.cpp."""
+
 
 @dataclass(frozen=True)
 class System:

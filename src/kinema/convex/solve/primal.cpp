@@ -27,7 +27,10 @@ if (nefc == 0 || nv == 0) {
     return;
 }
 
-#if defined(__CUDA_ARCH__) && KN_BEYOND
+#if KN_LANES > 1 && !KN_BEYOND
+return;  // on CUDA islands are found first, if there is anything to move
+#else
+#if KN_LANES > 1
 if (KN_ROW(int, d.island.bucket)[KN_BUCKET] == KN_ROW(int, d.island.bucket)[KN_BUCKET + 1]) return;
 #endif
 
@@ -187,19 +190,21 @@ KN_SYNC();
 
 KN_ISLANDS(root) {
 
+#if KN_LANES > 1
+KN_SYNC();
+auto is_here = [&](int t) -> bool { return island_number[island_root[t]] == island; };
+const int* row_list = KN_ROW(int, d.island.row) + row_starts[island];
+const int rows_here = row_starts[island + 1] - row_starts[island];
+#endif
 #include "rank_one.cpp"
-#if defined(__CUDA_ARCH__)
+#if KN_LANES > 1
 #include "blocks.cpp"
 #endif
 
+#include "own_inertia.cpp"
 float scale = 0.0f;
-#if KN_LANES == 1
-KN_DOFS(i) scale += inertia_of(i);
-#else
-#include "acted_on.cpp"
-KN_EACH(i, nv) if (is_acted_on(i)) scale += inertia_of(i);
+KN_DOFS(i) scale += own_inertia(i);
 KN_SUM(scale);
-#endif
 scale = 1.0f / scale;
 
 // cost change, slope and curvature at a + alpha x
@@ -327,6 +332,7 @@ auto start_hessian = [&]() {  // H = M, with room for what rows and elimination 
 
 int iter = 0;
 bool done = false, ended = false;  // ended: at the minimum, as far as numbers tell
+float shift = 0.0f;                // of the diagonal of H, where rounding has spoilt it
 const int maxiter = m.opt.iterations;
 for (;;) {
     // gradient; at the end, J' f
@@ -349,10 +355,11 @@ for (;;) {
     // H = M + J' D J over active rows, and the Hessians of cones
     KN_DOFS(i) x[i] = -g[i];
     KN_SYNC();
-#if defined(__CUDA_ARCH__)
+#if KN_LANES > 1
     if (packed) {
         pack_mass();
         pack_curvature();
+        if (shift > 0.0f) pack_shift(shift);
         pack_factor();
         pack_solve(x);
     } else
@@ -362,6 +369,10 @@ for (;;) {
         add_curvature();
 #if KN_LANES == 1
         const bool stiff = is_stiff();
+        if (shift > 0.0f) KN_DOFS(i) H[(size_t)(i - origin) * (pitch + 1)] *= 1.0f + shift;
+#else
+        if (shift > 0.0f) KN_DOFS(i) H[(size_t)i * nv + i] *= 1.0f + shift;
+        KN_SYNC();
 #endif
         factor();
         solve(x);
@@ -378,6 +389,7 @@ for (;;) {
         c1 += x[i] * (Ma[i] - KN_AT(KN_SMOOTH, i)); c2 += x[i] * Mv[i]; xx += x[i] * x[i]; gx += g[i] * x[i];
     }
     KN_SUM3(c1, c2, xx); KN_SUM(gx);
+    if (!flat && shift < LONGEST && is_lost(gx, c2)) { shift = longer(shift); continue; }
     if ((iter > 0 || flat) && gains_little(gx)) { done = true; continue; }
     float gain;
     const float alpha = line_search(c1, c2, xx, gx, gain);
@@ -407,7 +419,10 @@ for (;;) {
     KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == ConstraintState::CONE) ? 1.0f : 0.0f;
     KN_SUM(moved); KN_SUM(cost);
 #endif
-    done = ended = is_minimum(moved > 0.0f, alpha, gain, cost);
+    done = ended = is_minimum(moved > 0.0f || shift > 0.0f, alpha, gain, cost);
+    const bool again = done && shift < LONGEST && has_failed(gx, alpha, gain, cost);
+    if (again) done = ended = false;
+    shift = again ? longer(shift) : 0.0f;
     ++iter;
 }
 iterations = wp::max(iterations, iter);
@@ -442,3 +457,4 @@ KN_DOFS(i) {
 
 if (lane == 0) KN_ROW(int, d.solver.niter)[0] = iterations;
 KN_SYNC();
+#endif

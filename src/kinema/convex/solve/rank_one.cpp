@@ -31,18 +31,18 @@ auto add_forces = [&](float* out, float sign) {
 #else
 auto acts_on = [&](int k, int t) -> bool { const int u = trees[2 * k]; return u < 0 || u == t || trees[2 * k + 1] == t; };
 auto add_forces = [&](float* out, float sign) {
-    KN_EACH(i, nv) {
+    KN_DOFS(i) {
         const int t = tree_of[i];
         float sum = out[i];
         #pragma unroll 4
-        for (int k = 0; k < nefc; ++k)
-            if (acts_on(k, t)) sum += sign * force[k] * J[(size_t)k * nv + i];
+        for (int q = 0; q < rows_here; ++q)
+            if (const int k = row_list[q]; acts_on(k, t)) sum += sign * force[k] * J[(size_t)k * nv + i];
         out[i] = sum;
     }
     KN_SYNC();
 };
 auto add_curvature = [&]() {
-    KN_EACH(i, nv) {
+    KN_DOFS(i) {
         const int t = tree_of[i];
         int from[2], to[2];
         auto add = [&](int k, float s, int n) {  // the part of row k beyond column i
@@ -51,8 +51,8 @@ auto add_curvature = [&]() {
                 if (s != 0.0f && j < to[q]) add_scaled(H + (size_t)i * nv + j, J + (size_t)k * nv + j, s, to[q] - j);
             }
         };
-        for (int k = 0; k < nefc; ++k)
-            if (acts_on(k, t)) {
+        for (int q = 0; q < rows_here; ++q)
+            if (const int k = row_list[q]; acts_on(k, t)) {
                 if (state[k] == ConstraintState::QUADRATIC) {
                     const int n = ranges(k, from, to);
                     add(k, D[k] * J[(size_t)k * nv + i], n);
@@ -61,7 +61,7 @@ auto add_curvature = [&]() {
                     const int n = ranges(k, from, to);
                     for (int p = 0; p < e.dim; ++p) {
                         float s = 0.0f;
-                        for (int q = 0; q < e.dim; ++q) s += cone_entry(e, p, q) * J[(size_t)(k + q) * nv + i];
+                        for (int z = 0; z < e.dim; ++z) s += cone_entry(e, p, z) * J[(size_t)(k + z) * nv + i];
                         add(k + p, s, n);
                     }
                 }

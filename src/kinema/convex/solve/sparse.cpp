@@ -32,7 +32,7 @@ if (nefc == 0 || nv == 0) {
 
 const int ntree = m.size.ntree;
 const int* tree_of = m.dof.treeid.data;
-const float* D = KN_ROW(float, d.efc.D);
+const float* given = KN_ROW(float, d.efc.D);
 const float* aref = KN_ROW(float, d.efc.aref);
 #if KN_LISTED
 #include "listed_rows.cpp"
@@ -42,10 +42,22 @@ const float* aref = KN_ROW(float, d.efc.aref);
 double* a = KN_ROW(double, d.solver.wide);  // the acceleration, M a, M x, the gradient, the search direction
 double *Ma = a + nv, *Mv = Ma + nv, *g = Mv + nv, *x = g + nv;
 double *r = x + nv, *v = r + nefc, *f = v + nefc;  // of rows: J a - aref, J x, and the force
-double *g_last = f + nefc, *z = g_last + nv, *z_last = z + nv;  // conjugate gradients only
+#if KN_NEWTON
+float* D = (float*)(f + nefc);  // a copy, which may be softened: soften.cpp
+KN_EACH(k, nefc) D[k] = given[k];
+#else
+const float* D = given;
+double *g_last = f + nefc, *z = g_last + nv, *z_last = z + nv;
+#endif
 
-#if KN_LISTED
+#if KN_LANES > 1
+#include "team_islands.cpp"
+#elif KN_LISTED
 #include "sparse_islands.cpp"
+#else
+#include "islands.cpp"
+#endif
+#if KN_LISTED
 auto row_by = [&](int k, const double* p) -> double {  // (J p)_k
     const float* row = J + (size_t)k * width;
     const int* at = col + (size_t)k * width;
@@ -54,7 +66,6 @@ auto row_by = [&](int k, const double* p) -> double {  // (J p)_k
     return s;
 };
 #else
-#include "islands.cpp"
 #include "wide_rows.cpp"
 #endif
 auto mass_at = [&](int entry) -> float { return entry < 0 ? 0.0f : KN_AT(KN_METRIC, entry); };
@@ -148,30 +159,31 @@ auto start_at = [&]() -> double {
         if (turn == 1 && cost + gauss < smooth) break;
     }
 }
-#if KN_LANES == 1
-for (int i = 0; i < nv; ++i)
+KN_EACH(i, nv)
     if (!KN_BUSY(root_of[tree_of[i]])) {  // trees without rows
         KN_AT(d.frc.qacc, i) = KN_AT(d.frc.qacc_smooth, i);
         KN_AT(d.frc.qfrc_constraint, i) = 0.0f;
     }
-#elif KN_LISTED
+#if KN_LANES > 1 && KN_LISTED
 #include "gather_rows.cpp"
 #endif
 
 const float tolerance = KN_ROW(float, m.opt.tolerance)[0];
 int iterations = 0;
 KN_EACH(i, nv) x[i] = 0.0;
+#if KN_LANES > 1 && !KN_NEWTON
+double has_large = 0.0;
+KN_EACH(t, ntree) if (tree_num[t] > 6) has_large = 1.0;
+KN_WIDE_SUM(has_large);
+#endif
 KN_SYNC();
 
 KN_ISLANDS(root) {
 
+KN_SYNC();
+#include "own_inertia.cpp"
 double inertia = 0.0;
-#if KN_LISTED || KN_LANES == 1
-KN_DOFS(i) inertia += diagonal(i);
-#else
-#include "acted_on.cpp"
-KN_DOFS(i) if (is_acted_on(i)) inertia += diagonal(i);
-#endif
+KN_DOFS(i) inertia += own_inertia(i);
 KN_WIDE_SUM(inertia);
 const float scale = (float)(1.0 / inertia);
 
@@ -199,7 +211,7 @@ double C1 = 0.0, C2 = 0.0;  // slope and curvature of the Gauss term along x
 auto evaluate = [&](double alpha, double, double, double& slope, double& curve) -> double {
     double dc = 0.0, d1 = 0.0, d2 = 0.0;
     KN_ROWS(i) dc += along(i, alpha, d1, d2);
-    KN_WIDE_SUM(dc); KN_WIDE_SUM(d1); KN_WIDE_SUM(d2);
+    KN_WIDE_SUM(dc, d1, d2);
     slope = d1 + C1 + alpha * C2;
     curve = wp::max(d2 + C2, 1e-15);
     return dc + alpha * (C1 + 0.5 * alpha * C2);
@@ -215,6 +227,7 @@ auto smallest_of = [&](double size) -> float {
 
 #if KN_NEWTON
 #include "factor_runs.cpp"
+#include "soften.cpp"
 #else
 auto solve = [&](double* y) {  // y = M^-1 y, by the factor of M (factor.py); trees are apart
     const int* adr = m.dof.M_rowadr.data;
@@ -223,8 +236,9 @@ auto solve = [&](double* y) {  // y = M^-1 y, by the factor of M (factor.py); tr
 #if KN_LANES > 1
     const int own = lane & 31;
     int large = 0;  // trees that a warp takes: one thread would wait for every number of them
-    for (int base = 0; base < ntree; base += 32) {
-        unsigned found = __ballot_sync(0xffffffffu, base + own < ntree && tree_num[wp::min(base + own, ntree - 1)] > 6);
+    for (int base = 0; base < (has_large ? ntree : 0); base += 32) {
+        const int mine = wp::min(base + own, ntree - 1);
+        unsigned found = __ballot_sync(0xffffffffu, base + own < ntree && root_of[mine] == here && tree_num[mine] > 6);
         for (; found; found &= found - 1) {
             if (large++ % (KN_LANES / 32) != lane >> 5) continue;
             const int t = base + __ffs(found) - 1, first = tree_adr[t], end = first + tree_num[t];
@@ -276,7 +290,7 @@ for (;;) {
         gg += g[i] * g[i];
         forces += Ma[i] * Ma[i] + smooth * smooth;
     }
-    KN_WIDE_SUM(gg); KN_WIDE_SUM(forces);
+    KN_WIDE_SUM(gg, forces);
     least = smallest_of(sqrt(forces));
     const bool flat = sqrt(gg) < least;
     if (iter >= maxiter || (iter > 0 ? flat : is_nothing((float)gg, (float)forces))) { done = true; continue; }
@@ -301,7 +315,7 @@ for (;;) {
             const double y = g[i] - g_last[i];
             xy += x[i] * y; yMy += y * (z[i] - z_last[i]); yz += y * z[i]; xg += x[i] * g[i]; xx += x[i] * x[i];
         }
-        KN_WIDE_SUM(xy); KN_WIDE_SUM(yMy); KN_WIDE_SUM(yz); KN_WIDE_SUM(xg); KN_WIDE_SUM(xx);
+        KN_WIDE_SUM(xy, yMy, yz, xg, xx);
         if (xy >= 1e-15) {  // else conjugacy is lost: restart downhill
             const double bound = -1.0 / wp::max(1e-15, sqrt(xx) * wp::min(0.01, sqrt(gg)));
             beta = wp::max((yz - 2.0 * yMy / xy * xg) / xy, bound);
@@ -319,7 +333,10 @@ for (;;) {
         Mv[i] = mass_times(i, x);
         C1 += x[i] * (Ma[i] - KN_AT(KN_SMOOTH, i)); C2 += x[i] * Mv[i]; xx += x[i] * x[i]; gx += g[i] * x[i];
     }
-    KN_WIDE_SUM(C1); KN_WIDE_SUM(C2); KN_WIDE_SUM(xx); KN_WIDE_SUM(gx);
+    KN_WIDE_SUM(C1, C2, xx, gx);
+#if KN_NEWTON
+    if (!flat && is_lost(gx, C2) && soften()) continue;
+#endif
     if ((iter > 0 ? KN_NEWTON : flat || !KN_NEWTON) && gains_little((float)gx)) { done = true; continue; }
     double gain;
     const double alpha = line_search(C1, C2, xx, gx, gain);
@@ -337,8 +354,8 @@ for (;;) {
     KN_SYNC();
     double moved = 0.0;
     KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == ConstraintState::CONE) ? 1.0 : 0.0;
-    KN_WIDE_SUM(moved); KN_WIDE_SUM(cost);
-    done = lands(moved > 0.0, (float)alpha) || (-gain < smallest_of(cost) && !is_rise((float)gain, (float)cost));
+    KN_WIDE_SUM(moved, cost);
+    done = lands(moved > 0.0, (float)alpha) || (-gain < smallest_of(cost) && !is_rise(gain, cost));
     ++iter;
 }
 iterations = wp::max(iterations, iter);

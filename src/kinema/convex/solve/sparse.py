@@ -20,7 +20,7 @@ from kinema.convex.flex.tables import has_flexes
 from kinema.convex.metric_pattern import is_discrete, tree_sizes
 from kinema.convex.model import Model
 from kinema.convex.solve import native
-from kinema.convex.solve.native import CONTINUOUS, COUPLED, DISCRETE, MASS, RESULT, System, source
+from kinema.convex.solve.native import CONTINUOUS, COUPLED, DISCRETE, INERTIA, MASS, RESULT, System, source
 from kinema.convex.stage import WARP_LANES, Stage
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Equality, Solver
@@ -49,7 +49,7 @@ def _of(discrete: bool, listed: bool) -> tuple[System, str, str, dict[str, Any]]
     system = DISCRETE if discrete else CONTINUOUS
     whole = "m.dof.metric_full" if discrete else "m.dof.D_rowadr m.dof.D_rownnz m.dof.D_colind m.dof.mapM2D"
     scratch = f"{SCRATCH} {LISTS}" if listed else SCRATCH
-    reads = f"{f'{LISTED} {COUPLED}' if listed else native.ROWS} {GIVEN} {system.reads} {whole} {scratch}"
+    reads = f"{f'{LISTED} {COUPLED}' if listed else native.ROWS} {GIVEN} {system.reads} {INERTIA} {whole} {scratch}"
     return system, reads, scratch, {"DISCRETE": int(discrete), "LISTED": int(listed), **system.definitions}
 
 
@@ -142,6 +142,6 @@ def sizes(m: Any, rows: int, cuda: bool = False) -> dict[str, int]:
     columns = widest_row(m)
     return {
         "ncolmax": columns, "nv_dense": 0, "nv_tree": 0, "nv_hessian": newton * nv, "nv_vector": 0,
-        "ntree_dense": 0, "nwide": 8 * nv + 3 * rows, "nv_narrow": 0,
+        "ntree_dense": 0, "nwide": 8 * nv + (3 + newton) * rows, "nv_narrow": 0,
         "nsparselist": newton * (5 * nv + rows + nv * nv // 2 + 2) + cuda * (2 * nv + 1 + rows * columns),
     }  # fmt: skip

@@ -1,12 +1,13 @@
 // Islands of rows that list their columns (sparse.cpp): trees that rows couple are minimized apart, as in islands.cpp.
-// Lists run through the trees and rows of an island in ascending order; on CUDA all trees are one island.
+// Lists run through the trees and rows of an island in ascending order. On CUDA: team_islands.cpp.
 #undef KN_ISLANDS
 #undef KN_ROWS
 #undef KN_DOFS
 #undef KN_DOFS_BACK
 #undef KN_BUSY
 #undef KN_TREES
-#if KN_LANES == 1
+#undef KN_SHARE
+#define KN_SHARE(k, n) for (int k = 0; k < (n); ++k)
 #define KN_BUSY(root) (first_row[root] >= 0)
 #define KN_ISLANDS(root) for (int root = 0; root < ntree; ++root) if (KN_BUSY(root))
 #define KN_ROWS(i) for (int i = first_row[root]; i >= 0; i = next_row[i])
@@ -51,10 +52,3 @@ for (int t = 0; t < ntree; ++t) {  // last_tree: of a root the last tree of its 
         next_tree[last_tree[t]] = t;
     }
 }
-#else
-#define KN_ISLANDS(root)
-#define KN_ROWS(i) KN_EACH(i, nefc)
-#define KN_TREES(t) KN_EACH(t, ntree)
-#define KN_DOFS(i) KN_EACH(i, nv)
-#define KN_DOFS_BACK(i) for (int i = nv - 1; i >= 0; --i)
-#endif

@@ -5,17 +5,24 @@
 #undef KN_SYNC
 #define KN_LANES KN_TEAM
 #define KN_SYNC() __syncthreads()
-__shared__ double wide_sums[32];
-auto wide_sum = [&](double s) -> double {
-    for (int o = 16; o > 0; o >>= 1) s += __shfl_xor_sync(0xffffffffu, s, o);
-    __syncthreads();  // whoever still reads the sums of before
-    if ((lane & 31) == 0) wide_sums[lane >> 5] = s;
+__shared__ double wide_sums[2][5][32];  // two sets take turns: whoever writes the one, nobody reads it any more
+int wide_turn = 0;
+auto wide_sum = [&](auto&... sums) {  // up to five at one meeting
+    const int count = sizeof...(sums), own = lane & 31;
+    double s[] = {sums...};
+    for (int k = 0; k < count; ++k)
+        for (int o = 16; o > 0; o >>= 1) s[k] += __shfl_xor_sync(0xffffffffu, s[k], o);
+    wide_turn ^= 1;
+    if (own == 0) for (int k = 0; k < count; ++k) wide_sums[wide_turn][k][lane >> 5] = s[k];
     __syncthreads();
-    double total = 0.0;
-    for (int q = 0; q < (KN_LANES + 31) / 32; ++q) total += wide_sums[q];
-    return total;
+    for (int k = 0; k < count; ++k) {
+        s[k] = own < (KN_LANES + 31) / 32 ? wide_sums[wide_turn][k][own] : 0.0;
+        for (int o = 16; o > 0; o >>= 1) s[k] += __shfl_xor_sync(0xffffffffu, s[k], o);
+    }
+    int k = 0;
+    ((sums = s[k++]), ...);
 };
-#define KN_WIDE_SUM(x) x = wide_sum(x)
+#define KN_WIDE_SUM(...) wide_sum(__VA_ARGS__)
 #else
-#define KN_WIDE_SUM(x)
+#define KN_WIDE_SUM(...)
 #endif

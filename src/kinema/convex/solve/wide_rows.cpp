@@ -22,8 +22,6 @@ auto add_row_of = [&](double* out, int k, double s) {  // out += s J_k
         for (int i = from[q]; i < to[q]; ++i) out[i] += s * row[i];
 };
 #else
-#undef KN_TREES
-#define KN_TREES(t) KN_EACH(t, ntree)
 auto row_by = [&](int k, const double* p) -> double {
     int from[2], to[2];
     const float* row = J + (size_t)k * nv;
@@ -33,7 +31,7 @@ auto row_by = [&](int k, const double* p) -> double {
     return s;
 };
 auto add_rows = [&](double* out, const double* by, double sign) {  // out += sign J' by
-    KN_EACH(i, nv) {
+    KN_DOFS(i) {
         double s = 0.0;
         for (int k = 0; k < nefc; ++k) {
             const int t = trees[2 * k];

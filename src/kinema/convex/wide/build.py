@@ -16,7 +16,7 @@ from typing import Any
 
 from kinema.building import cache_folder
 from kinema.convex import known
-from kinema.convex.bundle import fields_of
+from kinema.convex.bundle import bundles_of, fields_of
 from kinema.convex.compiled import KEY, compile_text
 from kinema.convex.data import Data
 from kinema.convex.wide.source import Narrow
@@ -34,9 +34,8 @@ LEAST = 0.5
 def shared_members() -> frozenset[str]:
     """Members of Data that have a world index, and are the same in all worlds."""
     found = set()
-    for name, var in Data.vars.items():
-        declared = fields_of(var.type) if hasattr(var.type, "vars") else {}
-        found |= {f"{name}.{member}" for member, what in declared.items() if what.kind == "shared"}
+    for name, bundle in bundles_of(Data).items():
+        found |= {f"{name}.{member}" for member, what in fields_of(bundle).items() if what.kind == "shared"}
     return frozenset(found)
 
 

@@ -68,8 +68,7 @@ class TouchGrid:
             for k in range(m.sensor.dim[i]):
                 d.sensor.sensordata[w, adr + k] = 0.0
             site = m.sensor.objid[i]
-            body = m.site.bodyid[site]
-            weld = m.body.weldid[body]
+            weld = m.body.weldid[m.site.bodyid[site]]  # what the site is part of, however many bodies that is
             pos = d.pose.site_xpos[w, site]
             to_site = wp.transpose(d.pose.site_xmat[w, site])
             nx = p.size[0]
@@ -92,7 +91,7 @@ class TouchGrid:
                             d.con.adhesion[w, c],
                         )  # fmt: skip
                         turn = to_site * wp.transpose(d.con.frame[w, c])
-                        if body < wp.max(body1, body2):
+                        if m.body.weldid[body1] == weld:  # forces are those on the second
                             turn = -1.0 * turn
                         force = turn * wp.vec3(local[0], local[1], local[2])
                         torque = turn * wp.vec3(local[3], local[4], local[5])

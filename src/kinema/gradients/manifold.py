@@ -2,6 +2,7 @@
 
     difference    d = q1 (-) q0    nv numbers; of a quaternion, the rotation vector that turns q0 into q1, in q0's frame
     moved         q (+) d           differentiable at d = 0, where derivatives of costs are taken
+    pulled        dc/dd             of a gradient dc/dq by coordinates; pushed: the other way
 
 These are the coordinates of `sim.linearize()`. Tensors are [..., nq] and [..., nv].
 """
@@ -71,6 +72,30 @@ class Manifold:
             quat = product(torch, self._quaternions(qpos), turn)
             for c in range(4):
                 found[..., self.quat_q + c] = quat[..., c]
+        return found
+
+    def pulled(self, qpos: Any, gradient: Any) -> Any:
+        """A gradient by coordinates, [..., nq], in the tangent space at qpos, [..., nv]."""
+        found = self.torch.empty(*gradient.shape[:-1], self.nv, dtype=gradient.dtype, device=gradient.device)
+        found[..., self.plain_v] = gradient[..., self.plain_q]
+        if len(self.quat_q):
+            q = self._quaternions(qpos)
+            by = self.torch.stack([gradient[..., self.quat_q + c] for c in range(4)], -1)
+            turn = product(self.torch, self.torch.cat([q[..., :1], -q[..., 1:]], -1), by)
+            for c in range(3):
+                found[..., self.quat_v + c] = 0.5 * turn[..., 1 + c]
+        return found
+
+    def pushed(self, qpos: Any, gradient: Any) -> Any:
+        """A gradient in the tangent space at qpos, [..., nv], by coordinates; none of it stretches quaternions."""
+        found = self.torch.zeros_like(qpos)
+        found[..., self.plain_q] = gradient[..., self.plain_v]
+        if len(self.quat_q):
+            turn = self.torch.stack([gradient[..., self.quat_v + c] for c in range(3)], -1)
+            none = self.torch.zeros_like(turn[..., :1])
+            by = 2 * product(self.torch, self._quaternions(qpos), self.torch.cat([none, turn], -1))
+            for c in range(4):
+                found[..., self.quat_q + c] = by[..., c]
         return found
 
     def _quaternions(self, qpos: Any) -> Any:

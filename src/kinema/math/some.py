@@ -1,0 +1,10 @@
+"""Whether there is any of a quantity that is 0 or more: a stage asks before it does what would come to nothing."""
+
+import warp as wp
+
+
+@wp.func
+def is_some(amount: float) -> bool:
+    """Is it above 0? In duals (gradients/dual.cpp) also where it is 0 and about to be more: a force that 0 switches off
+    has a slope there, and duals are equal only if their derivatives are."""
+    return amount >= 0.0 and amount != 0.0
