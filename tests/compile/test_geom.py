@@ -192,3 +192,10 @@ def test_both_refuse(text):
 def test_autolimits_off_needs_limited():
     tree = '<worldbody><body><joint range="0 1"/><geom size="1"/></body></worldbody>'
     both_refuse(f'<mujoco><compiler autolimits="false"/>{tree}</mujoco>', "limited")
+
+
+@pytest.mark.parametrize("kind", ["sphere", "capsule", "cylinder", "ellipsoid", "box"])
+@pytest.mark.parametrize("size", ["", 'size=".7"', 'size=".7 .8"', 'size=".7 .8 .9"'])
+def test_a_fitted_primitive_keeps_the_sizes_it_does_not_use(kind, size):
+    agree(f"""<mujoco><asset><mesh name="m" builtin="cone" params="6 1"/></asset><worldbody><body><joint/>
+      <geom type="{kind}" mesh="m" {size}/></body></worldbody></mujoco>""")

@@ -158,3 +158,11 @@ def test_unknown_class_suggests_the_nearest():
     tree = '<worldbody><geom class="robt" size="1"/></worldbody>'
     error = both_refuse(f'<mujoco><default><default class="robot"/></default>{tree}</mujoco>')
     assert "did you mean 'robot'" in str(error)
+
+
+@pytest.mark.parametrize("moments", ['diaginertia="1 1.1 1.2" euler="10 20 30"', 'fullinertia="1 2 2.5 .1 .2 .3"'])
+def test_frames_move_the_inertia_they_hold(moments):
+    agree(f"""<mujoco><worldbody><frame pos="3 0 0"><body><joint/>
+      <frame pos="1 0 0" euler="0 0 90"><frame pos="0 .5 0" euler="30 0 0">
+        <inertial pos=".1 .2 .3" mass="2" {moments}/></frame></frame>
+      <geom size=".1"/></body></frame></worldbody></mujoco>""")

@@ -89,7 +89,13 @@ def compile_body(c: Compilation, body: Body) -> None:
 
 
 def _explicit(e: Element) -> Inertial:
-    """What <inertial> says."""
+    """What <inertial> says, in the body's frame: frames around it move it as they move all they hold."""
+    inertial = _written(e)
+    inertial.pos, inertial.quat = apply_frame(e.frame, inertial.pos, inertial.quat)
+    return inertial
+
+
+def _written(e: Element) -> Inertial:
     for required in ("pos", "mass"):
         if not e.given(required):
             raise e.error(f"inertial needs {required!r}")

@@ -143,7 +143,9 @@ def _take_mesh_frame(e: Element, g: CompiledGeom, mesh: Any) -> None:
         raise e.error("fromto cannot be used with a mesh", "fromto")
     center = [0.0, 0.0, 0.0]
     if g.kind not in (Geom.MESH, Geom.SDF):
-        g.size, center = mesh.fit(g.kind, e.number("fitscale", 1.0), e.settings.fitaabb)
+        fitted, center = mesh.fit(g.kind, e.number("fitscale", 1.0), e.settings.fitaabb)
+        used = SIZE_COUNT[g.kind]
+        g.size = fitted[:used] + g.size[used:]  # numbers that the type has no use for stay as they were given
     elif e.flag("shellinertia", False):
         raise e.error("for mesh geoms, inertia is specified in the mesh asset", "shellinertia")
     turned = pose.rotate(mesh.quat, center)
