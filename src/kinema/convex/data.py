@@ -125,6 +125,7 @@ class FlexState:
     """Vertices, edges and elements of flexes."""
 
     vert_xpos: data(dtype=wp.vec3)
+    vert_place: data("nflexvert", dtype=wp.vec3)  # in the frame it slides in: edges.py
     elem_aabb: data(dtype=vec6)
     edge_J: data()
     edge_length: data()
