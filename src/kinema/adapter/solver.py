@@ -28,7 +28,7 @@ from kinema.adapter.kin import Kin, find_kin
 from kinema.adapter.newton_options import mujoco_options
 from kinema.adapter.observables import LOADS, ObservableKind, allocate
 from kinema.adapter.observables import Observables as Told
-from kinema.adapter.refresh import NOT_COMPARED, joint_frames, new_structure, rod_joints
+from kinema.adapter.refresh import LISTS, NOT_COMPARED, joint_frames, new_structure, rod_joints
 from kinema.adapter.solver_contacts import SolverContacts
 from kinema.adapter.stable_step import largest_step
 from kinema.adapter.view import Source, view
@@ -37,10 +37,11 @@ from kinema.compile.rows import RUNNING, frequency, register_mujoco_attributes
 from kinema.compile.world_rows import has_no_worlds
 from kinema.convex.engine import Engine
 from kinema.convex.extension import extension_of
+from kinema.convex.layout import list_of
 from kinema.convex.status import MEANING
 from kinema.devices import cores
 from kinema.errors import BuildError, KernelsRebuilt, did_you_mean
-from kinema.model import Contacts, Control, Model, ModelBuilder, ModelFlags, State
+from kinema.model import Contacts, Control, Model, ModelBuilder, ModelFlags, State, WorldClass
 from kinema.model.transform import IDENTITY, quat_rotate, transform_inverse, transform_mul
 from kinema.mujoco_enums import Cone, Geom, Integrator, Joint, Solver, words
 
@@ -139,12 +140,17 @@ class SolverConvex(Closed):
         """Classes of worlds, together where one engine can run them."""
         model, classes = self.model, self.model.world_classes
         sources = [view(model, worlds, among=self._among) for worlds in classes]
-        groups = [[k] for k in range(len(classes))] if len(classes) == 1 else self._groups(sources)
-        return [Kin(model, [classes[k] for k in some], [sources[k] for k in some]) for some in groups]
+        groups = [[0]] if len(classes) == 1 else self._groups(classes, sources)
+        found = [Kin(model, [classes[k] for k in some], [sources[k] for k in some]) for some in groups]
+        return [part for kin in found for part in kin.apart(self._present_groups)]
 
-    def _groups(self, sources: list[Source]) -> list[list[int]]:
+    def _groups(self, classes: list[WorldClass], sources: list[Source]) -> list[list[int]]:
         """Which classes one engine can run."""
-        return find_kin(self.model.world_classes, sources, lambda host: Engine(host, 1, device=self.device))
+        return find_kin(classes, sources, lambda host: Engine(host, 1, device=self.device))
+
+    def _present_groups(self, classes: list[WorldClass], sources: list[Source]) -> list[list[int]]:
+        """The same of worlds that came to differ since they were built."""
+        return self._groups(classes, sources)
 
     def _batch(self, worlds: Kin, threads: int) -> Batch:
         return Batch(self.model, worlds, {**self._options, FLAGS: self._flags}, threads)
@@ -173,8 +179,11 @@ class SolverConvex(Closed):
         self._refuse_activations(control)
         if state_out is not state_in:
             for name in self._unmoved:
-                if getattr(state_in, name) is not None and getattr(state_in, name).size:
-                    wp.copy(getattr(state_out, name), getattr(state_in, name))
+                source, target = getattr(state_in, name), getattr(state_out, name)
+                if source is not None and source.size:
+                    if target is None or target.shape != source.shape:
+                        raise BuildError(f"step(): {name} of the two states differ: make both with model.state()")
+                    wp.copy(target, source)
         for batch in self.batches:
             batch.set_timestep(dt)
         if self._convoy is not None and all(batch.substeps == 1 for batch in self.batches):
@@ -416,7 +425,7 @@ class Batch:
             if count and name != "ctrl":
                 running[name] = self._ints(self.starts(frequency(symbol))), count
         self.boundary = Boundary(
-            self.engine, joints, places, source.bodies, source.controls, running, source.particles
+            self.engine, joints, places, source.bodies, source.controls, running, source.particles, model
         )
 
     def _ints(self, values: Sequence[int] | np.ndarray) -> wp.array:
@@ -498,8 +507,8 @@ class Batch:
 
     def refresh(self) -> None:
         """Read all fields again from the model's arrays, world by world where worlds differ."""
-        kinds, of = self.worlds.variants()
-        hosts = [self.worlds.host(world) for world in kinds]
+        kinds, of, sources = self.worlds.present()
+        hosts = [source.host for source in sources]
         self._choose(hosts)
         frames = [self._joint_frames(world) for world in kinds]
         kinds_of = np.asarray(self.source.host.jnt_type)[: len(self.source.joints)]
@@ -509,7 +518,7 @@ class Batch:
                 "joint_X_p or joint_X_c of a free or ball joint differ from world to world: change them in all worlds"
             )
         read = {n for n in self.engine.depends() if n in hosts[0].arrays} - NOT_COMPARED - self.engine.layout.parameters
-        anew = new_structure(self.hosts[0], hosts, read)
+        anew = new_structure(self.hosts[0], hosts, read, self.engine.layout.parameters)
         self.source.host = hosts[0]
         if len(self.source.particles):
             self._longest = min(map(largest_step, hosts))
@@ -517,6 +526,9 @@ class Batch:
             self._build()
         self._give(hosts, of)
         self._tables()
+        if len(self.source.particles):  # for whoever steps the engine as it is
+            self.timestep = min(self.period, self.stable_step)
+            self.engine.set_parameter("timestep", self.timestep)
 
 
 def _number(host: Any, name: str) -> Any:
@@ -524,4 +536,4 @@ def _number(host: Any, name: str) -> Any:
     for owner in (host.arrays, vars(host.opt), vars(host.stat)):
         if name in owner:
             return owner[name]
-    return ()
+    return list_of(name, host) if name in LISTS else ()

@@ -121,7 +121,7 @@ def view(
     whole = has_no_worlds(model)
     if rows is None:
         rows = WholeRows(model) if whole else worlds.template
-        own: Mapping[str, np.ndarray] = OwnFrame(rows, None if worlds.xforms is None else worlds.xforms[0])
+        own: Mapping[str, np.ndarray] = OwnFrame(rows, worlds.origin)
     else:
         own = rows
     documents = host_models(rows) if documents_in(model) else []

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinema.adapter.kin import Kin
+from kinema.adapter.kin import Kin, find_kin
 from kinema.adapter.solver import FLAGS, SOFT, Batch, SolverConvex
 from kinema.adapter.view import Source
 from kinema.bridge.engine import BridgeEngine
 from kinema.errors import BuildError, did_you_mean
-from kinema.model import Model
+from kinema.model import Model, WorldClass
 
 BACKENDS = ("c", "warp")
 
@@ -77,8 +77,11 @@ class SolverMuJoCo(SolverConvex):
     def _together(self) -> None:
         return None  # another program runs the worlds
 
-    def _groups(self, sources: list[Source]) -> list[list[int]]:
+    def _groups(self, classes: list[WorldClass], sources: list[Source]) -> list[list[int]]:
         return [[k] for k in range(len(sources))]  # MuJoCo has a model for each
+
+    def _present_groups(self, classes: list[WorldClass], sources: list[Source]) -> list[list[int]]:
+        return find_kin(classes, sources, lambda host: bridge_engine(self.backend, host, 1, device=self.device))
 
     def _batch(self, worlds: Kin, threads: int) -> Batch:
         return _BridgeBatch(self.model, worlds, {**self._options, FLAGS: self._flags}, threads, self.backend)
