@@ -153,7 +153,7 @@ def _touch(host: HostModel, new: dict[str, np.ndarray], soft: Soft, first: int, 
         raise BuildError("all bits of contype and conaffinity are in use: leave two for particles")
     bit, own = free[:2]
     new["geom_conaffinity"][touched] |= bit
-    drawn = soft.spheres
+    drawn = soft.lone
     spheres = slice(int(host.ngeom) - len(drawn), int(host.ngeom))
     loose = ~np.isin(drawn, soft.rows["spring_indices"])  # what springs hold is closer than its radii by design
     new["geom_contype"][spheres] = np.where(loose, bit | own, bit)

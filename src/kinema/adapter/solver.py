@@ -40,7 +40,7 @@ from kinema.convex.extension import extension_of
 from kinema.convex.layout import list_of
 from kinema.convex.status import MEANING
 from kinema.devices import cores
-from kinema.errors import BuildError, KernelsRebuilt, did_you_mean
+from kinema.errors import ArgumentNotNeeded, BuildError, KernelsRebuilt, did_you_mean, warn_caller
 from kinema.model import Contacts, Control, Model, ModelBuilder, ModelFlags, State, WorldClass
 from kinema.model.transform import IDENTITY, quat_rotate, transform_inverse, transform_mul
 from kinema.mujoco_enums import Cone, Geom, Integrator, Joint, Solver, words
@@ -96,6 +96,8 @@ class SolverConvex(Closed):
         self.device = model.device
         self._among = bool(particle_enable_self_contact)
         _check_simulated(model, self.LEFT_OUT)
+        _check_arrays(model)
+        _check_heard(model)
         unknown = sorted(set(model.get_requested_state_attributes()) - set(self.COMPUTED))
         if unknown:
             raise BuildError(f"this solver does not compute {', '.join(unknown)}; it does {', '.join(self.COMPUTED)}")
@@ -238,7 +240,7 @@ class SolverConvex(Closed):
     def _refuse_activations(self, control: Control) -> None:
         """Elements do not act by themselves. On a GPU, which one would have to wait for, an array is looked at once."""
         for name in ACTING:
-            array = getattr(control, name)
+            array = getattr(control, name, None)  # springs have theirs in the model
             if array is None or not array.size or self.device.is_capturing or array.ptr in self._looked_at:
                 continue
             refuse_activation(name, array.numpy())
@@ -276,8 +278,10 @@ class SolverConvex(Closed):
                 MODEL_PROPERTIES. Numbers may change, and differ per world; structure may not.
         """
         general = bool(flags & ModelFlags.MODEL_PROPERTIES)
+        _check_arrays(self.model)
         for batch in self.batches:
             if general:
+                _check_heard(self.model)
                 batch.set_gravity()
             if flags & NUMBERS or (general and len(batch.source.particles)):
                 batch.refresh()
@@ -309,6 +313,46 @@ def _check_simulated(model: Model, left_out: tuple[tuple[str, str], ...]) -> Non
         raise BuildError(f"the model has {', '.join(found)}, which this solver does not simulate: remove them")
     if model.requires_grad:
         raise BuildError("requires_grad=True: this solver does not differentiate; finalize the model without it")
+
+
+def _check_arrays(model: Model) -> None:
+    """Raise where somebody has put something else in the place of an array."""
+    for field in model.fields.values():
+        value = vars(model).get(field.name) if field.namespace is None else None
+        rows = model.kinds.get(field.frequency)
+        if value is None or rows is None or field.is_object or field.name.endswith("_start"):
+            continue
+        rows *= field.row_size if field.flat else 1
+        if not isinstance(value, wp.array):
+            kind = type(value).__name__
+            raise BuildError(f"model.{field.name} is a {kind}, not a Warp array: write numbers with .assign()")
+        if value.shape[0] != rows:
+            raise BuildError(f"model.{field.name} has {value.shape[0]} rows where the model has {rows}: write numbers "
+                             "with .assign()")  # fmt: skip
+
+
+UNHEARD = {
+    "particle_ke": (1.0e3, "soft_contact_ke"), "particle_kd": (1.0e2, "soft_contact_kd"),
+    "particle_kf": (1.0e2, "soft_contact_mu"), "particle_mu": (0.5, "soft_contact_mu"),
+    "particle_max_velocity": (1.0e5, ""), "soft_contact_kf": (1.0e3, "soft_contact_mu"),
+    "soft_contact_restitution": (0.0, "soft_contact_kd"),
+}  # fmt: skip
+"""What Newton's solvers hear of particles and this one does not: its default, and what does the like here."""
+HELD_TOGETHER = ("particle_cohesion", "particle_adhesion")
+
+
+def _check_heard(model: Model) -> None:
+    """Warn of numbers for particles that do nothing here; raise where what they ask for is not simulated."""
+    if not model.particle_count:
+        return
+    for name in HELD_TOGETHER:
+        if getattr(model, name):
+            raise BuildError(f"model.{name} is {getattr(model, name):g}: particles do not stick here; leave it at 0")
+    for name, (default, instead) in UNHEARD.items():
+        value = getattr(model, name)
+        if value != default:
+            hint = f": {instead} of the model counts for particles" if instead else ""
+            warn_caller(f"model.{name}={value:g} is without effect{hint}", ArgumentNotNeeded)
 
 
 def _choice(name: str, value: Any, known: dict[str, int]) -> int:

@@ -154,7 +154,7 @@ def _complete(source: Source, model: Model, rows: Mapping[str, np.ndarray], soft
     place = np.where(source.geoms == -1, -1, place)
     meets = (flags[place] & ShapeFlags.COLLIDE_PARTICLES) != 0
     add_elasticity(host, soft, np.flatnonzero(np.where(documents, bits, meets)))
-    source.geoms = np.concatenate([source.geoms, np.full(len(soft.spheres), -1)])
+    source.geoms = np.concatenate([source.geoms, np.full(len(soft.lone), -1)])
     source.particles = int(host.nbody) - soft.count + np.arange(soft.count)
     source.step = largest_step(host)
 
