@@ -173,6 +173,25 @@ def test_arrays_that_are_not_the_models_are_refused(spoil, words):
         solver.step(state, state, None, None, 1e-3)
 
 
+def test_forces_that_are_gone_do_not_act_any_more():
+    """A state or control without forces has none, whatever the last one had."""
+    builder = ModelBuilder(gravity=0.0)
+    builder.add_particle((0, 0, 1), (0, 0, 0), 0.1, radius=0.01)
+    builder.add_body(xform=((1, 0, 1), (0, 0, 0, 1)), mass=1.0, inertia=np.eye(3) * 0.01)
+    model = builder.finalize(device="cpu")
+    solver, state, control = SolverConvex(model), model.state(), model.control()
+    state.particle_f.fill_(wp.vec3(0.0, 0.0, 1.0))
+    state.body_f.fill_(wp.spatial_vector(0.0, 0.0, 1.0, 0.0, 0.0, 0.0))
+    control.joint_f.fill_(1.0)
+    solver.step(state, state, control, None, 1e-3)
+    before = [np.array(array.numpy()) for array in (state.particle_qd, state.body_qd)]
+    assert all(np.abs(v).max() > 1e-4 for v in before)
+    state.particle_f = state.body_f = control.joint_f = None
+    solver.step(state, state, control, None, 1e-3)
+    for v, array in zip(before, (state.particle_qd, state.body_qd), strict=True):
+        assert np.allclose(v, array.numpy(), atol=1e-7)
+
+
 def test_a_state_of_a_smaller_model_is_refused():
     """A kernel would write beyond its end."""
     models = []
@@ -184,3 +203,84 @@ def test_a_state_of_a_smaller_model_is_refused():
     solver, state = SolverConvex(models[0]), models[1].state()
     with pytest.raises(BuildError, match=r"State\.joint_q holds 7 of float32, the solver's model 21"):
         solver.step(state, state, None, None, 1e-3)
+
+
+# ---------------------------------------------------------------------------------------------- sleep
+
+
+def at_rest(**more):
+    """A cloth on the ground, in a solver that lets things sleep, until it does."""
+    builder = ModelBuilder()
+    builder.add_ground_plane()
+    cloth(builder, 1, **{"pos": (0.0, 0.0, 0.0099), "tri_kd": 1.0, "edge_kd": 0.01, **more})
+    model = builder.finalize(device="cpu")
+    solver, state = SolverConvex(model, enable_sleeping=True), model.state()
+    for _ in range(100):
+        solver.step(state, state, None, None, 5e-3)
+    return model, solver, state
+
+
+def asleep(solver) -> np.ndarray:
+    return solver.batches[0].engine.read("tree_asleep")[0] >= 0
+
+
+def test_what_sleeps_goes_on_sleeping_wherever_its_world_was_placed():
+    """Places of particles are rounded on the way to a state and back."""
+    template, builder = ModelBuilder(), ModelBuilder()
+    template.add_ground_plane()
+    cloth(template, 1, pos=(0.0, 0.0, 0.0099), tri_kd=1.0, edge_kd=0.01)
+    for k in range(3):
+        builder.add_world(template, xform=((1.3 * k, 0.7 * k, 0.0), (0.0, 0.0, np.sin(0.2 * k), np.cos(0.2 * k))))
+    model = builder.finalize(device="cpu")
+    solver, state = SolverConvex(model, enable_sleeping=True), model.state()
+    slept = []
+    for _ in range(120):
+        solver.step(state, state, None, None, 5e-3)
+        slept.append((solver.batches[0].engine.read("tree_asleep") >= 0).all())
+    assert all(slept[80:])
+
+
+def test_cloth_sleeps_and_is_woken_by_forces_states_and_changes_of_the_model():
+    def push(model, solver, state):
+        force = state.particle_f.numpy()
+        force[0] = [0.0, 0.0, 5.0]
+        state.particle_f.assign(force)
+
+    def lift(model, solver, state):
+        state.particle_q.assign(state.particle_q.numpy() + np.float32([0.0, 0.0, 0.5]))
+
+    def grow(model, solver, state):
+        model.tri_poses.assign(model.tri_poses.numpy() / np.float32(1.05))
+        solver.notify_model_changed(PROPERTIES)
+
+    def turn(model, solver, state):
+        model.set_gravity((0.0, 0.0, 3.0))
+        solver.notify_model_changed(PROPERTIES)
+
+    model, solver, state = at_rest()
+    start, poses = state.particle_q.numpy().copy(), model.tri_poses.numpy().copy()
+    for change in (push, lift, grow, turn):
+        state.particle_q.assign(start)
+        state.particle_qd.zero_()
+        state.clear_forces()
+        for _ in range(60):
+            solver.step(state, state, None, None, 5e-3)
+        assert asleep(solver).all(), change.__name__
+        change(model, solver, state)
+        for _ in range(5):
+            solver.step(state, state, None, None, 5e-3)
+        assert not asleep(solver).any() and np.abs(state.particle_qd.numpy()).max() > 1e-2, change.__name__
+        model.tri_poses.assign(poses)
+        model.set_gravity((0.0, 0.0, -9.81))
+        solver.notify_model_changed(PROPERTIES)
+
+
+def test_cloth_on_fixed_particles_stays_awake():
+    """A state may move them."""
+    _, solver, state = at_rest(fix_left=True)
+    assert not asleep(solver).any()
+    q = state.particle_q.numpy()
+    state.particle_q.assign(q + np.float32([0.0, 0.0, 0.1]) * (q[:, :1] < 1e-6))
+    for _ in range(10):
+        solver.step(state, state, None, None, 5e-3)
+    assert np.abs(state.particle_qd.numpy()).max() > 0.1

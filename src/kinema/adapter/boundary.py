@@ -408,16 +408,18 @@ class Boundary:
         for owner, names in sources:
             for name, path in names.items():
                 value = _find(owner, path)
-                self._check(owner, path, value)
+                rows = self._check(owner, path, value)
+                if value is None and rows and path in FORCES:  # else those of the last step would go on acting
+                    value = wp.zeros(rows, dtype=self.model.fields[path].dtype, device=self.device)
                 if value is not None and value.size:
                     setattr(flat, name, value)
         return flat
 
-    def _check(self, owner: Any, path: str, value: Any) -> None:
-        """Raise where an array is not one of this model's: a kernel would read and write beyond its end."""
+    def _check(self, owner: Any, path: str, value: Any) -> int:
+        """Raise where an array is not one of this model's, for a kernel would go beyond its end; else its rows."""
         field = self.model.fields.get(path.replace(".", ":"))
         if field is None:
-            return
+            return 0
         what = f"{type(owner).__name__}.{path}"
         own = "make states with model.state() and controls with model.control()"
         rows = {"world": self.model.world_count, "once": 1, **self.model.kinds}[field.frequency]
@@ -425,7 +427,7 @@ class Boundary:
         if value is None:
             if rows and path in NEEDED:
                 raise BuildError(f"{what} is None, but the model has {rows} rows of it: {own}")
-            return
+            return rows
         if not isinstance(value, wp.array):
             raise BuildError(f"{what} is a {type(value).__name__}, not a Warp array: write numbers with .assign()")
         if value.dtype != field.dtype or value.shape[0] != rows:
@@ -434,6 +436,7 @@ class Boundary:
             raise BuildError(f"{what} holds {has}, the solver's model {wants}: it is of another model; {own}")
         if value.device != self.device:
             raise BuildError(f"{what} is on {value.device}, the solver's model on {self.device}: {own}")
+        return rows
 
 
 STATE_ARRAYS = {
@@ -446,7 +449,9 @@ CONTROL_ARRAYS = {
 }  # fmt: skip
 """Where the arrays of `Flat` are found."""
 NEEDED = frozenset({"joint_q", "joint_qd", "body_q", "body_qd", "particle_q", "particle_qd"})
-"""Those that a state cannot be without; forces that are None are 0."""
+"""Those that a state cannot be without."""
+FORCES = frozenset({"body_f", "particle_f", "joint_f"})
+"""Those that are 0 where they are None."""
 _RUNNING = tuple(f"mujoco.{name}" for name in RUNNING if name != "ctrl")
 READ_STATE = (
     "joint_q", "joint_qd", "body_q", "body_f", "particle_q", "particle_qd", "particle_f", "mujoco.qacc_warmstart",

@@ -38,6 +38,8 @@ from kinema.compile.world_rows import has_no_worlds
 from kinema.convex.engine import Engine
 from kinema.convex.extension import extension_of
 from kinema.convex.layout import list_of
+from kinema.convex.sleep.rings import AWAKE
+from kinema.convex.sleep.sleepers import sleeps
 from kinema.convex.status import MEANING
 from kinema.devices import cores
 from kinema.errors import ArgumentNotNeeded, BuildError, KernelsRebuilt, did_you_mean, warn_caller
@@ -285,6 +287,7 @@ class SolverConvex(Closed):
                 batch.set_gravity()
             if flags & NUMBERS or (general and len(batch.source.particles)):
                 batch.refresh()
+            batch.wake()
 
     def trouble(self) -> dict[int, list[str]]:
         """Worlds in which something went wrong in the latest step, and what."""
@@ -548,6 +551,11 @@ class Batch:
         gravity = np.tile(rows[-1], (len(self.worlds), 1)) if self.whole else rows[self.worlds.worlds]
         turned = self.placed[:, 3:] * np.array([-1.0, -1.0, -1.0, 1.0])
         self._set("gravity", quat_rotate(turned, gravity.astype(float)))
+
+    def wake(self) -> None:
+        """Let what sleeps look at a model that has changed."""
+        if sleeps(self.source.host) and "tree_asleep" in self.engine.names:
+            self.engine.write("tree_asleep", AWAKE)
 
     def refresh(self) -> None:
         """Read all fields again from the model's arrays, world by world where worlds differ."""
