@@ -159,3 +159,17 @@ def test_buffers_have_room_for_contacts_of_cloth_and_say_where_they_have_not():
     small = type(found)(1, 0, device=model.device)
     with pytest.warns(UserWarning, match=r"has \d+ contacts, the buffers room for 1: .*get_max_contact_count"):
         solver.update_contacts(small)
+
+
+@pytest.mark.parametrize(("ke", "kd"), [(1e5, 1e-5), (1e4, 0.0), (1e5, 0.0)])
+def test_contacts_are_as_stiff_as_they_are_told_to_be_whatever_their_damping(ke, kd):
+    """An undamped particle falls as deep as a mass on a spring, v / sqrt(k), and comes up again, on whatever geom."""
+    model = built(lambda b: b.add_particle((0, 0, 0.05), (0, 0, 0), 0.1, radius=0.01), lambda b: b.add_ground_plane())
+    model.soft_contact_ke, model.soft_contact_kd = ke, kd
+    solver, state, heights = SolverConvex(model), model.state(), []
+    for _ in range(200):
+        solver.step(state, state, None, None, 1e-3)
+        heights.append(float(state.particle_q.numpy()[0, 2]))
+    deep = np.sqrt(2 * GRAVITY * 0.04) / np.sqrt(2500.0 * ke / 1e3)
+    assert np.isclose(0.01 - min(heights), deep, rtol=0.15)
+    assert 0.045 < max(heights[100:]) < 0.052

@@ -36,6 +36,8 @@ SMALLEST_RADIUS = 1e-6
 """Of the sphere of a lone particle [m]: one of radius 0 is a point, which touches too."""
 DEFAULT_KE, DEFAULT_KD = 1.0e3, 10.0
 """Newton's soft_contact_ke and soft_contact_kd."""
+ALONE = 1.0e15
+"""Weight of a side of a contact beside which the other's does not count."""
 MUJOCO_KE, MUJOCO_KD = 2.5e3, 100.0
 """What MuJoCo's default solref amounts to, per unit of mass [1/s^2, 1/s]."""
 
@@ -44,7 +46,8 @@ MUJOCO_KE, MUJOCO_KD = 2.5e3, 100.0
 class SoftContact:
     """How particles and elements touch.
 
-    `ke` and `kd` count in proportion to Newton's defaults, which are MuJoCo's defaults here.
+    `ke` and `kd` count in proportion to Newton's defaults, which are MuJoCo's defaults here. Others than the defaults
+    are what contacts have, whatever the geom says: a mean of two references is neither's stiffness.
 
     Attributes:
         ke: Stiffness, Newton's soft_contact_ke.
@@ -60,18 +63,32 @@ class SoftContact:
 
     def __post_init__(self) -> None:
         for name, value in (("ke", self.ke), ("kd", self.kd), ("mu", self.mu)):
-            if not np.isfinite(value) or value < 0.0 or (value == 0.0 and name != "mu"):
-                least = "0 or more" if name == "mu" else "above 0"
+            if not np.isfinite(value) or value < 0.0 or (value == 0.0 and name == "ke"):
+                least = "above 0" if name == "ke" else "0 or more"
                 raise BuildError(f"model.soft_contact_{name} is {value}: it must be finite and {least}")
 
     def solref(self) -> np.ndarray:
         """MuJoCo's reference of the contacts."""
         k, b = MUJOCO_KE * self.ke / DEFAULT_KE, MUJOCO_KD * self.kd / DEFAULT_KD
+        if b == 0.0:  # which no time constant says: stiffness and damping themselves
+            return np.array([-k, 0.0])
         return np.array([2.0 / b, b / (2.0 * np.sqrt(k))])
+
+    @property
+    def is_default(self) -> bool:
+        """Whether contacts are as MuJoCo has them where nothing is said."""
+        return self.ke == DEFAULT_KE and self.kd == DEFAULT_KD
+
+    @property
+    def stiffness(self) -> float:
+        """Of a contact, per unit of mass [1/s^2]; 0 where MuJoCo's own rules keep it stable."""
+        return 0.0 if self.is_default else MUJOCO_KE * self.ke / DEFAULT_KE
 
     def attributes(self) -> dict[str, str]:
         """The contact attributes that geoms and flexes share."""
-        return {"condim": "3", "friction": text(self.mu, 0.005, 0.0001), "solref": text(self.solref())}
+        weight = 1.0 if self.is_default else ALONE
+        found = {"condim": "3", "friction": text(self.mu, 0.005, 0.0001), "solref": text(self.solref())}
+        return {**found, "solmix": text(weight)}
 
 
 @dataclass

@@ -30,7 +30,6 @@ from kinema.adapter.observables import LOADS, ObservableKind, allocate
 from kinema.adapter.observables import Observables as Told
 from kinema.adapter.refresh import LISTS, NOT_COMPARED, joint_frames, new_structure, rod_joints
 from kinema.adapter.solver_contacts import SolverContacts
-from kinema.adapter.stable_step import largest_step
 from kinema.adapter.view import Source, view
 from kinema.closed import Closed
 from kinema.compile.rows import RUNNING, frequency, register_mujoco_attributes
@@ -573,7 +572,7 @@ class Batch:
         anew = new_structure(self.hosts[0], hosts, read, self.engine.layout.parameters)
         self.source.host = hosts[0]
         if len(self.source.particles):
-            self._longest = min(map(largest_step, hosts))
+            self._longest = min(source.step for source in sources)
         if anew:
             self._build()
         self._give(hosts, of)

@@ -156,7 +156,7 @@ def _complete(source: Source, model: Model, rows: Mapping[str, np.ndarray], soft
     add_elasticity(host, soft, np.flatnonzero(np.where(documents, bits, meets)))
     source.geoms = np.concatenate([source.geoms, np.full(len(soft.lone), -1)])
     source.particles = int(host.nbody) - soft.count + np.arange(soft.count)
-    source.step = largest_step(host)
+    source.step = largest_step(host, soft.contact.stiffness)
 
 
 def _starts(documents: list[HostModel]) -> list[dict[str, int]]:
