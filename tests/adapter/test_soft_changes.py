@@ -136,6 +136,24 @@ def test_particles_that_are_fixed_later_need_a_new_solver_and_no_more(solver):
     assert np.allclose(fallen[n:], 9.81 * 0.05**2 / 2, rtol=0.3)
 
 
+def test_friction_of_shapes_may_differ_from_world_to_world_in_a_new_solver():
+    """Contacts with flexes are mixed once an engine."""
+
+    def add(builder):
+        cloth(builder, 1, pos=(0.0, 0.0, 0.009))
+        builder.add_ground_plane()
+
+    model = two_worlds(add)
+    old = SolverConvex(model)
+    model.shape_material_mu.assign(np.float32([0.7, 0.9]))
+    with pytest.raises(BuildError, match=r"geom_friction cannot differ per world.*new solver"):
+        old.notify_model_changed(ModelFlags.SHAPE_PROPERTIES)
+    new, state = SolverConvex(model), model.state()
+    new.forward(state)
+    found = {int(b.worlds.worlds[0]): b.engine.read("contact_friction")[0, 0, 0] for b in new.batches}
+    assert found == pytest.approx({0: 0.7, 1: 0.9})
+
+
 def test_rest_shapes_outlive_changes_beside_a_document():
     builder = ModelBuilder(gravity=0.0)
     builder.add_mjcf(ARM)

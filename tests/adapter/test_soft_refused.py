@@ -137,9 +137,13 @@ def test_a_particle_without_radius_is_a_point_that_touches():
     assert np.isclose(contacts(solver, state).world_force[:, 2].sum(), 0.1 * GRAVITY, rtol=1e-3)
 
 
-def test_buffers_have_room_for_contacts_of_cloth_and_say_where_they_have_not():
+@pytest.mark.parametrize("table", ["plane", "box"])
+def test_buffers_have_room_for_contacts_of_cloth_and_say_where_they_have_not(table):
     def add(builder):
-        builder.add_ground_plane()
+        if table == "plane":
+            builder.add_ground_plane()
+        else:
+            builder.add_shape_box(-1, xform=((0.05, 0.05, -0.1), (0, 0, 0, 1)), hx=0.3, hy=0.3, hz=0.1)
         cloth(builder, 2, pos=(0.0, 0.0, 0.0099), tri_kd=1.0)
 
     model = built(add)

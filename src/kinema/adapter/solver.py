@@ -509,7 +509,10 @@ class Batch:
             if np.ptp(values, axis=0).max(initial=0.0) == 0.0:
                 self.engine.set_parameter(name, values[0])
                 return
-            self.engine.expand(name)
+            try:
+                self.engine.expand(name)
+            except BuildError as error:
+                raise BuildError(f"{error}; a new solver gives each kind of world an engine of its own") from None
         self.engine.set_parameter(name, values)
 
     # ---- numbers that may change

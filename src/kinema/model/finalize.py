@@ -36,8 +36,8 @@ Hints = tuple[np.ndarray, np.ndarray, set[str]]
 
 CONTACTS_PER_SHAPE = 12
 """Room for contacts per colliding shape, as long as pairs do not need less."""
-CONTACTS_PER_PARTICLE = 2
-"""Room among them for contacts of cloth and soft bodies per particle."""
+CONTACTS_PER_PARTICLE = 6
+"""Room among them for contacts of cloth and soft bodies per particle: two triangles each, with three corners."""
 
 
 def finalize(builder: ModelBuilder, device: Any, *, requires_grad: bool, skip: set[str]) -> Model:
