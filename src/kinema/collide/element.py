@@ -1,8 +1,9 @@
 """Geoms against elements of flexes: segments, triangles and tetrahedra, rounded by a radius.
 
     sphere     nearest point of the element; from within a tetrahedron, out of the nearest face
-    capsule    on a triangle: its ends, and the triangle's corners beside its axis; on a tetrahedron one contact,
-               unless the axis enters it: that is searched, as MuJoCo does
+    capsule    on a triangle: its ends, and the triangle's corners beside its axis; on a tetrahedron one contact, where
+               its axis is nearest or, if it enters the tetrahedron, the shortest way out of it: through a face, or
+               past an edge
     box        on a triangle: the triangle's corners against the faces, the box's corners against the triangle
     segments   are capsules: sphere.py, capsule.py
 
@@ -159,11 +160,58 @@ def segment_pair(p: wp.vec3, d: wp.vec3, q: wp.vec3, e: wp.vec3) -> wp.vec2:
 
 
 @wp.func
+def edge_end(a: wp.vec3, b: wp.vec3, c: wp.vec3, e: wp.vec3, edge: int, i: int) -> wp.vec3:
+    """End i of an edge of a tetrahedron: ab, ac, ae, bc, be, ce."""
+    if i == 0:
+        return wp.where(edge < 3, a, wp.where(edge < 5, b, c))
+    return wp.where(edge == 0, b, wp.where(edge == 1 or edge == 3, c, e))
+
+
+@wp.func
+def way_out(
+    low: wp.vec3, along: wp.vec3, first: float, last: float, a: wp.vec3, b: wp.vec3, c: wp.vec3, e: wp.vec3
+):  # fmt: skip
+    """The shortest way by which a segment that is in a tetrahedron from place `first` to `last` leaves it: its length,
+    against its direction, and the point of the segment that leaves last.
+
+    A segment and a tetrahedron are apart along the normal of a face, or along one of an edge and the segment. A segment
+    that is parallel to the face leaves in the middle of what is inside.
+    """
+    depth = float(1.0e30)
+    normal = wp.vec3(1.0, 0.0, 0.0)
+    point = low
+    for face in range(4):
+        n = inward_normal(a, b, c, e, face)
+        x = face_corner(a, b, c, e, face, 0)
+        one = wp.dot(low - x, n)
+        other = wp.dot(low + along - x, n)
+        if wp.max(one, other) < depth:
+            depth = wp.max(one, other)
+            normal = n
+            point = low + wp.where(one > other, 0.0, wp.where(one < other, 1.0, 0.5 * (first + last))) * along
+    for edge in range(6):
+        x = edge_end(a, b, c, e, edge, 0)
+        y = edge_end(a, b, c, e, edge, 1)
+        n, length = normalize_with_length(wp.cross(y - x, along))
+        if length > 1.0e-6 * wp.length(y - x) * wp.length(along):
+            for _side in range(2):
+                n = -n
+                far = wp.max(
+                    wp.max(wp.dot(a - low, n), wp.dot(b - low, n)), wp.max(wp.dot(c - low, n), wp.dot(e - low, n))
+                )
+                if far < depth:
+                    depth = far
+                    normal = -n
+                    point = low + segment_pair(low, along, x, y - x)[0] * along
+    return depth, normal, point
+
+
+@wp.func
 def capsule_tetrahedron(
     touch: Touch, w: int, k: int, pos: wp.vec3, mat: wp.mat33, size: wp.vec3, a: wp.vec3, b: wp.vec3, c: wp.vec3,
     e: wp.vec3, radius: float, reach: float,
 ) -> int:  # fmt: skip
-    """Contact of a capsule with a tetrahedron, where its axis is nearest; -1: the axis enters it: no formula."""
+    """Contact of a capsule with a tetrahedron: where its axis is nearest, or leaves it soonest."""
     half = column(mat, 2) * size[1]
     low = pos - half
     along = 2.0 * half
@@ -186,28 +234,30 @@ def capsule_tetrahedron(
     normal = wp.vec3(1.0, 0.0, 0.0)
     dist = float(1.0e30)
     if first <= last:
-        return -1
-    for side in range(2):
-        end = wp.where(side == 0, low + along, low)
-        for face in range(4):
-            x = face_corner(a, b, c, e, face, 0)
-            y = face_corner(a, b, c, e, face, 1)
-            z = face_corner(a, b, c, e, face, 2)
-            s = triangle_weights(x, y, z, end)
-            toward, length = normalize_with_length(x + s[1] * (y - x) + s[2] * (z - x) - end)
+        depth, normal, point = way_out(low, along, first, last, a, b, c, e)
+        dist = -depth
+    else:
+        for side in range(2):
+            end = wp.where(side == 0, low + along, low)
+            for face in range(4):
+                x = face_corner(a, b, c, e, face, 0)
+                y = face_corner(a, b, c, e, face, 1)
+                z = face_corner(a, b, c, e, face, 2)
+                s = triangle_weights(x, y, z, end)
+                toward, length = normalize_with_length(x + s[1] * (y - x) + s[2] * (z - x) - end)
+                if length < dist:
+                    dist = length
+                    normal = toward
+                    point = end
+        for edge in range(6):
+            x = edge_end(a, b, c, e, edge, 0)
+            y = edge_end(a, b, c, e, edge, 1)
+            st = segment_pair(low, along, x, y - x)
+            toward, length = normalize_with_length(x + st[1] * (y - x) - low - st[0] * along)
             if length < dist:
                 dist = length
                 normal = toward
-                point = end
-    for edge in range(6):
-        x = wp.where(edge < 3, a, wp.where(edge < 5, b, c))
-        y = wp.where(edge == 0, b, wp.where(edge == 1 or edge == 3, c, e))
-        st = segment_pair(low, along, x, y - x)
-        toward, length = normalize_with_length(x + st[1] * (y - x) - low - st[0] * along)
-        if length < dist:
-            dist = length
-            normal = toward
-            point = low + st[0] * along
+                point = low + st[0] * along
     dist = dist - size[0] - radius
     if dist > reach:
         return 0
