@@ -33,8 +33,8 @@ def test_islands_are_mujocos(case, solver):
 
 BESIDE = """<mujoco><option solver="{solver}" iterations="2"/><worldbody><geom type="plane" size="3 3 .1"/>
   <body pos="0 0 .045"><freejoint/><geom type="box" size=".1 .1 .05" adhesion="3"/></body>
-  <flexcomp name="soft" type="grid" dim="1" count="4 1 1" spacing=".1 .1 .1" radius=".01" mass=".3" pos="0 0 .5">{inside}
-  <contact selfcollide="none" contype="0" conaffinity="0"/><pin id="0"/></flexcomp></worldbody></mujoco>"""
+  <flexcomp name="soft" type="grid" dim="1" count="4 1 1" spacing=".1 .1 .1" radius=".01" mass=".3" pos="0 0 .5">
+  {inside}<contact selfcollide="none" contype="0" conaffinity="0"/><pin id="0"/></flexcomp></worldbody></mujoco>"""
 ROD = '<edge equality="true"/><elasticity young="1e5" poisson=".2" thickness=".01"/>'
 
 

@@ -15,7 +15,8 @@ from functools import cache
 
 import warp as wp
 
-from kinema.collide.barycentric import element_weights
+from kinema.collide.precision import mat43r, vec3r
+from kinema.collide.simplex import nearest_weights
 from kinema.convex.bundle import vec5
 from kinema.convex.constraint.columns import ANY_TREE
 from kinema.convex.constraint.contact import put_rows, surface_velocity
@@ -315,16 +316,18 @@ def side_vertices(m: Model, d: Data, w: int, c: int, side: int) -> wp.vec4i:
 
 @wp.func
 def side_weights(m: Model, d: Data, w: int, c: int, corners: wp.vec4i) -> wp.vec4:
-    """How much of a contact each of those vertices bears."""
+    """How much of a contact each of those vertices bears: the weights of the point of their element that is nearest.
+
+    In doubles: which face of a tetrahedron is nearest hangs on squares of distances, and floats lose shares below 1e-4
+    there. Such a share may be all that moves, beside a pinned vertex; a row weighs as much as it is small.
+    """
+    x = mat43r()
     n = int(0)
     for k in range(4):
         if corners[k] >= 0:
+            x[k] = vec3r(d.flex.vert_xpos[w, corners[k]]) - vec3r(d.con.pos[w, c])
             n += 1
-    x0 = d.flex.vert_xpos[w, corners[0]]
-    x1 = d.flex.vert_xpos[w, wp.max(corners[1], 0)]
-    x2 = d.flex.vert_xpos[w, wp.max(corners[2], 0)]
-    x3 = d.flex.vert_xpos[w, wp.max(corners[3], 0)]
-    return element_weights(x0, x1, x2, x3, n, d.con.pos[w, c])
+    return wp.vec4(nearest_weights(n, x))
 
 
 @wp.func
