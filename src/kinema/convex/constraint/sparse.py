@@ -379,10 +379,36 @@ def joined(part: int, other: int) -> int:
 
 
 @wp.func
+def side_segment(m: Model, d: Data, w: int, c: int, side: int) -> int:
+    """The segment of a rod that turns, of which one side of a contact is; -1: it is none."""
+    f = d.fcon.flex[w, c][side]
+    if f < 0 or m.size.nflexsegment == 0:
+        return -1
+    v = d.fcon.vert[w, c][side]
+    if v >= 0:
+        return -2 - m.flex.point[m.flex.span[f][0] + v][6]
+    if m.flex.elemlist[m.flex.span[f][2] + d.fcon.elem[w, c][side]][2] >= 0:
+        return -1
+    return m.flex.elemlist[m.flex.span[f][2] + d.fcon.elem[w, c][side]][3]
+
+
+@wp.func
+def turning_segment(m: Model, d: Data, w: int, c: int, side: int) -> int:
+    """The segment that bears one side of a contact with its turn; -1: none does, as where both ends are of one body."""
+    e = side_segment(m, d, w, c, side)
+    if e >= 0:
+        segment = m.flex.rod[m.size.nflexrod + e]
+        if m.flex.point[segment[0]][1] == m.flex.point[segment[1]][1]:
+            return -1
+    return e
+
+
+@wp.func
 def want_flex_contact(m: Model, d: Data, w: int, c: int):
     """How many rows a contact wants, and whom they move.
 
-    An element wants them if any of its vertices may move, one that bears nothing too; nodes only if they bear.
+    An element wants them if any of its vertices may move, one that bears nothing too; nodes only if they bear. A vertex
+    of a rod turns with its segment: it wants them if the other end may move, though it is pinned itself.
     """
     geoms = d.con.geom[w, c]
     bodies = wp.vec2i(-1, -1)
@@ -403,6 +429,12 @@ def want_flex_contact(m: Model, d: Data, w: int, c: int):
                 body, weight = bearing(m, f, corners, share, x, k)
                 bears = wp.abs(weight) > NEGLIGIBLE
                 if bears or (hard and is_corner(m, f, corners, k)):
+                    movable = movable or moves(m, w, body)
+                    part = joined(part, m.body.weldid[body])
+            e = turning_segment(m, d, w, c, side)
+            if hard and e >= 0:
+                for end in range(2):
+                    body = m.flex.point[m.flex.rod[m.size.nflexrod + e][end]][1]
                     movable = movable or moves(m, w, body)
                     part = joined(part, m.body.weldid[body])
     dim = d.con.dim[w, c]
@@ -466,20 +498,6 @@ def put_motion(m: Model, d: Data, w: int, c: int, r: int, i: int, motion: wp.spa
         for a in range(dim):
             d.efc.J[w, r + a, k] = d.efc.J[w, r + a, k] + axis[a]
     return axis * d.state.qvel[w, i]
-
-
-@wp.func
-def side_segment(m: Model, d: Data, w: int, c: int, side: int) -> int:
-    """The segment of a rod that turns, of which one side of a contact is; -1: it is none."""
-    f = d.fcon.flex[w, c][side]
-    if f < 0 or m.size.nflexsegment == 0:
-        return -1
-    v = d.fcon.vert[w, c][side]
-    if v >= 0:
-        return -2 - m.flex.point[m.flex.span[f][0] + v][6]
-    if m.flex.elemlist[m.flex.span[f][2] + d.fcon.elem[w, c][side]][2] >= 0:
-        return -1
-    return m.flex.elemlist[m.flex.span[f][2] + d.fcon.elem[w, c][side]][3]
 
 
 @cache
@@ -553,17 +571,6 @@ def name_corners(m: Model, d: Data, w: int, c: int, r: int):
             for k in range(4):
                 if is_corner(m, d.fcon.flex[w, c][side], corners, k):
                     add_body(m, d, w, c, r, m.flex.point[corners[k]][1], 0.0)
-
-
-@wp.func
-def turning_segment(m: Model, d: Data, w: int, c: int, side: int) -> int:
-    """The segment that bears one side of a contact with its turn; -1: none does, as where both ends are of one body."""
-    e = side_segment(m, d, w, c, side)
-    if e >= 0:
-        segment = m.flex.rod[m.size.nflexrod + e]
-        if m.flex.point[segment[0]][1] == m.flex.point[segment[1]][1]:
-            return -1
-    return e
 
 
 @wp.func
