@@ -332,10 +332,11 @@ def test_where_all_nodes_are_pinned_it_is_rigid(inside):
     agree(world(flexcomp("grid", 3, inside + '<pin gridrange="0 0 0 1 1 1"/>', dof="trilinear")))
 
 
+@pytest.mark.parametrize("dof", ["full", "trilinear"])
 @pytest.mark.parametrize("dim", [2, 3])
-def test_what_is_rigid_does_not_yield(dim):
+def test_what_is_rigid_does_not_yield(dim, dof):
     material = BOTH if dim == 2 else ""
-    agree(world(flexcomp("grid", dim, f'<elasticity young="1e3" yield="100" {material}/>', rigid="true")))
+    agree(world(flexcomp("grid", dim, f'<elasticity young="1e3" yield="100" {material}/>', rigid="true", dof=dof)))
 
 
 @pytest.mark.parametrize("flags", ['spring="disable"', 'damper="disable"'])
