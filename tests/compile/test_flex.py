@@ -272,6 +272,8 @@ def test_attachments():
     lattice = flexcomp("grid", 3, dof="trilinear")
     both_refuse(world(f'{joint}<body name="b">{lattice}</body>', ""), "no vertex or node")
     both_refuse(world(flexcomp("grid", 2, SHEET + '<pin id="0"/>'), 'mocap="true"'), "mocap")
+    both_refuse(world(flexcomp("grid", 2, SHEET), 'mocap="true"'), "mocap")
+    both_refuse(world(flexcomp("grid", 3, '<elasticity young="1"/>'), 'mocap="true"'), "mocap")
 
 
 @pytest.mark.parametrize(
