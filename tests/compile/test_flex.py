@@ -408,3 +408,17 @@ def test_texture_coordinates_of_elements_that_are_not_there(said):
 def test_node_coordinates_without_nodes_mean_nothing():
     agree(ROD.format('nodecoord="1 2"'))
     agree(ROD.format('texcoord="0 0 1 1" elemtexcoord="0 1"'))
+
+
+@pytest.mark.parametrize("axes", ["1 0 0, 0 1 0, 0 0 1", "0 0 1, -1 0 0, 0 1 0", "1 1 0, -1 1 0, 0 0 1"])
+@pytest.mark.parametrize("material", [f'<elasticity young="1e3" {BOTH}/>', "<edge/>"], ids=["elastic", "held"])
+def test_bodies_made_by_hand(material, axes):
+    """Sliders in whatever order, a vertex that no element has, and an edge of no length."""
+    slides = "".join(f'<joint type="slide" axis="{axis}"/>' for axis in axes.split(", "))
+    inertia = '<inertial pos="0 0 0" mass=".1" diaginertia=".01 .01 .01"/>'
+    places = ("0 0 0", ".1 0 .03", "0 .1 .06", ".1 .1 .1", "0 .2 .12")
+    bodies = "".join(f'<body name="b{k}" pos="{at}">{slides}{inertia}</body>' for k, at in enumerate(places))
+    flex = f"""<deformable><flex name="f" dim="2" body="b0 b1 b2 b3 b4" element="0 1 2 1 3 2">{material}</flex>
+      <flex name="g" dim="2" body="world b0 b1 b2" element="0 3 2 1 3 0"/></deformable>"""
+    held = '<equality><flex flex="g"/></equality>' if "young" in material else '<equality><flex flex="f"/></equality>'
+    agree(world(bodies).replace("</mujoco>", f"{flex}{held}</mujoco>"))
