@@ -188,7 +188,7 @@ def _bending_matrix(m, pose: Pose, f: int, slot: Array, first: Array) -> Array:
     edges, adr = slice(m.flex_edgeadr[f], m.flex_edgeadr[f] + m.flex_edgenum[f]), m.flex_bendingadr[f]
     flap = np.concatenate([np.asarray(m.flex_edge)[edges], np.asarray(m.flex_edgeflap)[edges]], axis=1)
     form = np.asarray(m.flex_bending)[adr : adr + 17 * len(flap)].reshape(-1, 17)[:, :16].reshape(-1, 4, 4)
-    inner = flap[:, 3] >= 0
+    inner = (flap[:, 3] >= 0) & (np.trace(form, axis1=1, axis2=2) >= 0)  # one of negative stiffness is left out
     slots, n = slot[flap[inner]], len(first)
     stiffness = np.zeros((n, n))
     row, column = np.broadcast_arrays(slots[:, :, None], slots[:, None, :])
