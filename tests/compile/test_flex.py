@@ -272,6 +272,8 @@ def test_attachments():
     lattice = flexcomp("grid", 3, dof="trilinear")
     both_refuse(world(f'{joint}<body name="b">{lattice}</body>', ""), "no vertex or node")
     both_refuse(world(flexcomp("grid", 2, SHEET + '<pin id="0"/>'), 'mocap="true"'), "mocap")
+    both_refuse(world(flexcomp("grid", 2, SHEET), 'mocap="true"'), "mocap")
+    both_refuse(world(flexcomp("grid", 3, '<elasticity young="1"/>'), 'mocap="true"'), "mocap")
 
 
 @pytest.mark.parametrize(
@@ -332,10 +334,11 @@ def test_where_all_nodes_are_pinned_it_is_rigid(inside):
     agree(world(flexcomp("grid", 3, inside + '<pin gridrange="0 0 0 1 1 1"/>', dof="trilinear")))
 
 
+@pytest.mark.parametrize("dof", ["full", "trilinear"])
 @pytest.mark.parametrize("dim", [2, 3])
-def test_what_is_rigid_does_not_yield(dim):
+def test_what_is_rigid_does_not_yield(dim, dof):
     material = BOTH if dim == 2 else ""
-    agree(world(flexcomp("grid", dim, f'<elasticity young="1e3" yield="100" {material}/>', rigid="true")))
+    agree(world(flexcomp("grid", dim, f'<elasticity young="1e3" yield="100" {material}/>', rigid="true", dof=dof)))
 
 
 @pytest.mark.parametrize("flags", ['spring="disable"', 'damper="disable"'])
@@ -405,3 +408,17 @@ def test_texture_coordinates_of_elements_that_are_not_there(said):
 def test_node_coordinates_without_nodes_mean_nothing():
     agree(ROD.format('nodecoord="1 2"'))
     agree(ROD.format('texcoord="0 0 1 1" elemtexcoord="0 1"'))
+
+
+@pytest.mark.parametrize("axes", ["1 0 0, 0 1 0, 0 0 1", "0 0 1, -1 0 0, 0 1 0", "1 1 0, -1 1 0, 0 0 1"])
+@pytest.mark.parametrize("material", [f'<elasticity young="1e3" {BOTH}/>', "<edge/>"], ids=["elastic", "held"])
+def test_bodies_made_by_hand(material, axes):
+    """Sliders in whatever order, a vertex that no element has, and an edge of no length."""
+    slides = "".join(f'<joint type="slide" axis="{axis}"/>' for axis in axes.split(", "))
+    inertia = '<inertial pos="0 0 0" mass=".1" diaginertia=".01 .01 .01"/>'
+    places = ("0 0 0", ".1 0 .03", "0 .1 .06", ".1 .1 .1", "0 .2 .12")
+    bodies = "".join(f'<body name="b{k}" pos="{at}">{slides}{inertia}</body>' for k, at in enumerate(places))
+    flex = f"""<deformable><flex name="f" dim="2" body="b0 b1 b2 b3 b4" element="0 1 2 1 3 2">{material}</flex>
+      <flex name="g" dim="2" body="world b0 b1 b2" element="0 3 2 1 3 0"/></deformable>"""
+    held = '<equality><flex flex="g"/></equality>' if "young" in material else '<equality><flex flex="f"/></equality>'
+    agree(world(bodies).replace("</mujoco>", f"{flex}{held}</mujoco>"))

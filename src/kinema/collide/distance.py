@@ -1,7 +1,8 @@
 """Smallest signed distance between two geoms, and the segment that spans it (mj_geomDistance).
 
 Analytic pairs run their contact function with the cutoff as margin and take the nearest contact; convex pairs, boxes
-among them, run GJK and EPA. Geoms farther apart than the cutoff have the cutoff as distance and a zero segment.
+among them, run GJK and EPA. Where nativeccd is disabled all pairs do as analytic ones: what a portal finds in shapes
+inflated by the cutoff is rough. Geoms farther apart than the cutoff have the cutoff as distance and a zero segment.
 """
 
 from functools import cache
@@ -11,6 +12,7 @@ import warp as wp
 from kinema.collide.bundles import Geoms, HeightFields, Meshes, Options, Settings, Touch
 from kinema.collide.convex import convex_distance
 from kinema.collide.hfield import WHOLE, hfield_pair
+from kinema.collide.legacy import collide_portal
 from kinema.collide.precision import ZERO, real
 from kinema.collide.primitive import primitive_pair
 from kinema.collide.support import geom_shape
@@ -24,16 +26,18 @@ ANALYTIC = (1 << PairFunction.CONVEX) - 2 & ~BOX_BOX
 
 
 @cache
-def distance_function(mask: int, capacity: int):
-    """Distance for the pair functions in the mask; ``capacity`` is the largest number of EPA iterations.
+def distance_function(mask: int, capacity: int, portal: bool = False):
+    """Distance for the pair functions in the mask; ``capacity`` is the largest number of EPA iterations, ``portal``
+    whether convex shapes meet as without nativeccd.
 
     No scratch is lent here, so there must be room for EPA whenever it may run: for boxes too, whose contacts need none.
     """
     if mask & (CONVEX | HFIELD) and capacity <= 0:
         raise ValueError(f"no room for EPA: {capacity} iterations")
-    collide_primitive = primitive_pair(mask & ANALYTIC)
-    signed_distance = convex_distance(capacity) if mask & CONVEX else None
-    collide_hfield = hfield_pair(capacity) if mask & HFIELD else None
+    analytic = mask & (ANALYTIC | BOX_BOX if portal else ANALYTIC)
+    collide_primitive = primitive_pair(analytic)
+    signed_distance = convex_distance(capacity) if mask & CONVEX and not portal else None
+    collide_hfield = hfield_pair(capacity, portal) if mask & HFIELD else None
 
     @wp.func
     def geom_distance(
@@ -55,7 +59,7 @@ def distance_function(mask: int, capacity: int):
         dist = cutoff
         start = wp.vec3()
         end = wp.vec3()
-        if wp.static(mask & CONVEX != 0):
+        if wp.static(signed_distance is not None):
             if function == wp.static(int(PairFunction.CONVEX)) or function == wp.static(int(PairFunction.BOX_BOX)):
                 s1 = geom_shape(geoms, w, geom[0], ZERO)
                 s2 = geom_shape(geoms, w, geom[1], ZERO)
@@ -70,8 +74,11 @@ def distance_function(mask: int, capacity: int):
         g1 = wp.where(flip, geom[1], geom[0])
         g2 = wp.where(flip, geom[0], geom[1])
         n = int(0)
-        if wp.static(mask & ANALYTIC != 0):
+        if wp.static(analytic != 0):
             n = collide_primitive(w, g1, g2, function, cutoff, geoms, meshes, touch, base)
+        if wp.static(portal and mask & CONVEX != 0):
+            if function == wp.static(int(PairFunction.CONVEX)):
+                n = collide_portal(w, g1, g2, cutoff, geoms, meshes, options, touch, base, Workspace())
         if wp.static(mask & HFIELD != 0):
             if function == wp.static(int(PairFunction.HFIELD_CONVEX)):
                 n = collide_hfield(w, g1, g2, cutoff, geoms, meshes, hfields, options, touch, base, WHOLE, Workspace())
@@ -88,9 +95,9 @@ def distance_function(mask: int, capacity: int):
 
 
 @cache
-def distance_kernel(mask: int, capacity: int):
+def distance_kernel(mask: int, capacity: int, portal: bool = False):
     """One thread a pair of a world: distances of listed geom pairs."""
-    geom_distance = distance_function(mask, capacity)
+    geom_distance = distance_function(mask, capacity, portal)
 
     @wp.kernel(module="unique", enable_backward=False)
     def measure_distances(

@@ -8,6 +8,7 @@ agree with MuJoCo's to rounding. A pair costs microseconds and only pairs that p
 import warp as wp
 
 real = wp.float64
+vec2r = wp.vec2d
 vec3r = wp.vec3d
 mat33r = wp.mat33d
 mat43r = wp.types.matrix(shape=(4, 3), dtype=wp.float64)

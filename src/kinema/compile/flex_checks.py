@@ -57,8 +57,11 @@ def check_attachment(c: Compilation, f: Flex) -> None:
     still = f.dim == 1 and not f.row["flex_damping"]
     if f.young > 0 and not f.interpolated and not still:
         for body in bodies:
-            if a["body_mocapid"][a["body_weldid"][body]] >= 0:
-                raise f.e.error(f"an elastic flex cannot hang on the mocap body {c.bodies[body].name!r}")
+            held = int(body)
+            while held:  # through slides as well
+                if a["body_mocapid"][held] >= 0:
+                    raise f.e.error(f"an elastic flex cannot hang on the mocap body {c.bodies[held].name!r}")
+                held = int(a["body_parentid"][held])
 
 
 def check_pins(c: Compilation, f: Flex) -> None:

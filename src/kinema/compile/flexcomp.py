@@ -170,6 +170,8 @@ def _flex_node(f: Flexcomp) -> Node:
         attributes = dict(child.node.attributes)
         for name in ("equality", "solref", "solimp") if child.tag == "edge" else ():
             attributes.pop(name, None)
+        if child.tag == "elasticity" and f.order and child.count("yield") == 1:  # none of bending, rigid or not
+            attributes["yield"] = f"{child.text('yield')} 0"
         flex.add(Node(child.tag, attributes, file=child.node.file, line=child.node.line))
     return flex
 

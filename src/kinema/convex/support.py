@@ -80,8 +80,8 @@ def check_flexes(source: Any) -> None:
             'elastic flexes and passive contact with option integrator="discrete": use solver="Newton" or "CG", '
             'noslip_iterations="0"'
         )
-    if passive and (int(source.opt.integrator) != Integrator.DISCRETE or int(source.opt.enableflags) & ENABLE["sleep"]):
-        raise BuildError('passive contact of flexes: use option integrator="discrete", and no sleep')
+    if passive and int(source.opt.integrator) != Integrator.DISCRETE:
+        raise BuildError('passive contact of flexes: use option integrator="discrete"')
 
 
 FLEX_REFUSED: dict[str, Callable[[Any, int], bool]] = {

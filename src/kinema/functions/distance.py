@@ -15,7 +15,7 @@ from kinema.arrays import empty_worlds
 from kinema.collide.build import epa_room
 from kinema.collide.bundles import Touch
 from kinema.collide.distance import ANALYTIC, CONVEX, HFIELD, distance_kernel
-from kinema.collide.table import MAX_CONTACTS, PAIR_FUNCTION, PairFunction, function_mask
+from kinema.collide.table import PAIR_FUNCTION, PairFunction, function_mask, max_contacts, uses_native
 from kinema.engine import Engine
 from kinema.errors import BuildError
 from kinema.mujoco_enums import Geom
@@ -42,9 +42,10 @@ def _family(functions: np.ndarray) -> int:
 def distances(engine: Engine, pairs: np.ndarray, distmax: float) -> tuple[wp.array, wp.array, wp.array]:
     """Distances of pairs of geoms and the ends of their segments, each [world, pair]; at most distmax."""
     functions = _functions(engine.source, pairs)
-    slots = np.array([MAX_CONTACTS.get(PairFunction(int(f)), 0) for f in functions])
+    kinds = np.sort(np.asarray(engine.source.geom_type)[pairs], axis=1)
+    slots = np.array([max_contacts(engine.source, int(a), int(b)) for a, b in kinds])
     start = np.concatenate([[0], np.cumsum(slots)])
-    kernel = distance_kernel(_family(functions), epa_room(engine.source))
+    kernel = distance_kernel(_family(functions), epa_room(engine.source), not uses_native(engine.source))
     shapes, device, shape = engine.shapes(), engine.device, (engine.nworld, len(pairs))
     room = (engine.nworld, max(1, int(start[-1])))
     touch = Touch()

@@ -38,7 +38,11 @@ CASES = [
         for kind, anchor in (("connect", ' anchor=".1 .2 .3"'), ("weld", ""))
         for one, two in (("post", "world"), ("puppet", "post"), ("box", "arm"), ("cart", "world"))
     ),
-    '<equality><connect site1="arm" site2="hand"/></equality>',
+    *(
+        f'<equality><{kind} site1="{one}" site2="{two}"/></equality>'
+        for kind in ("connect", "weld")
+        for one, two in (("arm", "hand"), ("left", "right"), ("left", "box"))
+    ),
 ]
 
 

@@ -4,6 +4,8 @@ import mujoco
 import numpy as np
 import pytest
 
+from tests.conformance.staged import StagedEngine
+
 from .scenes import EDGES, GEOMS, disturbed, engine_at, model, off, scene
 
 SOLID = """<mujoco><option>{flag}</option><worldbody><flexcomp name="soft" type="grid" dim="{dim}" count="{count}"
@@ -53,13 +55,14 @@ def test_contacts_without_nativeccd(geom, dim):
     assert_same_contacts(m, d, engine_at(m, d), 2e-3)
 
 
-def test_a_capsule_that_pierces_a_solid():
-    """Where the axis of a capsule is in a tetrahedron, MuJoCo searches for the way out; so it is found here."""
-    pierced = '<body pos=".02 .03 .08" euler="60 20 0"><freejoint/><geom type="capsule" size=".03 .2"/></body>'
-    m = model(scene(3, pierced))
-    d = disturbed(m, 0)
+@pytest.mark.parametrize("flag", ["", '<flag nativeccd="disable"/>'], ids=["native", "portals"])
+def test_a_capsule_that_pierces_a_solid(flag):
+    """Where the axis of a capsule is in a tetrahedron, the shortest way out is through a face or past an edge."""
+    pierced = '<body pos=".02 .03 .08" euler="60 20 0" mocap="true"><geom type="capsule" size=".03 .2"/></body>'
+    m = model(scene(3, pierced).replace("<worldbody>", f"<option>{flag}</option><worldbody>"))
+    d = disturbed(m, 0, 0.1)
     assert d.contact.dist.min() < -0.04
-    assert_same_contacts(m, d, engine_at(m, d), 1e-3)
+    assert_same_contacts(m, d, engine_at(m, d), 1e-5)
 
 
 def test_options_override_parameters_of_contacts():
@@ -105,3 +108,29 @@ def test_a_contact_on_a_pinned_vertex_has_rows_that_move_nothing(cone, solver):
     engine.step(50)
     mujoco.mj_step(m, d, 50)
     assert off(engine.read("qvel")[0], d.qvel) < 1e-2
+
+
+BESIDE_A_PIN = """<mujoco><worldbody><body mocap="true"><geom size=".04"/></body><flexcomp name="soft" type="direct"
+  dim="3" pos=".1 .2 .3" euler="20 30 40" point="0 0 0 .1 0 0 0 .1 0 0 0 .1" element="{element}" radius=".01" mass="1">
+  {edges}<pin id="0"/></flexcomp></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("element", ["0 1 2 3", "1 2 0 3"])
+def test_a_small_share_beside_a_pinned_vertex(element):
+    """A row weighs as much as the share of what moves is small: it is not lost among faces that are equally near."""
+    m = model(BESIDE_A_PIN.format(element=element, edges=EDGES))
+    engine = StagedEngine(m, 3, device="cpu")
+    start = mujoco.MjData(m)
+    mujoco.mj_forward(m, start)
+    corners = start.flexvert_xpos
+    shares = np.where(np.eye(3, dtype=bool), 3e-5, -0.3)
+    places = (corners[0] + shares @ (corners[1:] - corners[0])).astype(np.float32)[:, None]
+    engine.write("mocap_pos", places)
+    engine.forward()
+    for world, place in enumerate(places):
+        d = mujoco.MjData(m)
+        d.mocap_pos[:] = place
+        mujoco.mj_forward(m, d)
+        rows = slice(d.ne, d.nefc)
+        assert d.ncon == 1 and d.efc_D[rows].min() > 1e4
+        assert np.allclose(engine.array("efc_D").numpy()[world, rows], d.efc_D[rows], rtol=1e-2)

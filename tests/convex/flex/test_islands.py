@@ -29,3 +29,38 @@ def test_islands_are_mujocos(case, solver):
     assert len({*zip(root[moved].tolist(), d.tree_island[moved].tolist(), strict=True)}) == d.nisland
     assert len({*root[moved].tolist()}) == d.nisland
     assert off(engine.read("qacc")[0], d.qacc) < 2e-3
+
+
+SHELL = """<mujoco><option solver="{solver}" iterations="1"/><worldbody>
+  <body pos=".25 0 -.1"><freejoint/><geom size=".05"/></body>
+  <flexcomp name="soft" type="grid" dim="3" count="6 2 2" spacing=".1 .1 .1" radius=".01" mass=".3" dof="trilinear"
+    cellcount="3 1 1"><elasticity young="1e3" poisson=".1" thickness=".01" elastic2d="stretch"/>
+  <contact selfcollide="none"/></flexcomp></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("solver", ["Newton", "CG", "PGS"])
+def test_stiffness_couples_nodes_whose_first_cell_has_none(solver):
+    m = model(SHELL.format(solver=solver))
+    d = disturbed(m, 2, 0.1)
+    engine = engine_at(m, d)
+    assert d.ncon > 0 and not m.flex_stiffness.ravel()[0] and d.tree_island.tolist() == [0] * m.ntree
+    assert off(engine.read("qacc")[0], d.qacc) < 2e-3
+
+
+BESIDE = """<mujoco><option solver="{solver}" iterations="2"/><worldbody><geom type="plane" size="3 3 .1"/>
+  <body pos="0 0 .045"><freejoint/><geom type="box" size=".1 .1 .05" adhesion="3"/></body>
+  <flexcomp name="soft" type="grid" dim="1" count="4 1 1" spacing=".1 .1 .1" radius=".01" mass=".3" pos="0 0 .5">
+  {inside}<contact selfcollide="none" contype="0" conaffinity="0"/><pin id="0"/></flexcomp></worldbody></mujoco>"""
+ROD = '<edge equality="true"/><elasticity young="1e5" poisson=".2" thickness=".01"/>'
+
+
+@pytest.mark.parametrize("solver", ["Newton", "CG", "PGS"])
+@pytest.mark.parametrize("inside", [EDGES, ROD], ids=["edges", "rod"])
+def test_contacts_of_geoms_are_not_of_a_flex_that_touches_nothing(inside, solver):
+    m = model(BESIDE.format(inside=inside, solver=solver))
+    d = disturbed(m, 2, 0.1)
+    engine = engine_at(m, d)
+    assert d.ncon == int(engine.read("ncon")[0]) > 0 and d.nisland > 1
+    for name in ("flex", "elem", "vert"):
+        assert (engine.read(f"contact_{name}")[0, : d.ncon] == -1).all()
+    assert off(engine.read("qacc")[0], d.qacc) < 2e-3

@@ -71,3 +71,28 @@ def test_a_sleeping_flex_has_no_rows_and_is_woken_by_a_touch():
         mujoco.mj_step(m, d)
         engine.step(1)
     assert np.all(d.tree_asleep < 0) and d.nefc > 0
+
+
+def test_passive_contact_couples_flexes_that_sleep():
+    """Springs have no rows in MuJoCo, and yet what they press together falls asleep together.
+
+    Faces that lie flat on each other part paths, so every step begins where MuJoCo's does.
+    """
+    solid = """<flexcomp name="{}" type="grid" dim="3" count="{}" spacing=".06 .06 .06" radius=".01" mass="{}"
+      pos="0 0 {}"><elasticity young="2e3" damping=".02"/><contact passive="true" selfcollide="none"/></flexcomp>"""
+    flexes = solid.format("soft", "3 3 2", 0.3, 0.05) + solid.format("other", "2 2 2", 0.2, 0.2)
+    m = model(f"""<mujoco><option integrator="discrete" solver="CG" sleep_tolerance=".03"><flag sleep="enable"/>
+      </option><worldbody><geom type="plane" size="3 3 1"/>{flexes}</worldbody></mujoco>""")
+    d = mujoco.MjData(m)
+    engine = StagedEngine(m, 1, device="cpu")
+    coupled = False
+    for step in range(250):
+        engine.write("qpos", d.qpos[None])
+        engine.write("qvel", d.qvel[None])
+        mujoco.mj_step(m, d)
+        engine.step(1)
+        assert np.array_equal(engine.read("tree_asleep")[0] >= 0, d.tree_asleep >= 0), step
+        coupled |= d.nisland == 1 and d.ncon > 0 and d.nefc == 0
+        if np.all(d.tree_asleep >= 0):
+            break
+    assert coupled and np.all(d.tree_asleep >= 0)

@@ -99,7 +99,7 @@ def _weights(
         for row, e in zip(dense, part.tolist(), strict=True):
             direction = x[ends[e, 1]] - x[ends[e, 0]]
             size = np.sqrt(direction @ direction)
-            direction = direction / size if size > 0 else direction
+            direction = direction / size if size > 0 else np.array([1.0, 0.0, 0.0])  # as mju_normalize3
             for body, at, sign in ((pairs[e, 1], x[ends[e, 1]], 1.0), (pairs[e, 0], x[ends[e, 0]], -1.0)):
                 row += sign * _point_row(m, pose, int(body), at, direction, rows[e])
         weight[part] = (mass.solve(dense[None])[0] * dense).sum(axis=1)

@@ -8,13 +8,14 @@
             little fill: the one with the fewest neighbours goes next, among equals who lost one last; stored from
             the last to the first
 
-Only vertices that are a body of their own on the ground, with sliders along x, y and z, take part; for the factor, all
-others of the flex must be fixed.
+Only vertices that are a body of their own on the ground, with sliders along x, y and z, take part; for the factor they
+must be in that order, and all others of the flex fixed.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -57,20 +58,30 @@ def _bodies(m, f: int) -> Array:
 
 def _sliding(m, f: int) -> tuple[Array, bool]:
     """Which vertices have a body with three sliders on the ground, and whether all others are fixed."""
-    body = _bodies(m, f)
-    weld = np.asarray(m.body_weldid)[body]
+    weld = np.asarray(m.body_weldid)[_bodies(m, f)]
     fixed = np.asarray(m.body_dofnum)[weld] == 0
+    own = _slides(m, f, lambda axes: np.array_equal(axes, np.eye(3)))
+    return own, bool((own | fixed).all())
+
+
+def _slides(m, f: int, fit: Callable[[Array], bool]) -> Array:
+    """Which vertices have a body with three sliders on the ground, along axes that fit."""
+    body = _bodies(m, f)
     parent = np.asarray(m.body_weldid)[np.asarray(m.body_parentid)[body]]
     first = np.asarray(m.body_jntadr)[body]
     kind = np.asarray(m.jnt_type)
     three = (np.asarray(m.body_dofnum)[body] == 3) & (np.asarray(m.body_jntnum)[body] == 3)
     axes = np.asarray(m.jnt_axis).reshape(-1, 3)
     slides = np.array([
-        bool(t) and (kind[j : j + 3] == Joint.SLIDE).all() and np.array_equal(axes[j : j + 3], np.eye(3))
+        bool(t) and (kind[j : j + 3] == Joint.SLIDE).all() and fit(axes[j : j + 3])
         for t, j in zip(three, first, strict=True)
     ])  # fmt: skip
-    own = slides & (np.asarray(m.body_dofnum)[parent] == 0)
-    return own, bool((own | fixed).all())
+    return slides & (np.asarray(m.body_dofnum)[parent] == 0)
+
+
+def _along_axes(axes: Array) -> bool:
+    """Is each along x, y or z, in whatever order?"""
+    return bool((np.count_nonzero(axes, axis=1) == 1).all())
 
 
 def flaps(m, f: int) -> Array:
@@ -177,7 +188,7 @@ def _bending_matrix(m, pose: Pose, f: int, slot: Array, first: Array) -> Array:
     edges, adr = slice(m.flex_edgeadr[f], m.flex_edgeadr[f] + m.flex_edgenum[f]), m.flex_bendingadr[f]
     flap = np.concatenate([np.asarray(m.flex_edge)[edges], np.asarray(m.flex_edgeflap)[edges]], axis=1)
     form = np.asarray(m.flex_bending)[adr : adr + 17 * len(flap)].reshape(-1, 17)[:, :16].reshape(-1, 4, 4)
-    inner = flap[:, 3] >= 0
+    inner = (flap[:, 3] >= 0) & (np.trace(form, axis1=1, axis2=2) >= 0)  # one of negative stiffness is left out
     slots, n = slot[flap[inner]], len(first)
     stiffness = np.zeros((n, n))
     row, column = np.broadcast_arrays(slots[:, :, None], slots[:, None, :])
@@ -219,8 +230,9 @@ def _order(m) -> Array:
         return perm
     pairs, alone = [np.zeros((0, 2), int)], [np.zeros(0, int)]
     for f in active:
-        own = _sliding(m, f)[0]
-        dof = np.where(own, np.asarray(m.body_dofadr)[_bodies(m, f)], -1)
+        dof = np.where(_slides(m, f, _along_axes), np.asarray(m.body_dofadr)[_bodies(m, f)], -1)
+        if _held(m, f):
+            alone.append(dof)  # those that no edge has too
         for stencil in _stencils(m, f):
             pairs.append(_coupled(stencil, dof))
             alone.append(dof[stencil].ravel())

@@ -15,7 +15,8 @@ from functools import cache
 
 import warp as wp
 
-from kinema.collide.barycentric import element_weights
+from kinema.collide.precision import mat43r, vec3r
+from kinema.collide.simplex import nearest_weights
 from kinema.convex.bundle import vec5
 from kinema.convex.constraint.columns import ANY_TREE
 from kinema.convex.constraint.contact import put_rows, surface_velocity
@@ -315,16 +316,18 @@ def side_vertices(m: Model, d: Data, w: int, c: int, side: int) -> wp.vec4i:
 
 @wp.func
 def side_weights(m: Model, d: Data, w: int, c: int, corners: wp.vec4i) -> wp.vec4:
-    """How much of a contact each of those vertices bears."""
+    """How much of a contact each of those vertices bears: the weights of the point of their element that is nearest.
+
+    In doubles: which face of a tetrahedron is nearest hangs on squares of distances, and floats lose shares below 1e-4
+    there. Such a share may be all that moves, beside a pinned vertex; a row weighs as much as it is small.
+    """
+    x = mat43r()
     n = int(0)
     for k in range(4):
         if corners[k] >= 0:
+            x[k] = vec3r(d.flex.vert_xpos[w, corners[k]]) - vec3r(d.con.pos[w, c])
             n += 1
-    x0 = d.flex.vert_xpos[w, corners[0]]
-    x1 = d.flex.vert_xpos[w, wp.max(corners[1], 0)]
-    x2 = d.flex.vert_xpos[w, wp.max(corners[2], 0)]
-    x3 = d.flex.vert_xpos[w, wp.max(corners[3], 0)]
-    return element_weights(x0, x1, x2, x3, n, d.con.pos[w, c])
+    return wp.vec4(nearest_weights(n, x))
 
 
 @wp.func
@@ -376,10 +379,36 @@ def joined(part: int, other: int) -> int:
 
 
 @wp.func
+def side_segment(m: Model, d: Data, w: int, c: int, side: int) -> int:
+    """The segment of a rod that turns, of which one side of a contact is; -1: it is none."""
+    f = d.fcon.flex[w, c][side]
+    if f < 0 or m.size.nflexsegment == 0:
+        return -1
+    v = d.fcon.vert[w, c][side]
+    if v >= 0:
+        return -2 - m.flex.point[m.flex.span[f][0] + v][6]
+    if m.flex.elemlist[m.flex.span[f][2] + d.fcon.elem[w, c][side]][2] >= 0:
+        return -1
+    return m.flex.elemlist[m.flex.span[f][2] + d.fcon.elem[w, c][side]][3]
+
+
+@wp.func
+def turning_segment(m: Model, d: Data, w: int, c: int, side: int) -> int:
+    """The segment that bears one side of a contact with its turn; -1: none does, as where both ends are of one body."""
+    e = side_segment(m, d, w, c, side)
+    if e >= 0:
+        segment = m.flex.rod[m.size.nflexrod + e]
+        if m.flex.point[segment[0]][1] == m.flex.point[segment[1]][1]:
+            return -1
+    return e
+
+
+@wp.func
 def want_flex_contact(m: Model, d: Data, w: int, c: int):
     """How many rows a contact wants, and whom they move.
 
-    An element wants them if any of its vertices may move, one that bears nothing too; nodes only if they bear.
+    An element wants them if any of its vertices may move, one that bears nothing too; nodes only if they bear. A vertex
+    of a rod turns with its segment: it wants them if the other end may move, though it is pinned itself.
     """
     geoms = d.con.geom[w, c]
     bodies = wp.vec2i(-1, -1)
@@ -400,6 +429,12 @@ def want_flex_contact(m: Model, d: Data, w: int, c: int):
                 body, weight = bearing(m, f, corners, share, x, k)
                 bears = wp.abs(weight) > NEGLIGIBLE
                 if bears or (hard and is_corner(m, f, corners, k)):
+                    movable = movable or moves(m, w, body)
+                    part = joined(part, m.body.weldid[body])
+            e = turning_segment(m, d, w, c, side)
+            if hard and e >= 0:
+                for end in range(2):
+                    body = m.flex.point[m.flex.rod[m.size.nflexrod + e][end]][1]
                     movable = movable or moves(m, w, body)
                     part = joined(part, m.body.weldid[body])
     dim = d.con.dim[w, c]
@@ -463,20 +498,6 @@ def put_motion(m: Model, d: Data, w: int, c: int, r: int, i: int, motion: wp.spa
         for a in range(dim):
             d.efc.J[w, r + a, k] = d.efc.J[w, r + a, k] + axis[a]
     return axis * d.state.qvel[w, i]
-
-
-@wp.func
-def side_segment(m: Model, d: Data, w: int, c: int, side: int) -> int:
-    """The segment of a rod that turns, of which one side of a contact is; -1: it is none."""
-    f = d.fcon.flex[w, c][side]
-    if f < 0 or m.size.nflexsegment == 0:
-        return -1
-    v = d.fcon.vert[w, c][side]
-    if v >= 0:
-        return -2 - m.flex.point[m.flex.span[f][0] + v][6]
-    if m.flex.elemlist[m.flex.span[f][2] + d.fcon.elem[w, c][side]][2] >= 0:
-        return -1
-    return m.flex.elemlist[m.flex.span[f][2] + d.fcon.elem[w, c][side]][3]
 
 
 @cache
@@ -550,17 +571,6 @@ def name_corners(m: Model, d: Data, w: int, c: int, r: int):
             for k in range(4):
                 if is_corner(m, d.fcon.flex[w, c][side], corners, k):
                     add_body(m, d, w, c, r, m.flex.point[corners[k]][1], 0.0)
-
-
-@wp.func
-def turning_segment(m: Model, d: Data, w: int, c: int, side: int) -> int:
-    """The segment that bears one side of a contact with its turn; -1: none does, as where both ends are of one body."""
-    e = side_segment(m, d, w, c, side)
-    if e >= 0:
-        segment = m.flex.rod[m.size.nflexrod + e]
-        if m.flex.point[segment[0]][1] == m.flex.point[segment[1]][1]:
-            return -1
-    return e
 
 
 @wp.func

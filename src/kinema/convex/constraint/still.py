@@ -4,18 +4,19 @@ A tendon between two sites of one body has a length that nothing changes. MuJoCo
 contacts. How it knows depends on how it stores the Jacobian: sparse rows are left out where no dof is in their list,
 dense ones where every number is zero. The first is a matter of the model, and those who want rows say it
 (`want_tendon_limit`, `moves_nothing`); the second is asked here of what wants rows already, and only where a model has
-something that it is true of, not just by chance. A connect of two points of one body is not such a thing: where they
-differ, it resists turning.
+something that it is true of, not just by chance. A connect or a weld of two points of one body is such a thing only
+where nothing turns that body: else, where the points differ, it resists turning.
 """
 
 import numpy as np
 import warp as wp
 
-from kinema.convex.constraint.equality import coupled
+from kinema.convex.constraint.equality import coupled, tied_bodies
 from kinema.convex.data import Data
+from kinema.convex.jacobian import last_dof
 from kinema.convex.model import Model
 from kinema.convex.stage import Stage
-from kinema.mujoco_enums import Equality, Jacobian, Tendon, Wrap
+from kinema.mujoco_enums import Equality, Jacobian, Joint, Obj, Tendon, Wrap
 
 SPARSE_FROM = 60  # dofs, where the model leaves it open
 
@@ -46,6 +47,21 @@ def drop_tendon_limit(m: Model, d: Data, w: int, t: int):
     if d.efc.want[w, slot] > 0:
         if stands_still(m, d, w, t):
             d.efc.want[w, slot] = 0
+
+
+@wp.func
+def drop_tie(m: Model, d: Data, w: int, e: int):
+    """No row for a connect or a weld of one body that only slides."""
+    kind = m.eq.type[e]
+    if d.efc.want[w, e] > 0 and (kind == Equality.CONNECT or kind == Equality.WELD):
+        bodies = tied_bodies(m, e)
+        drop = m.body.weldid[bodies[0]] == m.body.weldid[bodies[1]]
+        i = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, bodies[0])
+        while drop and i >= 0:
+            drop = m.jnt.type[m.dof.jntid[i]] == Joint.SLIDE
+            i = m.dof.parentid[i]
+        if drop:
+            d.efc.want[w, e] = 0
 
 
 @wp.func
@@ -84,6 +100,16 @@ def still_tendons(m) -> np.ndarray:
     return still
 
 
+def ties_itself(m) -> bool:
+    """Does some connect or weld tie a body to itself, or to what is welded to it?"""
+    for e in np.flatnonzero(np.isin(m.eq_type, (Equality.CONNECT, Equality.WELD))):
+        tied = np.array([m.eq_obj1id[e], m.eq_obj2id[e]])
+        bodies = tied if int(m.eq_objtype[e]) == Obj.BODY else np.asarray(m.site_bodyid)[tied]
+        if len(np.unique(np.asarray(m.body_weldid)[bodies])) == 1:
+            return True
+    return False
+
+
 def stages(m, equalities: bool, friction: bool, limits: bool) -> list[Stage]:
     """What drops rows again that the equalities, the friction and the limits of a model want."""
     if not is_dense(m):
@@ -93,6 +119,7 @@ def stages(m, equalities: bool, friction: bool, limits: bool) -> list[Stage]:
     idle = still[np.asarray(m.eq_obj1id)[of_tendons]].any()
     found = [
         (drop_equality, "neq", equalities and idle),
+        (drop_tie, "neq", equalities and ties_itself(m)),
         (drop_tendon_friction, "ntendon", friction and still.any()),
         (drop_tendon_limit, "ntendon", limits and still.any()),
     ]

@@ -36,6 +36,7 @@ from kinema.convex.flex.meeting import (
 from kinema.convex.flex.order import interleave, keep_few, put_contact, sort_contacts
 from kinema.convex.flex.pairs import kinds, pair_lists
 from kinema.convex.flex.sweep import is_first, longest
+from kinema.convex.flex.tables import has_flexes
 from kinema.convex.flex.tree import (
     around,
     build_tree,
@@ -52,6 +53,7 @@ from kinema.convex.model import Model
 from kinema.convex.sleep.flexes import flex_pair_is_awake
 from kinema.convex.sleep.sleepers import sleeps
 from kinema.convex.stage import Stage
+from kinema.math.lanes import lane_count
 from kinema.mujoco_enums import Geom
 
 
@@ -256,6 +258,15 @@ def detect_flexes(
     return detect_flex_contacts
 
 
+@wp.func
+def leave_to_geoms(m: Model, d: Data, w: int, lane: int):
+    """No contact is of a flex: what couples, turns and bears them asks."""
+    for k in range(lane, d.con.ncon[w], lane_count()):
+        d.fcon.flex[w, k] = wp.vec2i(-1, -1)
+        d.fcon.elem[w, k] = wp.vec2i(-1, -1)
+        d.fcon.vert[w, k] = wp.vec2i(-1, -1)
+
+
 class Meets(NamedTuple):
     """What is compiled for who may meet whom.
 
@@ -285,7 +296,7 @@ def stages(m: Any, fresh: bool, cuda: bool = False, fields: Fields | None = None
     """Detection of the contacts of flexes; `fields`: signed distance fields that come from outside."""
     found, rounded, portal, solids = meets(m, fields)
     if not found:
-        return []
+        return [Stage(leave_to_geoms, lanes=True)] if has_flexes(m) and not fresh else []
     few = bool(pair_lists(m)[0][:, 4].any())
     asked: dict[str, Any] = {"fresh": fresh, "few": few, "sleeps": sleeps(m), "portal": portal, "solids": solids}
     if cuda:

@@ -42,7 +42,7 @@ PRIMITIVE = {
     2: (Geom.SPHERE, Geom.CAPSULE, Geom.BOX),
     3: (Geom.SPHERE, Geom.CAPSULE),
 }
-"""Geoms that meet elements by formulas, by dim of the flex; a capsule only while its axis is outside a tetrahedron."""
+"""Geoms that meet elements by formulas, by dim of the flex."""
 
 
 @wp.func
@@ -312,8 +312,8 @@ def pair_function(found: frozenset[tuple[int, int]], capacity: int, portal: bool
     """``collide(m, d, w, g, one, two, reach, touch, base)``: contacts of a geom, or an element, with an element.
 
     Convex shapes are searched in one place, whatever they are of: that is most of what there is to compile. `portal`:
-    they meet as without nativeccd, but for capsules in tetrahedra, which MuJoCo never leaves to portals. `solids`: the
-    distance and the gradient of signed distance fields that come from outside.
+    they meet as without nativeccd. `solids`: the distance and the gradient of signed distance fields that come from
+    outside.
     """
     among = frozenset(dim for kind, dim in found if kind < 0)
     boxes = any(dim == BOX_ROD for _, dim in found)
@@ -321,13 +321,10 @@ def pair_function(found: frozenset[tuple[int, int]], capacity: int, portal: bool
     fields = any(kind == Geom.HFIELD for kind, _ in found)
     sheets = any(kind == Geom.SDF for kind, _ in found)
     collide_sheet = field_triangle(*solids) if sheets else None
-    searched = found - formulas | found & {(int(Geom.CAPSULE), 3)}
-    hulls = any(kind not in (-1, Geom.PLANE, Geom.HFIELD, Geom.SDF) for kind, _ in searched)
+    hulls = any(kind not in (-1, Geom.PLANE, Geom.HFIELD, Geom.SDF) for kind, _ in found - formulas)
     collide_field = hfield_element(capacity, portal) if fields else None
     collide_geom_element = primitive_element(formulas) if formulas else None
     collide_shapes = convex_element(capacity, portal) if hulls or among - {BOX_ROD, 1} else None
-    pierced = portal and (int(Geom.CAPSULE), 3) in found
-    collide_pierced = convex_element(capacity) if pierced else None
 
     @wp.func
     def first_shape(m: Model, d: Data, w: int, g: int, one: int, reach: float) -> Shape:
@@ -383,12 +380,6 @@ def pair_function(found: frozenset[tuple[int, int]], capacity: int, portal: bool
             s1 = first_shape(m, d, w, g, one, reach)
             s2 = shape_of_element(m, d, w, two, reach)
             flat = g >= 0 and second[2] >= 0 and second[3] < 0
-            if wp.static(pierced):
-                if g >= 0 and second[3] >= 0 and m.geom.type[wp.max(g, 0)] == Geom.CAPSULE:
-                    return collide_pierced(
-                        w, s1, s2, reach, False, m.collision.meshes.hull, m.collision.settings.options, touch, base,
-                        Workspace(),
-                    )  # fmt: skip
             n = collide_shapes(
                 w, s1, s2, reach, flat, m.collision.meshes.hull, m.collision.settings.options, touch, base, Workspace()
             )

@@ -5,7 +5,7 @@ make it indefinite,
 
     element    2 sum of K_ef s_e s_f d_e d_f'  +  sum of max(0, t_e) s_e s_e I     d: edge vectors, t: their tensions
                of Stable Neo-Hookean solids: neohookean.py
-    hinge      B
+    hinge      B, unless it is negative: of obtuse triangles it may be
     cell       R K R'     squares of shells too; where they bend (crease.py) there is none
     bend       S'WS + 2 kt p p'   p: how twist changes with the vertices, κ / 2 |e| of both segments: rod.py
 
@@ -176,7 +176,12 @@ def part_block(m: Model, d: Data, w: int, at: int, b: int) -> wp.mat33:
     if at >= hinges:
         h = (at - hinges) / 4
         own = (at - hinges) % 4
-        return m.flex.elastic[w, m.flex.hinge[h][5] + 4 * own + b] * wp.identity(n=3, dtype=float)
+        first = m.flex.hinge[h][5]
+        stiff = m.flex.elastic[w, first + 4 * own + b]
+        trace = float(0.0)
+        for k in range(4):
+            trace += m.flex.elastic[w, first + 5 * k]
+        return wp.where(trace < 0.0, 0.0, stiff) * wp.identity(n=3, dtype=float)
     if is_neo_hookean(m, w, at / 4):
         return neo_block(d, w, at / 4, at % 4, b)
     return element_block(m, d, w, at / 4, at % 4, b)

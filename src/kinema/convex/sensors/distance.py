@@ -11,7 +11,7 @@ import warp as wp
 from kinema.collide.build import epa_room
 from kinema.collide.bundles import Touch
 from kinema.collide.distance import distance_function
-from kinema.collide.table import PAIR_FUNCTION, function_mask
+from kinema.collide.table import PAIR_FUNCTION, function_mask, uses_native
 from kinema.convex.data import Data
 from kinema.convex.model import Model, Probes
 from kinema.convex.sensors.frames import put3
@@ -23,9 +23,9 @@ SLOTS = 64  # contacts a pair function may write
 
 
 @cache
-def distance_stage(mask: int, epa: int) -> Stage:
-    """The stage that measures distances by the pair functions in the mask."""
-    geom_distance = distance_function(mask, epa)
+def distance_stage(mask: int, epa: int, portal: bool = False) -> Stage:
+    """The stage that measures distances by the pair functions in the mask; `portal`: as without nativeccd."""
+    geom_distance = distance_function(mask, epa, portal)
 
     @wp.func
     def distance_sensors(m: Model, d: Data, w: int):
@@ -84,7 +84,7 @@ def _pairs(m) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def stage(m) -> Stage:
     """The stage for the pairs a model measures."""
-    return distance_stage(function_mask(_pairs(m)[2]), epa_room(m))
+    return distance_stage(function_mask(_pairs(m)[2]), epa_room(m), not uses_native(m))
 
 
 def probes(m, nworld: int, device) -> Probes:

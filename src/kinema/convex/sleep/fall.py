@@ -161,7 +161,7 @@ def couple(m: Model, d: Data, w: int):
     if (off & Disable.CONSTRAINT) == 0:
         if (off & Disable.CONTACT) == 0:
             for c in range(d.con.ncon[w]):
-                if d.con.exclude[w, c] == Exclude.NONE:
+                if d.con.exclude[w, c] == Exclude.NONE or d.con.exclude[w, c] == Exclude.PASSIVE:
                     unite_contact(m, d, w, c)
         if (off & Disable.EQUALITY) == 0:
             for e in range(m.size.neq):

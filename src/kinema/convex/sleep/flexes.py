@@ -25,13 +25,15 @@ HEAD = wp.constant(3)
 
 
 def is_coupled(m: Any, f: int) -> bool:
-    """Does stiffness couple the vertices or nodes of a flex?"""
+    """Does stiffness couple the vertices or nodes of a flex? Of cells the first may be empty."""
     if m.flex_rigid[f]:
         return False
     if int(m.flex_bendingadr[f]) >= 0:
         return True
     first = int(m.flex_stiffnessadr[f])
-    return int(m.flex_dim[f]) > 1 and first >= 0 and bool(np.asarray(m.flex_stiffness).ravel()[first])
+    if int(m.flex_dim[f]) < 2 or first < 0:
+        return False
+    return bool(m.flex_interp[f]) or bool(np.asarray(m.flex_stiffness).ravel()[first])
 
 
 def tree_list(m: Any) -> np.ndarray:
