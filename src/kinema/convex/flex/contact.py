@@ -27,9 +27,9 @@ from kinema.convex.flex.meeting import (
     is_field,
     is_near,
     pair_function,
+    pair_reach,
     passed_over,
     plane_vertex,
-    slack,
 )
 from kinema.convex.flex.order import interleave, keep_few, put_contact, sort_by_elements
 from kinema.convex.flex.pairs import kinds, pair_lists
@@ -56,7 +56,6 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int, portal: bool, sol
         pair = m.flex.pair[p]
         g = pair[0]
         span = m.flex.span[pair[2]]
-        reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
         room = d.con.dist.shape[1]
         n = int(0)
         if wp.static(planes):
@@ -66,14 +65,13 @@ def items_of(found: frozenset[tuple[int, int]], capacity: int, portal: bool, sol
                     put_contact(m, d, w, k, p, wp.vec2i(-1, -1), wp.vec2i(-1, i))
                 return n
         if wp.static(elements):
+            reach = pair_reach(m, d, w, p)
             itself = pair[1] == pair[2]
             other = m.flex.span[wp.max(pair[1], 0)]
             one = int(0)
             j = int(i)  # a geom meets element i, an element i those from j on
             last = i + 1
-            if g >= 0:
-                reach += slack(m, p) * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
-            else:
+            if g < 0:
                 one = other[2] + i
                 j = wp.where(itself, i + 1, 0)
                 last = wp.where(m.flex.elemlist[one][1] != 0, span[3], 0)

@@ -34,12 +34,12 @@ from kinema.convex.flex.meeting import (
     is_field,
     is_near,
     pair_function,
+    pair_reach,
     passed_over,
     plane_vertex,
-    slack,
 )
 from kinema.convex.flex.order import interleave, keep_few_of_all, put_contact
-from kinema.convex.flex.sweep import is_first, longest, low_end
+from kinema.convex.flex.sweep import extent, is_first, longest, low_end
 from kinema.convex.flex.tables import is_wide
 from kinema.convex.model import Model
 from kinema.convex.sleep.flexes import flex_pair_is_awake
@@ -74,16 +74,7 @@ def open_near(m: Model, d: Data, w: int):
 @wp.func
 def stretch(m: Model, d: Data, w: int, f: int, lane: int, lanes: int):
     """How far the active elements of a flex extend; each thread adds its share, in any order."""
-    span = m.flex.span[f]
-    low = wp.vec3(1.0e30)
-    high = wp.vec3(-1.0e30)
-    for e in range(span[2] + lane, span[2] + span[3], lanes):
-        if m.flex.elemlist[e][1] != 0:
-            box = d.flex.elem_aabb[w, e]
-            center = wp.vec3(box[0], box[1], box[2])
-            half = wp.vec3(box[3], box[4], box[5])
-            low = wp.min(low, center - half)
-            high = wp.max(high, center + half)
+    low, high = extent(m, d, w, f, lane, lanes)
     wp.atomic_min(d.near[0].extent, w, f, 0, low)
     wp.atomic_max(d.near[0].extent, w, f, 1, high)
 
@@ -95,16 +86,6 @@ def add_near(d: Data, w: int, p: int, i: int, j: int):
     if k < d.near[0].key.shape[1]:
         d.near[0].key[w, k] = near_key(p, i, j)
         d.near[0].last[w, k] = 0
-
-
-@wp.func
-def geom_reach(m: Model, d: Data, w: int, p: int) -> float:
-    """How far apart the two of a pair may be to touch; of a geom with what rounding may take from it."""
-    reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
-    g = m.flex.pair[p][0]
-    if g >= 0:
-        reach += slack(m, p) * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
-    return reach
 
 
 @cache
@@ -124,7 +105,7 @@ def find_near(found: frozenset[tuple[int, int]], lanes: int, sleeps: bool) -> wp
             pair = m.flex.pair[p]
             span = m.flex.span[pair[2]]
             g = pair[0]
-            reach = geom_reach(m, d, w, p)
+            reach = pair_reach(m, d, w, p)
             if wp.static(sleeps):
                 if not flex_pair_is_awake(m, d, w, p):
                     continue
@@ -214,7 +195,7 @@ def meet_near(
                 if wp.static(sweeps):
                     if pair[0] < 0:
                         one, two = oriented(m, d, w, p, i, j)
-                collide(m, d, w, pair[0], one, two, geom_reach(m, d, w, p), touch, base)
+                collide(m, d, w, pair[0], one, two, pair_reach(m, d, w, p), touch, base)
 
     return meet_near
 

@@ -79,18 +79,25 @@ def longest(size: wp.vec3) -> int:
 
 
 @wp.func
-def longest_axis(m: Model, d: Data, w: int, f: int) -> int:
-    """The axis along which the active elements of a flex extend farthest."""
+def extent(m: Model, d: Data, w: int, f: int, first: int, step: int):
+    """Between which places the active elements of a flex lie: the first of them, and every step-th from there."""
     span = m.flex.span[f]
     low = wp.vec3(1.0e30)
     high = wp.vec3(-1.0e30)
-    for e in range(span[2], span[2] + span[3]):
+    for e in range(span[2] + first, span[2] + span[3], step):
         if m.flex.elemlist[e][1] != 0:
             box = d.flex.elem_aabb[w, e]
             center = wp.vec3(box[0], box[1], box[2])
             half = wp.vec3(box[3], box[4], box[5])
             low = wp.min(low, center - half)
             high = wp.max(high, center + half)
+    return low, high
+
+
+@wp.func
+def longest_axis(m: Model, d: Data, w: int, f: int) -> int:
+    """The axis along which the active elements of a flex extend farthest."""
+    low, high = extent(m, d, w, f, 0, 1)
     return longest(high - low)
 
 
