@@ -415,7 +415,7 @@ class _Run:
     def __init__(self, of: Tangents, worlds: int):
         self.of, engine = of, of.engine
         m, d = engine.m.__ctype__(), engine.d.__ctype__()
-        room = of_step.more_room(engine.source)
+        room = of_step.more_room(engine.source, of.width)
         more = {held.data: room[name] for name, _, held in leaves(Data, d) if name in room}
         self.scratch = Room(of.width, engine.device, worlds, more)
         ends = {one.array for one in of.results} | of.moved(each.moves for each in of.directions)
