@@ -89,6 +89,37 @@ def test_steps_of_cuda_are_those_of_the_cpu(name: str, tmp_path):
         assert np.array_equal(found[key][rows], again[key][rows]), f"{key} depends on the order of threads"
 
 
+LAID = """
+<mujoco>
+  <option solver="CG"/>
+  <worldbody>
+    <geom type="plane" size="3 3 .1"/>
+    <body pos="0 0 .1"><freejoint/><geom type="box" size=".6 .6 .1" mass="5"/></body>
+    <flexcomp name="cloth" type="grid" dim="2" count="8 8 1" spacing=".06 .06 .06" radius=".01" mass=".3"
+        pos="0 0 .2095">
+      <edge equality="true"/><contact selfcollide="none"/></flexcomp>
+  </worldbody>
+</mujoco>"""
+MANY = 512  # entries of a dof that all threads place together (gather_rows.cpp)
+
+
+@pytest.mark.slow
+def test_a_body_that_a_whole_cloth_lies_on(tmp_path):
+    """Its dofs are in the rows of all contacts: the longest lists of entries."""
+    m = mujoco.MjModel.from_xml_string(LAID)
+    fibres, found = Fibres(tmp_path, level=0), []
+    for backward in (None, False, True):
+        fibres.backward = bool(backward)
+        engine = Engine(m, 1, device="cpu") if backward is None else FibreEngine(m, 1, fibres=fibres)
+        engine.write("qvel", 0.05 * np.random.default_rng(0).normal(size=m.nv))
+        engine.step(2)
+        found.append(engine.read("qvel").copy())
+        geoms = engine.read("contact_geom")[0, : engine.read("ncon")[0]]
+        assert 4 * (geoms == 1).any(axis=-1).sum() > MANY
+    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
+    np.testing.assert_array_equal(found[1], found[2])
+
+
 def poison(engine: Engine) -> None:
     """Leave nonsense in whatever a step has to write before it reads it."""
     for bundle in (Search, Dual, Islands, FlexNear, ContactRows):
