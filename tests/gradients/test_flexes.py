@@ -11,7 +11,7 @@ from kinema.gradients import stages as of_step
 from kinema.gradients import transcribe
 from kinema.gradients.arrays import number
 from kinema.gradients.linearize import Linearizer
-from kinema.gradients.tangents import in_phases, part_kernel_of_warps
+from kinema.gradients.tangent_kernels import in_phases, part_kernel_of_warps
 from kinema.simulation import Simulation
 
 from ..conformance.dynamics import put_states

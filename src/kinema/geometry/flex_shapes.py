@@ -111,10 +111,10 @@ def _projected(kind: str, point: Float64, size: Float64) -> Float64:
     return point * size
 
 
-def open_box_faces(number: Int32) -> Int32:
+def open_box_faces(number: np.ndarray) -> Int32:
     """Triangles of all sides but +z, outward; ``number[x, y, z]`` is the point at a lattice point."""
 
-    def cells(sheet: Int32, forward: bool) -> Int32:
+    def cells(sheet: np.ndarray, forward: bool) -> np.ndarray:
         """Two triangles a cell of a sheet (i, z): along i, then up; backwards on the opposite side."""
         a, b, c, d = sheet[:-1, :-1], sheet[1:, :-1], sheet[1:, 1:], sheet[:-1, 1:]
         if not forward:

@@ -16,7 +16,7 @@ import numpy as np
 from kinema.convex.access import written
 from kinema.errors import BuildError, did_you_mean
 from kinema.gradients import mixing
-from kinema.gradients.tangents import Direction, Moves
+from kinema.gradients.direction import Direction, Moves
 from kinema.mujoco_enums import Joint
 
 REMEMBERED = ("plastic", "plugin_state")

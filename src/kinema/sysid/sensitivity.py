@@ -19,9 +19,9 @@ import warp as wp
 
 from kinema.errors import BuildError
 from kinema.gradients import columns
+from kinema.gradients.direction import Direction, inputs_of
 from kinema.gradients.linearize import linearizer
 from kinema.gradients.runge_kutta import Slopes, slopes_of_step
-from kinema.gradients.tangents import Direction, inputs_of
 from kinema.simulation import Simulation
 from kinema.sysid.measured import Signals
 from kinema.sysid.parameter import Placed
