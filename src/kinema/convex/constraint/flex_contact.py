@@ -52,7 +52,8 @@ def joined(part: int, other: int) -> int:
 def want_flex_contact(m: Model, d: Data, w: int, c: int):
     """How many rows a contact wants, and whom they move.
 
-    An element wants them if any of its vertices may move, one that bears nothing too; nodes only if they bear.
+    An element wants rows if any of its vertices may move, also one that bears nothing of the contact. Nodes of an
+    interpolated flex count only if they bear.
     """
     geoms = d.con.geom[w, c]
     bodies = wp.vec2i(-1, -1)
@@ -196,7 +197,7 @@ add_segment = of_segment(put_motion)
 
 @wp.func
 def name_corners(m: Model, d: Data, w: int, c: int, r: int):
-    """The rows of a contact that moves nothing, on a pinned vertex, list what could move: they are of its island."""
+    """Let rows of a contact on a pinned vertex, which move nothing, list the corners: they belong to their island."""
     for side in range(2):
         if d.crow.bodies[w, c][side] < 0:
             corners = side_vertices(m, d, w, c, side)
