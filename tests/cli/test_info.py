@@ -65,3 +65,24 @@ def test_a_urdf_and_a_zip(kinema, arm, tmp_path):
     assert json.loads(kinema("info", urdf, "--json")[1])["features"]["joints"] == "1 hinge"
     assert kinema("compose", arm, "-o", tmp_path / "arm.zip")[0] == 0
     assert json.loads(kinema("info", tmp_path / "arm.zip", "--json")[1])["features"]["joints"] == "2 hinge"
+
+
+SOFT = """<mujoco><worldbody><geom type="plane" size="1 1 .1"/>
+  <flexcomp name="towel" type="grid" dim="2" count="3 3 1" spacing=".1 .1 .1" pos="0 0 1"><edge equality="true"/>
+    <contact selfcollide="auto"/><pin id="0"/></flexcomp>
+  <flexcomp name="jelly" type="grid" dim="3" count="3 3 3" spacing=".1 .1 .1" pos="0 0 2" dof="trilinear">
+    <elasticity young="1e4" poisson=".1"/><contact selfcollide="none"/></flexcomp></worldbody>
+  <option integrator="discrete"/></mujoco>"""
+
+
+def test_flexes_are_told_of_and_their_bodies_share_a_line(kinema, tmp_path):
+    file = tmp_path / "soft.xml"
+    file.write_text(SOFT)
+    code, out, _ = kinema("info", file)
+    assert code == 0
+    assert "towel_1 to towel_8: 8 bodies of towel\n" in out and "towel_2," not in out
+    assert "8 bodies of jelly" in out and "nflex 2, nflexnode 8, nflexvert 36" in out
+    assert "towel (dim 2, 9 vertices, 8 elements, edges or strain kept)" in out
+    assert "jelly (dim 3, 27 vertices, 48 elements, trilinear, 8 nodes, elastic)" in out
+    assert "2 pairs of a flex and a geom; 1 pairs of flexes; 1 flexes with themselves" in out
+    assert "no two geoms can touch" not in out

@@ -5,6 +5,7 @@
     python -m tests.conformance.generated 0 100 --kind flex        scenes with deformable bodies
     python -m tests.conformance.generated 0 100 --kind crowded     with several that meet each other and much else
     python -m tests.conformance.generated 0 100 --kind table       with what the table of MJCF adds (by_table.py)
+    python -m tests.conformance.generated 0 100 --device fibres    by CUDA's kernels, without a GPU (on_fibres.py)
     python -m tests.conformance.generated 17 --show                the text of one
 
 The rules are the corpus survey's (questions.py, states.py): a field that noise decides is not scored. A scene that does
@@ -44,8 +45,8 @@ def quick_case(m: mujoco.MjModel) -> Case:
     return Case(states, states[:1] if m.nv else [])
 
 
-def examine(text: str, *, quick: bool = False) -> Score:
-    """Compare the scene of a text, from its compiled fields to its rollouts."""
+def examine(text: str, *, quick: bool = False, device: str = "cpu") -> Score:
+    """Compare the scene of a text, from its compiled fields to its rollouts on a device."""
     m = mujoco.MjModel.from_xml_string(text)
     score = Score()
     try:
@@ -53,18 +54,20 @@ def examine(text: str, *, quick: bool = False) -> Score:
             warnings.simplefilter("ignore")
             ours = compile_model(text)
         score.wrong.update({f"compile {name}": why for name, why in differences(ours, m).items()})
-        found = compare(m, quick_case(m) if quick else None)
+        found = compare(m, quick_case(m) if quick else None, device=device)
     except KinemaError as error:
         return Score(wrong={**score.wrong, "refused": str(error)})
     found.wrong = {**score.wrong, **found.wrong}
     return found
 
 
-def work(seed: int, *, kind: str, integrator: str, flags: Sequence[str], quick: bool) -> tuple[int, Score, float]:
+def work(
+    seed: int, *, kind: str, integrator: str, flags: Sequence[str], quick: bool, device: str
+) -> tuple[int, Score, float]:
     quiet()
     begun = time.perf_counter()
     try:
-        score = examine(SCENES[kind](seed, integrator=integrator, flags=flags), quick=quick)
+        score = examine(SCENES[kind](seed, integrator=integrator, flags=flags), quick=quick, device=device)
     except Exception as error:  # a crash is a finding too
         score = Score(wrong={"broken": f"{type(error).__name__}: {error}".split("\n")[0]})
     return seed, score, time.perf_counter() - begun
@@ -79,6 +82,7 @@ def main() -> None:
     parser.add_argument("--kind", choices=SCENES, default="rigid")
     parser.add_argument("--flex", action="store_const", const="flex", dest="kind", help="the same as --kind flex")
     parser.add_argument("--quick", action="store_true", help="look at two states of a short run only")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--show", action="store_true", help="print the scenes only")
     parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
@@ -87,7 +91,8 @@ def main() -> None:
         for seed in seeds:
             print(SCENES[args.kind](seed, integrator=args.integrator, flags=args.flag))
         return
-    how = {"kind": args.kind, "integrator": args.integrator, "flags": args.flag, "quick": args.quick}
+    how = {"kind": args.kind, "integrator": args.integrator, "flags": args.flag}
+    how |= {"quick": args.quick, "device": args.device}
     good = scored = doubted = 0
     with ProcessPoolExecutor(args.jobs, mp_context=SPAWN) as pool:
         for seed, score, seconds in pool.map(partial(work, **how), seeds):

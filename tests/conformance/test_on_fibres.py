@@ -7,7 +7,9 @@ from tests.convex.cuda.emulate import COMPILER
 from tests.convex.cuda.scenes import SCENES
 
 from .dynamics import compare
+from .generated import examine
 from .on_fibres import FIBRES
+from .scenes import scene
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C++ compiler")
 
@@ -34,6 +36,13 @@ def test_the_last_dof_of_a_singular_mass_matrix_is_eliminated_first():
     """Four directions of a point are one too many: where the pivot is that is nothing decides the acceleration."""
     score = compare(mujoco.MjModel.from_xml_string(SINGULAR), device=FIBRES)
     assert "qacc_smooth" in score.compared and not score.wrong
+
+
+@pytest.mark.slow
+def test_steps_gain_though_rounding_hides_it():
+    """Constraints that contradict each other cost 1e8, of which floats tell no step; slopes do (line_search.cpp)."""
+    score = examine(scene(15), quick=True, device=FIBRES)
+    assert {"qacc", "rollout 10"} <= score.compared and not score.wrong
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ LOOKS_FIRST = {
     "na_rk4": "activations, of which there may be none: na",
     "nconmax_flex": "contacts, of which there may be room for none: ncon",
     "nslot": "constraints that may ask for rows, of which there may be none: nslot itself",
-    "nflexelem_self": "elements of flexes that collide with themselves, if one does",
+    "nflexelem_met": "elements of flexes, if anything but planes meets one: nflexelem_met itself",
     "nflexelem_neo": "elements of flexes, if one is Stable Neo-Hookean: nflexelem_neo itself",
     "nflexfold": "folds, of flexes of two dimensions",
     "nflexpoint": "points of flexes, where a side of a contact is no geom (flex/side.py)",

@@ -33,7 +33,8 @@ def test_attributes_are_those_of_dm_control():
     from dm_control.mjcf import physics as theirs
 
     gone = {"flex", "skin"}
-    for kind in KINDS:
+    assert set(KINDS) - set(theirs._ATTRIBUTES) <= gone, "kinds that dm_control does not bind"
+    for kind in set(KINDS) & set(theirs._ATTRIBUTES):
         wanted = {name for name in theirs._ATTRIBUTES[kind] if not any(part in name for part in gone)}
         missing = wanted - set(attributes_of(kind)) - mujoco_has_not(kind, theirs)
         assert not missing, (kind, missing)
@@ -274,3 +275,26 @@ def test_a_held_array_survives_an_engine_built_anew(doc):
     np.testing.assert_array_equal(physics.data.qpos[:, 0], [0.1, 0.2])
     assert physics.bind(ball).sameframe == 0
     np.testing.assert_allclose(np.ptp(physics.bind(ball).xpos, axis=0), [0.1, 0, 0.3], atol=1e-6)
+
+
+CLOTH = """<mujoco model="cloth"><worldbody><geom type="plane" size="1 1 .1" friction=".4"/>
+  <flexcomp name="towel" type="grid" dim="2" count="3 3 1" spacing=".05 .05 .05" pos="0 0 .004" radius=".005">
+    <edge equality="true"/><contact selfcollide="none" friction=".2"/></flexcomp></worldbody></mujoco>"""
+
+
+def test_flexes_are_bound_by_the_flexcomp_that_makes_them():
+    """With the rows of its vertices and edges; what is written acts."""
+    cloth, scene = mjcf.from_xml_string(CLOTH), mjcf.RootElement(model="scene")
+    scene.worldbody.add("site", pos=[0, 0, 0]).attach(cloth)
+    physics = mjcf.Physics.from_mjcf_model(scene)
+    towel = physics.bind(cloth.find("flexcomp", "towel"))
+    assert towel.element_id == 0 and np.isclose(towel.radius, 0.005)
+    assert towel.flexvert_xpos.shape == (9, 3) and towel.flexedge_length.shape == (16,)
+    assert np.array_equal(physics.named.data.flexvert_xpos["cloth/towel", "z"], towel.flexvert_xpos[:, 2])
+    physics.forward()
+    assert np.isclose(physics.data.contact[0].friction[0], 0.4)
+    towel.friction[0] = 0.9
+    physics.forward()
+    assert np.isclose(physics.data.contact[0].friction[0], 0.9)
+    with pytest.raises(AttributeError, match=r"<flex> does not have attribute 'raduis'; did you mean 'radius'"):
+        _ = towel.raduis

@@ -90,3 +90,25 @@ def test_masses_of_thousands_of_worlds():
     sim.recompute()
     assert time.perf_counter() - begin < 10.0, "one by one it takes much longer"
     assert np.ptp(sim.engine.read("dof_invweight0"), axis=0).min() > 0
+
+
+TOWEL = """<mujoco><worldbody><flexcomp name="towel" type="grid" dim="2" count="3 3 1" spacing=".05 .05 .05" pos="0 0 1"
+  mass=".3"><edge equality="true"/><pin id="0"/></flexcomp></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("name", ["body_mass", "body_pos"])
+def test_edges_of_flexes_are_as_mujoco_has_them(name):
+    sim = Simulation(TOWEL, worlds=3, device="cpu", threads=1)
+    values = np.tile(np.asarray(getattr(sim.model, name), dtype=float), (3, *[1] * np.ndim(getattr(sim.model, name))))
+    values[1, 4] *= 1.5
+    values[2, 2:] *= np.linspace(0.5, 2.0, values.shape[1] - 2).reshape(-1, *[1] * (values.ndim - 2))
+    sim.expand(name)
+    setattr(sim.m, name, values)
+    sim.recompute()
+    numbers = sim.engine.read("flex_edgenumber")
+    for world in range(3):
+        m = mujoco.MjModel.from_xml_string(TOWEL)
+        getattr(m, name)[:] = values[world].astype(np.float32)
+        mujoco.mj_setConst(m, mujoco.MjData(m))
+        for column, field in enumerate(("flexedge_length0", "flexedge_invweight0")):
+            np.testing.assert_allclose(numbers[world, :, column], getattr(m, field), rtol=1e-5, err_msg=field)

@@ -107,6 +107,37 @@ def test_a_stage_of_usd(model, tmp_path):
     assert UsdGeom.XformCache(0).GetLocalToWorldTransform(cube).GetRow(0)[0] == pytest.approx(0.1)
 
 
+def test_a_stage_of_usd_with_cloth_ropes_and_grains(tmp_path):
+    Usd, UsdGeom = pytest.importorskip("pxr.Usd"), pytest.importorskip("pxr.UsdGeom")
+    builder = ModelBuilder()
+    builder.add_particle((5, 0, 0), (0, 0, 0), 1.0, radius=0.1)
+    builder.add_cloth_grid(pos=(0, 0, 1), rot=(0, 0, 0, 1), vel=(0, 0, 0), dim_x=1, dim_y=1, cell_x=1, cell_y=1, mass=1)
+    builder.add_particle((6, 0, 0), (0, 0, 0), 1.0, radius=0.2)
+    builder.add_spring(0, 5, 1.0, 0.0, 0.0)
+    model = builder.finalize(device="cpu")
+    viewer = ViewerUSD(tmp_path / "soft.usda", fps=10.0)
+    viewer.set_model(model)
+    state = model.state()
+    places = state.particle_q.numpy().copy()
+    for k in range(2):
+        viewer.begin_frame(0.1 * k)
+        state.particle_q.assign(places + np.float32(k))
+        viewer.log_state(state)
+        viewer.end_frame()
+    viewer.close()
+    stage = Usd.Stage.Open(str(tmp_path / "soft.usda"))
+    (cloth,) = [UsdGeom.Mesh(p) for p in stage.Traverse() if p.IsA(UsdGeom.Mesh)]
+    (rope,) = [UsdGeom.BasisCurves(p) for p in stage.Traverse() if p.IsA(UsdGeom.BasisCurves)]
+    (grains,) = [UsdGeom.Points(p) for p in stage.Traverse() if p.IsA(UsdGeom.Points)]
+    for k in range(2):
+        np.testing.assert_allclose(cloth.GetPointsAttr().Get(k), places[1:5] + k)
+        for prim in (rope, grains):
+            np.testing.assert_allclose(prim.GetPointsAttr().Get(k), places[[0, 5]] + k)
+    faces = np.reshape(cloth.GetFaceVertexIndicesAttr().Get(), (-1, 3))
+    np.testing.assert_array_equal(faces, model.tri_indices.numpy() - 1)
+    np.testing.assert_allclose(grains.GetWidthsAttr().Get(), [0.2, 0.4], rtol=1e-6)
+
+
 def test_frames_are_counted(model):
     viewer = ViewerNull(num_frames=2)
     with pytest.raises(WrongMoment, match="set_model"):

@@ -23,7 +23,7 @@ from kinema.arrays import empty_worlds
 from kinema.compile.rows import RUNNING
 from kinema.convex.status import BAD_STATE
 from kinema.errors import BuildError
-from kinema.model import Control, State
+from kinema.model import Control, Model, State
 
 MOST_COMMANDS = 256
 
@@ -279,12 +279,14 @@ class Boundary:
         controls: What each of its controls is (`view.Source`).
         running: First row in each world, and number, of what else a state holds, by name (`rows.RUNNING`).
         particles: Body of each particle.
+        model: The model whose states and controls these are.
     """
 
     def __init__(
         self, engine: Any, joints: Any, places: Any, bodies: np.ndarray, controls: np.ndarray,
-        running: dict[str, tuple[wp.array, int]], particles: np.ndarray,
+        running: dict[str, tuple[wp.array, int]], particles: np.ndarray, model: Model,
     ):  # fmt: skip
+        self.model = model
         self.engine, self.device, self.nworld = engine, engine.device, engine.nworld
         self.running, self.number = running, next(_numbers)
         host = engine.source
@@ -406,9 +408,35 @@ class Boundary:
         for owner, names in sources:
             for name, path in names.items():
                 value = _find(owner, path)
+                rows = self._check(owner, path, value)
+                if value is None and rows and path in FORCES:  # else those of the last step would go on acting
+                    value = wp.zeros(rows, dtype=self.model.fields[path].dtype, device=self.device)
                 if value is not None and value.size:
                     setattr(flat, name, value)
         return flat
+
+    def _check(self, owner: Any, path: str, value: Any) -> int:
+        """Raise where an array is not one of this model's, for a kernel would go beyond its end; else its rows."""
+        field = self.model.fields.get(path.replace(".", ":"))
+        if field is None:
+            return 0
+        what = f"{type(owner).__name__}.{path}"
+        own = "make states with model.state() and controls with model.control()"
+        rows = {"world": self.model.world_count, "once": 1, **self.model.kinds}[field.frequency]
+        rows *= field.row_size if field.flat else 1
+        if value is None:
+            if rows and path in NEEDED:
+                raise BuildError(f"{what} is None, but the model has {rows} rows of it: {own}")
+            return rows
+        if not isinstance(value, wp.array):
+            raise BuildError(f"{what} is a {type(value).__name__}, not a Warp array: write numbers with .assign()")
+        if value.dtype != field.dtype or value.shape[0] != rows:
+            has, wants = (f"{count} of {dtype.__name__}" for count, dtype in
+                          ((value.shape[0], value.dtype), (rows, field.dtype)))  # fmt: skip
+            raise BuildError(f"{what} holds {has}, the solver's model {wants}: it is of another model; {own}")
+        if value.device != self.device:
+            raise BuildError(f"{what} is on {value.device}, the solver's model on {self.device}: {own}")
+        return rows
 
 
 STATE_ARRAYS = {
@@ -420,6 +448,10 @@ CONTROL_ARRAYS = {
     "joint_f": "joint_f", "ctrl": "mujoco.ctrl", "target_q": "joint_target_q", "target_qd": "joint_target_qd",
 }  # fmt: skip
 """Where the arrays of `Flat` are found."""
+NEEDED = frozenset({"joint_q", "joint_qd", "body_q", "body_qd", "particle_q", "particle_qd"})
+"""Those that a state cannot be without."""
+FORCES = frozenset({"body_f", "particle_f", "joint_f"})
+"""Those that are 0 where they are None."""
 _RUNNING = tuple(f"mujoco.{name}" for name in RUNNING if name != "ctrl")
 READ_STATE = (
     "joint_q", "joint_qd", "body_q", "body_f", "particle_q", "particle_qd", "particle_f", "mujoco.qacc_warmstart",
@@ -438,7 +470,7 @@ def _find(owner: Any, path: str) -> wp.array | None:
     return values.get(name)
 
 
-def _pointers(owner: Any, paths: tuple[str, ...]) -> list[int | None]:
-    """Where arrays lie: what tells one set of them from another."""
+def _pointers(owner: Any, paths: tuple[str, ...]) -> list[tuple[int, int] | None]:
+    """Where arrays lie, and how long they are: what tells one set of them from another."""
     found = (_find(owner, path) for path in paths)
-    return [None if array is None else array.ptr for array in found]
+    return [None if a is None else (a.ptr, a.size) if isinstance(a, wp.array) else (id(a), -1) for a in found]

@@ -399,6 +399,14 @@ def mocap_in(
 
 
 @wp.func
+def particle_place(w: int, places: Places, x: wp.vec3) -> wp.vec3:
+    """A place in a world's own frame as particle_q has it."""
+    if places.moved != 0:
+        return wp.transform_point(places.xform[w], x)
+    return x
+
+
+@wp.func
 def particle_in(
     w: int,
     p: int,
@@ -414,7 +422,11 @@ def particle_in(
     warm: wp.array2d(dtype=float),
     mocap_pos: wp.array2d(dtype=wp.vec3),
 ):
-    """particle_q, particle_qd and particle_f to the slides of a body, or to where a fixed one is."""
+    """particle_q, particle_qd and particle_f to the slides of a body, or to where a fixed one is.
+
+    A particle at rest that is where it was told to be keeps its slides, which have digits that a place in the world has
+    not: what sleeps is woken where they differ in any bit.
+    """
     i = places.particle[w] + p
     turn = wp.transform_get_rotation(places.xform[w])
     x = wp.transform_point(wp.transform_inverse(places.xform[w]), particle_q[i])
@@ -422,11 +434,17 @@ def particle_in(
         mocap_pos[w, particles.mocap[p]] = x
     else:
         v = particles.qvel[p]
-        write_row3(qpos, w, particles.qpos[p], x - body_pos[w, particles.body[p]])
-        write_row3(qvel, w, v, wp.quat_rotate_inv(turn, particle_qd[i]))
+        at = particles.qpos[p]
+        home = body_pos[w, particles.body[p]]
+        still = particle_qd[i] == wp.vec3() and read_row3(qvel, w, v) == wp.vec3()
+        there = particle_place(w, places, home + read_row3(qpos, w, at)) == particle_q[i]
+        if not (still and there):
+            write_row3(qpos, w, at, x - home)
+        # adding 0 makes -0 of a rotation 0, by whose bits sleepers are told
+        write_row3(qvel, w, v, wp.quat_rotate_inv(turn, particle_qd[i]) + wp.vec3())
         write_row3(warm, w, v, wp.vec3())
         if particle_f.shape[0] > 0:
-            write_row3(qfrc_applied, w, v, wp.quat_rotate_inv(turn, particle_f[i]))
+            write_row3(qfrc_applied, w, v, wp.quat_rotate_inv(turn, particle_f[i]) + wp.vec3())
 
 
 @wp.func
@@ -444,10 +462,9 @@ def particle_out(
     """The slides of a particle's body to particle_q and particle_qd; a fixed one stays as it was given."""
     if particles.mocap[p] < 0:
         i = places.particle[w] + p
-        x = body_pos[w, particles.body[p]] + read_row3(qpos, w, particles.qpos[p])
+        x = particle_place(w, places, body_pos[w, particles.body[p]] + read_row3(qpos, w, particles.qpos[p]))
         v = read_row3(qvel, w, particles.qvel[p])
         if places.moved != 0:
-            x = wp.transform_point(places.xform[w], x)
             v = wp.quat_rotate(wp.transform_get_rotation(places.xform[w]), v)
         particle_q[i] = x
         particle_qd[i] = v

@@ -32,8 +32,12 @@ from kinema.model.enums import ParticleFlags
 MOST_FLEXES = 64
 SMALLEST_INERTIA = 1e-12
 """Of a particle's body, about which nothing ever turns [kg m^2]."""
+SMALLEST_RADIUS = 1e-6
+"""Of the sphere of a lone particle [m]: one of radius 0 is a point, which touches too."""
 DEFAULT_KE, DEFAULT_KD = 1.0e3, 10.0
 """Newton's soft_contact_ke and soft_contact_kd."""
+ALONE = 1.0e15
+"""Weight of a side of a contact beside which the other's does not count."""
 MUJOCO_KE, MUJOCO_KD = 2.5e3, 100.0
 """What MuJoCo's default solref amounts to, per unit of mass [1/s^2, 1/s]."""
 
@@ -42,7 +46,8 @@ MUJOCO_KE, MUJOCO_KD = 2.5e3, 100.0
 class SoftContact:
     """How particles and elements touch.
 
-    `ke` and `kd` count in proportion to Newton's defaults, which are MuJoCo's defaults here.
+    `ke` and `kd` count in proportion to Newton's defaults, which are MuJoCo's defaults here. Others than the defaults
+    are what contacts have, whatever the geom says: a mean of two references is neither's stiffness.
 
     Attributes:
         ke: Stiffness, Newton's soft_contact_ke.
@@ -56,16 +61,34 @@ class SoftContact:
     mu: float = 0.5
     among: bool = False
 
+    def __post_init__(self) -> None:
+        for name, value in (("ke", self.ke), ("kd", self.kd), ("mu", self.mu)):
+            if not np.isfinite(value) or value < 0.0 or (value == 0.0 and name == "ke"):
+                least = "above 0" if name == "ke" else "0 or more"
+                raise BuildError(f"model.soft_contact_{name} is {value}: it must be finite and {least}")
+
     def solref(self) -> np.ndarray:
         """MuJoCo's reference of the contacts."""
-        if self.ke <= 0.0 or self.kd <= 0.0:
-            return np.array([0.02, 1.0])
         k, b = MUJOCO_KE * self.ke / DEFAULT_KE, MUJOCO_KD * self.kd / DEFAULT_KD
+        if b == 0.0:  # which no time constant says: stiffness and damping themselves
+            return np.array([-k, 0.0])
         return np.array([2.0 / b, b / (2.0 * np.sqrt(k))])
+
+    @property
+    def is_default(self) -> bool:
+        """Whether contacts are as MuJoCo has them where nothing is said."""
+        return self.ke == DEFAULT_KE and self.kd == DEFAULT_KD
+
+    @property
+    def stiffness(self) -> float:
+        """Of a contact, per unit of mass [1/s^2]; 0 where MuJoCo's own rules keep it stable."""
+        return 0.0 if self.is_default else MUJOCO_KE * self.ke / DEFAULT_KE
 
     def attributes(self) -> dict[str, str]:
         """The contact attributes that geoms and flexes share."""
-        return {"condim": "3", "friction": text(self.mu, 0.005, 0.0001), "solref": text(self.solref())}
+        weight = 1.0 if self.is_default else ALONE
+        found = {"condim": "3", "friction": text(self.mu, 0.005, 0.0001), "solref": text(self.solref())}
+        return {**found, "solmix": text(weight)}
 
 
 @dataclass
@@ -127,17 +150,12 @@ class Soft:
     def count(self) -> int:
         return len(self.fixed)
 
-    @property
-    def spheres(self) -> np.ndarray:
-        """Particles that have a sphere."""
-        return self.lone[np.asarray(self.rows["particle_radius"])[self.lone] > 0.0]
-
     def write(self, root: Node, world: Node) -> None:
         """Bodies of the particles after all others, and the flexes."""
         q = np.asarray(self.rows["particle_q"], dtype=float)
         mass = np.asarray(self.rows["particle_mass"], dtype=float)
         radius = np.asarray(self.rows["particle_radius"], dtype=float)
-        spheres = set(self.spheres.tolist())
+        spheres = set(self.lone.tolist())
         for p in range(self.count):
             body = element(world, "body", name=f"particle{p}", pos=text(q[p]))
             if self.fixed[p]:
@@ -149,8 +167,8 @@ class Soft:
                 element(body, "inertial", pos="0 0 0", mass=text(mass[p]), diaginertia=text([inertia] * 3))
             if p in spheres:
                 element(
-                    body, "geom", name=f"particle{p}", size=text(radius[p]), mass="0", contype="0", conaffinity="0",
-                    **self.contact.attributes(),
+                    body, "geom", name=f"particle{p}", size=text(max(radius[p], SMALLEST_RADIUS)), mass="0",
+                    contype="0", conaffinity="0", **self.contact.attributes(),
                 )  # fmt: skip
         if not self.parts:
             return
@@ -188,7 +206,7 @@ def soft_bodies(rows: Mapping[str, np.ndarray], contact: SoftContact) -> Soft | 
     return Soft(rows, contact, fixed, parts, lone)
 
 
-ACTING = {"tri_activations": "triangles", "tet_activations": "tetrahedra"}
+ACTING = {"tri_activations": "triangles", "tet_activations": "tetrahedra", "spring_control": "springs"}
 AMOUNTS = ("particle_mass", "particle_radius", "spring_rest_length", "spring_stiffness", "spring_damping",
            "tri_materials", "edge_bending_properties", "tet_materials")  # fmt: skip
 PLACES = ("particle_q", "particle_qd", "tri_poses", "tri_areas", "edge_rest_angle", "edge_rest_length", "tet_poses")
@@ -221,6 +239,33 @@ def _refuse(rows: Mapping[str, np.ndarray]) -> None:
                 raise BuildError(f"{name}: air drag and lift of triangles are not simulated; leave it at 0")
     for key in ACTING:
         refuse_activation(key, rows[key])
+    _refuse_idle_damping(rows)
+    mass, inverse = np.asarray(rows["particle_mass"]), np.asarray(rows["particle_inv_mass"])
+    torn = np.flatnonzero((mass > 0.0) & (inverse == 0.0))
+    if len(torn):
+        raise BuildError(
+            f"particle {int(torn[0])} of a world has particle_inv_mass 0 and particle_mass {mass[torn[0]]:g}: write "
+            "both; mass 0, or no flag ACTIVE, fixes a particle"
+        )
+
+
+def _refuse_idle_damping(rows: Mapping[str, np.ndarray]) -> None:
+    """Raise where damping, which is the stiffness times a time, has no stiffness to act on."""
+    edges = np.asarray(rows["edge_indices"], dtype=int).reshape(-1, 4)
+    triangles, solids = (np.asarray(rows[f"{kind}_materials"], dtype=float) for kind in ("tri", "tet"))
+    bending = np.asarray(rows["edge_bending_properties"], dtype=float).reshape(-1, 2)
+    for key, stiffness, damping, instead in (
+        ("tri_materials", triangles[:, :2].max(axis=1, initial=0.0), triangles[:, 2], "tri_kd=0, or a tri_ke"),
+        ("tet_materials", solids[:, :2].max(axis=1, initial=0.0), solids[:, 2], "k_damp=0, or a k_mu"),
+        ("edge_bending_properties", np.where((edges >= 0).all(axis=1), bending[:, 0], 1.0), bending[:, 1],
+         "edge_kd=0, or an edge_ke"),
+    ):  # fmt: skip
+        idle = np.flatnonzero((stiffness <= 0.0) & (damping > 0.0))
+        if len(idle):
+            raise BuildError(
+                f"{key}[{int(idle[0])}] of a world has damping {damping[idle[0]]:g} and no stiffness: damping acts as "
+                f"the stiffness times a time, so it would do nothing; give {instead}"
+            )
 
 
 def refuse_activation(key: str, values: np.ndarray) -> None:
@@ -264,10 +309,11 @@ def _solids(rows: Mapping[str, np.ndarray], radius: np.ndarray) -> list[FlexPart
     mu, lame, kd = np.asarray(rows["tet_materials"], dtype=float).T
     damping = _ratio(2.0 * kd, np.where(mu > 0.0, mu, lame))
     size = radius[corners].max(axis=1)
+    again = _occurrence(np.sort(corners, axis=1))  # a tetrahedron twice has no face outside: each is in another flex
     found = []
-    for members in _groups(size, damping):
+    for members in _groups(size, damping, again):
         members = _stiff_first(members, mu + lame)
-        found.append(FlexPart(corners[members], members, size[members[0]], damping[members[0]], True))
+        found.append(FlexPart(corners[members], members, size[members[0]], damping[members[0]], not again[members[0]]))
     return found
 
 

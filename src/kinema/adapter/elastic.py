@@ -21,7 +21,7 @@ from kinema.compile.flex_elasticity import BENDING, edge_metric, hinges
 from kinema.compile.host_model import HostModel
 from kinema.errors import BuildError
 from kinema.geometry.flex_topology import EDGES
-from kinema.mujoco_enums import FlexSelf
+from kinema.mujoco_enums import FlexSelf, SleepPolicy
 
 BITS = 31
 ROUNDING = 1e-5
@@ -64,10 +64,31 @@ def add_elasticity(host: HostModel, soft: Soft, touched: np.ndarray) -> None:
             new["flex_bendingadr"][f] = sum(map(len, bending))
             bending.append(form.ravel())
     _touch(host, new, soft, first, touched)
+    new["tree_sleep_policy"] = _may_sleep(host, new, soft, first)
     host.arrays.update(new)
     for name, parts in (("flex_stiffness", stiffness), ("flex_bending", bending)):
         host.arrays[name] = np.concatenate(parts)
         host.sizes[f"n{name.replace('_', '')}"] = len(host.arrays[name])
+
+
+def _may_sleep(host: HostModel, new: Mapping[str, np.ndarray], soft: Soft, first: int) -> np.ndarray:
+    """Who falls asleep: particles that elements hold together, which the compiler took for flexes that nothing holds.
+
+    Those of springs do not, as in MuJoCo: a spring couples no trees. Nor does what hangs on fixed particles, which a
+    state may move at any time.
+    """
+    policy = np.array(host.arrays["tree_sleep_policy"])
+    tree = np.asarray(host.body_treeid)[int(host.nbody) - soft.count :]
+    held: set[int] = set()
+    loose: set[int] = set()
+    for k, part in enumerate(soft.parts):
+        elastic = any(new[f"flex_{name}adr"][first + k] >= 0 for name in ("stiffness", "bending"))
+        sleeps = elastic and not soft.fixed[part.vertices].any()
+        (held if sleeps else loose).update(tree[part.vertices].tolist())
+    for t in held - loose - {-1}:
+        if policy[t] == SleepPolicy.AUTO_NEVER:
+            policy[t] = SleepPolicy.AUTO_ALLOWED
+    return policy
 
 
 def _corners(host: HostModel, f: int, part: FlexPart) -> np.ndarray:
@@ -153,7 +174,7 @@ def _touch(host: HostModel, new: dict[str, np.ndarray], soft: Soft, first: int, 
         raise BuildError("all bits of contype and conaffinity are in use: leave two for particles")
     bit, own = free[:2]
     new["geom_conaffinity"][touched] |= bit
-    drawn = soft.spheres
+    drawn = soft.lone
     spheres = slice(int(host.ngeom) - len(drawn), int(host.ngeom))
     loose = ~np.isin(drawn, soft.rows["spring_indices"])  # what springs hold is closer than its radii by design
     new["geom_contype"][spheres] = np.where(loose, bit | own, bit)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from kinema.adapter.refresh import DIGITS, LENGTHS, UNSEEN, Watch, joint_frames
+from kinema.adapter.refresh import DIGITS, LENGTHS, UNSEEN, Watch, is_spread, joint_frames
 from kinema.adapter.view import OwnFrame, Source
 from kinema.convex.present import FOLLOWS
 from kinema.model import Model, WorldClass
@@ -55,6 +55,8 @@ class Kin:
         placed = [each.xforms for each in classes if each.xforms is not None]
         self.xforms = np.concatenate(placed)[order] if placed else None
         self.watches = [Watch(model, each, source) for each, source in zip(classes, sources, strict=True)]
+        self.fresh = False  # whether the sources are what worlds are now, not what they were built as
+        self._looked: tuple[list[int], np.ndarray, list[Source]] | None = None
 
     def __len__(self) -> int:
         return len(self.worlds)
@@ -68,13 +70,40 @@ class Kin:
         """The rows of a world as they are now; `world` counts among these."""
         return self.watches[self.of[world]].rows(int(self.within[world]))
 
-    def host(self, world: int) -> Any:
-        """The model of a world as it is now."""
-        return self.watches[self.of[world]].host(int(self.within[world]))
-
     def is_changed(self) -> bool:
-        """Whether a number of some world is no longer what its class was built with."""
-        return any(watch.is_changed() for watch in self.watches)
+        """Whether a number of some world is no longer what its source says."""
+        return not self.fresh and any(watch.is_changed() for watch in self.watches)
+
+    def present(self) -> tuple[list[int], np.ndarray, list[Source]]:
+        """A world of each kind that the fields tell apart, which kind each world is of, and what each kind runs now."""
+        if self._looked is not None:
+            found, self._looked = self._looked, None
+            return found
+        kinds, of = self.variants()
+        return kinds, of, [self.watches[self.of[w]].source(int(self.within[w])) for w in kinds]
+
+    def apart(self, groups: Callable[[list[WorldClass], list[Source]], list[list[int]]]) -> list[Kin]:
+        """These worlds as they are now: those that no longer fit into one engine are kin no more.
+
+        Args:
+            groups: Finds out which sources one engine can run.
+        """
+        if not self.is_changed():
+            return [self]
+        kinds, of, sources = self.present()
+        classes = [self.classes[self.of[world]] for world in kinds]
+        found = groups([self.classes[0], *classes], [self.sources[0], *sources])
+        if len(found) == 1:
+            self._looked = kinds, of, sources
+            return [self]
+        built = []
+        for some in found:
+            mine = [k - 1 for k in some if k]
+            if mine:
+                own = [classes[k].some(self.within[of == k]) for k in mine]
+                built.append(Kin(self.model, own, [sources[k] for k in mine]))
+                built[-1].fresh = True
+        return built
 
     def variants(self) -> tuple[list[int], np.ndarray]:
         """A world of each kind that the fields tell apart, and which kind each world is of."""
@@ -120,7 +149,7 @@ def _structure(worlds: WorldClass, source: Source) -> tuple:
     sizes = tuple(sorted((n, int(v)) for n, v in host.sizes.items() if n not in LENGTHS))
     option = tuple((n, np.asarray(v).tobytes()) for n, v in sorted(vars(host.opt).items()) if n != "gravity")
     tables = tuple(np.ascontiguousarray(getattr(source, name)).tobytes() for name in TABLES)
-    frames = joint_frames(OwnFrame(worlds.template, None if worlds.xforms is None else worlds.xforms[0]), source)
+    frames = joint_frames(OwnFrame(worlds.template, worlds.origin), source)
     kinds = np.asarray(host.jnt_type)[: len(source.joints)]
     counted = np.isin(kinds, (Joint.FREE, Joint.BALL))  # coordinates are counted from frames
     return sizes, option, tables, tuple(np.round(f[counted], DIGITS).tobytes() for f in frames)
@@ -132,6 +161,8 @@ def _follows(engine: Any, host: Any, other: Any) -> bool:
         if name.startswith(UNSEEN) or name.endswith(SHOWN) or name in FOLLOWS:
             continue
         theirs = np.asarray(other.arrays[name])
-        if not np.array_equal(np.asarray(value), theirs) and not engine.may_differ(name, theirs):
+        if np.array_equal(np.asarray(value), theirs) or is_spread(name, host, other, engine.parameters):
+            continue
+        if not engine.may_differ(name, theirs):
             return False
     return True

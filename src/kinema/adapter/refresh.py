@@ -10,7 +10,7 @@ Rows of them that nobody touched are taken as they were built, free of the round
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,14 @@ MADE_OF = ("joint_", "body_", "shape_", "constraint_", "particle_", "spring_", "
            "mujoco:dof_", "mujoco:body_", "mujoco:geom_", "mujoco:pair_", "mujoco:equality_", "mujoco:eq_",
            "mujoco:tendon_", "mujoco:actuator_")  # fmt: skip
 """How fields begin whose numbers may change."""
+
+SPREAD = frozenset({
+    "flex_radius", "flex_damping", "flex_edgestiffness", "flex_edgedamping", "flex_stiffness", "flex_bending",
+    "flexedge_length0", "flexedge_invweight0",
+})  # fmt: skip
+"""Numbers of flexes that an engine has in lists of its own, which are parameters: what is 0 of them is structure."""
+LISTS = frozenset({"flex_number", "flex_edgenumber", "flex_elastic"})
+"""Those lists."""
 
 LENGTHS = frozenset({"nnames", "nnames_map", "npaths", "narena", "nbuffer", "signature", "ntext", "ntextdata"})
 """Sizes of what no stage computes from."""
@@ -72,7 +80,7 @@ class Watch:
         self.model, self.worlds, self.documents, self.among = model, worlds, bool(source.documents), source.among
         self.whole = has_no_worlds(model)
         template = WholeRows(model) if self.whole else worlds.template
-        own = OwnFrame(template, None if worlds.xforms is None else worlds.xforms[0])
+        own = OwnFrame(template, worlds.origin)
         self.built = {**snapshot(own), "particle_q": np.array(own["particle_q"])}
         self.placed = {key: self._placed(key, own) for key in MOVED}
 
@@ -121,8 +129,8 @@ class Watch:
         changed = {key: differing(self.placed[key][world], self._now(key)[world]) for key in MOVED}
         return OwnRows(OwnFrame(live, placed), self.built, changed)
 
-    def host(self, world: int) -> Any:
-        """One world as it is now, as an object with mjModel's attributes."""
+    def source(self, world: int) -> Source:
+        """One world as it is now, what it runs."""
         rows = self.rows(world)
         source = view(self.model, self.worlds, rows, among=self.among)
         if self.documents:
@@ -131,8 +139,9 @@ class Watch:
             CoreChanges(source.host, *parts, self.built, rows, rows.changed).apply()
             found = derived_constants(source.host)
             found.pop("stat")
+            found.pop("flexedge_length0", None)  # rest shapes of soft bodies are their own, not where particles are
             source.host.arrays.update(found)
-        return source.host
+        return source
 
     def variants(self) -> tuple[list[int], np.ndarray]:
         """A world of each kind that the fields tell apart, and which kind each world is of.
@@ -186,7 +195,21 @@ def rod_joints(rows: Mapping[str, np.ndarray], source: Source) -> np.ndarray:
     return np.where(is_rod[:, None], np.column_stack([*bodies, axis]), [-1, -1, -1]).astype(int).reshape(-1, 3)
 
 
-def new_structure(before: Any, hosts: list[Any], read: set[str]) -> bool:
+def is_spread(name: str, one: Any, other: Any, parameters: Collection[str]) -> bool:
+    """Whether a field of flexes, in which two models differ, reaches an engine by parameters alone."""
+    if name not in SPREAD or not LISTS <= set(parameters) or not (_is_mesh(one) and _is_mesh(other)):
+        return False
+    first, second = np.asarray(getattr(one, name)), np.asarray(getattr(other, name))
+    return first.shape == second.shape and (name == "flex_bending" or _same(first != 0.0, second != 0.0))
+
+
+def _is_mesh(m: Any) -> bool:
+    """Whether stiffness is of triangles, tetrahedra and hinges alone: that of cells and rods holds numbers of nodes."""
+    rods = (np.asarray(m.flex_dim) == 1) & (np.asarray(m.flex_bendingadr) >= 0)
+    return not (np.any(m.flex_interp) or rods.any())
+
+
+def new_structure(before: Any, hosts: list[Any], read: set[str], parameters: Collection[str] = ()) -> bool:
     """Whether worlds changed in more than parameters; BuildError where an engine cannot be made for that."""
     for host in hosts:
         sizes = [n for n, value in before.sizes.items() if int(value) != int(host.sizes[n]) and n not in LENGTHS]
@@ -194,12 +217,16 @@ def new_structure(before: Any, hosts: list[Any], read: set[str]) -> bool:
             told = ", ".join(f"{n} is {int(host.sizes[n])}, was {int(before.sizes[n])}" for n in sizes[:3])
             raise BuildError(f"the structure of the model changed ({told}); make a new solver")
     read = {name for name in read if not name.startswith(UNSEEN)}
-    changed = [n for n in read if any(not _same(getattr(h, n), getattr(before, n)) for h in hosts)]
-    apart = sorted(n for n in changed if any(not _same(getattr(h, n), getattr(hosts[0], n)) for h in hosts))
+
+    def differ(n: str, one: Any, other: Any) -> bool:
+        return not _same(getattr(one, n), getattr(other, n)) and not is_spread(n, one, other, parameters)
+
+    changed = [n for n in read if any(differ(n, h, before) for h in hosts)]
+    apart = sorted(n for n in changed if any(differ(n, h, hosts[0]) for h in hosts))
     if apart:
         raise BuildError(
-            f"{', '.join(apart[:3])} differ from world to world, which is not a number that may: build these worlds "
-            "apart, so that each kind gets an engine of its own"
+            f"{', '.join(apart[:3])} differ from world to world, which is not a number that may while a solver runs: "
+            "make a new solver, in which each kind of world has an engine of its own"
         )
     return bool(changed)
 

@@ -28,19 +28,21 @@ from kinema.adapter.kin import Kin, find_kin
 from kinema.adapter.newton_options import mujoco_options
 from kinema.adapter.observables import LOADS, ObservableKind, allocate
 from kinema.adapter.observables import Observables as Told
-from kinema.adapter.refresh import NOT_COMPARED, joint_frames, new_structure, rod_joints
+from kinema.adapter.refresh import LISTS, NOT_COMPARED, joint_frames, new_structure, rod_joints
 from kinema.adapter.solver_contacts import SolverContacts
-from kinema.adapter.stable_step import largest_step
 from kinema.adapter.view import Source, view
 from kinema.closed import Closed
 from kinema.compile.rows import RUNNING, frequency, register_mujoco_attributes
 from kinema.compile.world_rows import has_no_worlds
 from kinema.convex.engine import Engine
 from kinema.convex.extension import extension_of
+from kinema.convex.layout import list_of
+from kinema.convex.sleep.rings import AWAKE
+from kinema.convex.sleep.sleepers import sleeps
 from kinema.convex.status import MEANING
 from kinema.devices import cores
-from kinema.errors import BuildError, KernelsRebuilt, did_you_mean
-from kinema.model import Contacts, Control, Model, ModelBuilder, ModelFlags, State
+from kinema.errors import ArgumentNotNeeded, BuildError, KernelsRebuilt, did_you_mean, warn_caller
+from kinema.model import Contacts, Control, Model, ModelBuilder, ModelFlags, State, WorldClass
 from kinema.model.transform import IDENTITY, quat_rotate, transform_inverse, transform_mul
 from kinema.mujoco_enums import Cone, Geom, Integrator, Joint, Solver, words
 
@@ -95,6 +97,8 @@ class SolverConvex(Closed):
         self.device = model.device
         self._among = bool(particle_enable_self_contact)
         _check_simulated(model, self.LEFT_OUT)
+        _check_arrays(model)
+        _check_heard(model)
         unknown = sorted(set(model.get_requested_state_attributes()) - set(self.COMPUTED))
         if unknown:
             raise BuildError(f"this solver does not compute {', '.join(unknown)}; it does {', '.join(self.COMPUTED)}")
@@ -139,12 +143,17 @@ class SolverConvex(Closed):
         """Classes of worlds, together where one engine can run them."""
         model, classes = self.model, self.model.world_classes
         sources = [view(model, worlds, among=self._among) for worlds in classes]
-        groups = [[k] for k in range(len(classes))] if len(classes) == 1 else self._groups(sources)
-        return [Kin(model, [classes[k] for k in some], [sources[k] for k in some]) for some in groups]
+        groups = [[0]] if len(classes) == 1 else self._groups(classes, sources)
+        found = [Kin(model, [classes[k] for k in some], [sources[k] for k in some]) for some in groups]
+        return [part for kin in found for part in kin.apart(self._present_groups)]
 
-    def _groups(self, sources: list[Source]) -> list[list[int]]:
+    def _groups(self, classes: list[WorldClass], sources: list[Source]) -> list[list[int]]:
         """Which classes one engine can run."""
-        return find_kin(self.model.world_classes, sources, lambda host: Engine(host, 1, device=self.device))
+        return find_kin(classes, sources, lambda host: Engine(host, 1, device=self.device))
+
+    def _present_groups(self, classes: list[WorldClass], sources: list[Source]) -> list[list[int]]:
+        """The same of worlds that came to differ since they were built."""
+        return self._groups(classes, sources)
 
     def _batch(self, worlds: Kin, threads: int) -> Batch:
         return Batch(self.model, worlds, {**self._options, FLAGS: self._flags}, threads)
@@ -173,8 +182,11 @@ class SolverConvex(Closed):
         self._refuse_activations(control)
         if state_out is not state_in:
             for name in self._unmoved:
-                if getattr(state_in, name) is not None and getattr(state_in, name).size:
-                    wp.copy(getattr(state_out, name), getattr(state_in, name))
+                source, target = getattr(state_in, name), getattr(state_out, name)
+                if source is not None and source.size:
+                    if target is None or target.shape != source.shape:
+                        raise BuildError(f"step(): {name} of the two states differ: make both with model.state()")
+                    wp.copy(target, source)
         for batch in self.batches:
             batch.set_timestep(dt)
         if self._convoy is not None and all(batch.substeps == 1 for batch in self.batches):
@@ -229,7 +241,7 @@ class SolverConvex(Closed):
     def _refuse_activations(self, control: Control) -> None:
         """Elements do not act by themselves. On a GPU, which one would have to wait for, an array is looked at once."""
         for name in ACTING:
-            array = getattr(control, name)
+            array = getattr(control, name, None)  # springs have theirs in the model
             if array is None or not array.size or self.device.is_capturing or array.ptr in self._looked_at:
                 continue
             refuse_activation(name, array.numpy())
@@ -267,11 +279,14 @@ class SolverConvex(Closed):
                 MODEL_PROPERTIES. Numbers may change, and differ per world; structure may not.
         """
         general = bool(flags & ModelFlags.MODEL_PROPERTIES)
+        _check_arrays(self.model)
         for batch in self.batches:
             if general:
+                _check_heard(self.model)
                 batch.set_gravity()
             if flags & NUMBERS or (general and len(batch.source.particles)):
                 batch.refresh()
+            batch.wake()
 
     def trouble(self) -> dict[int, list[str]]:
         """Worlds in which something went wrong in the latest step, and what."""
@@ -300,6 +315,46 @@ def _check_simulated(model: Model, left_out: tuple[tuple[str, str], ...]) -> Non
         raise BuildError(f"the model has {', '.join(found)}, which this solver does not simulate: remove them")
     if model.requires_grad:
         raise BuildError("requires_grad=True: this solver does not differentiate; finalize the model without it")
+
+
+def _check_arrays(model: Model) -> None:
+    """Raise where somebody has put something else in the place of an array."""
+    for field in model.fields.values():
+        value = vars(model).get(field.name) if field.namespace is None else None
+        rows = model.kinds.get(field.frequency)
+        if value is None or rows is None or field.is_object or field.name.endswith("_start"):
+            continue
+        rows *= field.row_size if field.flat else 1
+        if not isinstance(value, wp.array):
+            kind = type(value).__name__
+            raise BuildError(f"model.{field.name} is a {kind}, not a Warp array: write numbers with .assign()")
+        if value.shape[0] != rows:
+            raise BuildError(f"model.{field.name} has {value.shape[0]} rows where the model has {rows}: write numbers "
+                             "with .assign()")  # fmt: skip
+
+
+UNHEARD = {
+    "particle_ke": (1.0e3, "soft_contact_ke"), "particle_kd": (1.0e2, "soft_contact_kd"),
+    "particle_kf": (1.0e2, "soft_contact_mu"), "particle_mu": (0.5, "soft_contact_mu"),
+    "particle_max_velocity": (1.0e5, ""), "soft_contact_kf": (1.0e3, "soft_contact_mu"),
+    "soft_contact_restitution": (0.0, "soft_contact_kd"),
+}  # fmt: skip
+"""What Newton's solvers hear of particles and this one does not: its default, and what does the like here."""
+HELD_TOGETHER = ("particle_cohesion", "particle_adhesion")
+
+
+def _check_heard(model: Model) -> None:
+    """Warn of numbers for particles that do nothing here; raise where what they ask for is not simulated."""
+    if not model.particle_count:
+        return
+    for name in HELD_TOGETHER:
+        if getattr(model, name):
+            raise BuildError(f"model.{name} is {getattr(model, name):g}: particles do not stick here; leave it at 0")
+    for name, (default, instead) in UNHEARD.items():
+        value = getattr(model, name)
+        if value != default:
+            hint = f": {instead} of the model counts for particles" if instead else ""
+            warn_caller(f"model.{name}={value:g} is without effect{hint}", ArgumentNotNeeded)
 
 
 def _choice(name: str, value: Any, known: dict[str, int]) -> int:
@@ -416,7 +471,7 @@ class Batch:
             if count and name != "ctrl":
                 running[name] = self._ints(self.starts(frequency(symbol))), count
         self.boundary = Boundary(
-            self.engine, joints, places, source.bodies, source.controls, running, source.particles
+            self.engine, joints, places, source.bodies, source.controls, running, source.particles, model
         )
 
     def _ints(self, values: Sequence[int] | np.ndarray) -> wp.array:
@@ -454,7 +509,10 @@ class Batch:
             if np.ptp(values, axis=0).max(initial=0.0) == 0.0:
                 self.engine.set_parameter(name, values[0])
                 return
-            self.engine.expand(name)
+            try:
+                self.engine.expand(name)
+            except BuildError as error:
+                raise BuildError(f"{error}; a new solver gives each kind of world an engine of its own") from None
         self.engine.set_parameter(name, values)
 
     # ---- numbers that may change
@@ -496,10 +554,15 @@ class Batch:
         turned = self.placed[:, 3:] * np.array([-1.0, -1.0, -1.0, 1.0])
         self._set("gravity", quat_rotate(turned, gravity.astype(float)))
 
+    def wake(self) -> None:
+        """Let what sleeps look at a model that has changed."""
+        if sleeps(self.source.host) and "tree_asleep" in self.engine.names:
+            self.engine.write("tree_asleep", AWAKE)
+
     def refresh(self) -> None:
         """Read all fields again from the model's arrays, world by world where worlds differ."""
-        kinds, of = self.worlds.variants()
-        hosts = [self.worlds.host(world) for world in kinds]
+        kinds, of, sources = self.worlds.present()
+        hosts = [source.host for source in sources]
         self._choose(hosts)
         frames = [self._joint_frames(world) for world in kinds]
         kinds_of = np.asarray(self.source.host.jnt_type)[: len(self.source.joints)]
@@ -509,14 +572,17 @@ class Batch:
                 "joint_X_p or joint_X_c of a free or ball joint differ from world to world: change them in all worlds"
             )
         read = {n for n in self.engine.depends() if n in hosts[0].arrays} - NOT_COMPARED - self.engine.layout.parameters
-        anew = new_structure(self.hosts[0], hosts, read)
+        anew = new_structure(self.hosts[0], hosts, read, self.engine.layout.parameters)
         self.source.host = hosts[0]
         if len(self.source.particles):
-            self._longest = min(map(largest_step, hosts))
+            self._longest = min(source.step for source in sources)
         if anew:
             self._build()
         self._give(hosts, of)
         self._tables()
+        if len(self.source.particles):  # for whoever steps the engine as it is
+            self.timestep = min(self.period, self.stable_step)
+            self.engine.set_parameter("timestep", self.timestep)
 
 
 def _number(host: Any, name: str) -> Any:
@@ -524,4 +590,4 @@ def _number(host: Any, name: str) -> Any:
     for owner in (host.arrays, vars(host.opt), vars(host.stat)):
         if name in owner:
             return owner[name]
-    return ()
+    return list_of(name, host) if name in LISTS else ()

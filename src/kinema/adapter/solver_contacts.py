@@ -19,7 +19,7 @@ from kinema.adapter.conventions import Places, to_xyzw
 from kinema.adapter.model_contacts import Buffers
 from kinema.convex.contact_force import local_force
 from kinema.convex.data import Data
-from kinema.errors import BuildError
+from kinema.errors import BuildError, warn_caller
 from kinema.model import Contacts, Model
 
 
@@ -175,6 +175,14 @@ class SolverContacts:
                 wp.launch(write_forces, dim, inputs, device=device)
         if force is not None and force.size:  # what is left of earlier contacts counts for nothing
             wp.launch(clear_beyond, force.shape[0], [contacts.rigid_contact_count, force], device=device)
+        if not device.is_cuda:  # there one would have to wait
+            found, room = int(contacts.rigid_contact_count.numpy()[0]), contacts.rigid_contact_max
+            if found > room:
+                warn_caller(
+                    f"the solver has {found} contacts, the buffers room for {room}: the last {found - room} are left "
+                    f"out; use Contacts(rigid_contact_max=solver.get_max_contact_count(), ...), {self.most} now",
+                    UserWarning,
+                )
 
     def _sides(self, batch: Any) -> Sides:
         """Made when they are first wanted, and kept as long as the tables of the boundary."""

@@ -26,11 +26,15 @@ SMALL = 12
 """Dofs from which on an iteration finds the largest eigenvalue."""
 
 
-def largest_step(m: Any) -> float:
-    """The longest stable time step [s] of a model whose flexes are of particles; infinite without elasticity."""
-    if not tables.has_flexes(m):
-        return np.inf
-    stiffness, damping = _rates(m)
+def largest_step(m: Any, contact: float = 0.0) -> float:
+    """The longest stable time step [s] of a model whose flexes are of particles; infinite without elasticity.
+
+    Args:
+        m: The model.
+        contact: Stiffness per unit of mass [1/s^2] that contacts were given; MuJoCo's rules hold in their damping.
+    """
+    stiffness, damping = _rates(m) if tables.has_flexes(m) else (0.0, 0.0)
+    stiffness = max(stiffness, contact)
     if stiffness <= 0.0 and damping <= 0.0:
         return np.inf
     limit = 4.0 * SHARE

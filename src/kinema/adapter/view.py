@@ -121,7 +121,7 @@ def view(
     whole = has_no_worlds(model)
     if rows is None:
         rows = WholeRows(model) if whole else worlds.template
-        own: Mapping[str, np.ndarray] = OwnFrame(rows, None if worlds.xforms is None else worlds.xforms[0])
+        own: Mapping[str, np.ndarray] = OwnFrame(rows, worlds.origin)
     else:
         own = rows
     documents = host_models(rows) if documents_in(model) else []
@@ -154,9 +154,9 @@ def _complete(source: Source, model: Model, rows: Mapping[str, np.ndarray], soft
     place = np.where(source.geoms == -1, -1, place)
     meets = (flags[place] & ShapeFlags.COLLIDE_PARTICLES) != 0
     add_elasticity(host, soft, np.flatnonzero(np.where(documents, bits, meets)))
-    source.geoms = np.concatenate([source.geoms, np.full(len(soft.spheres), -1)])
+    source.geoms = np.concatenate([source.geoms, np.full(len(soft.lone), -1)])
     source.particles = int(host.nbody) - soft.count + np.arange(soft.count)
-    source.step = largest_step(host)
+    source.step = largest_step(host, soft.contact.stiffness)
 
 
 def _starts(documents: list[HostModel]) -> list[dict[str, int]]:

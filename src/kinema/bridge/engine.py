@@ -90,6 +90,10 @@ class BridgeEngine(NamedArrays):
             self._shapes = Shapes(geoms, *made)
         return self._shapes
 
+    def may_differ(self, name: str, value: np.ndarray) -> bool:
+        """Whether a field of the model may have these values in some worlds and others in others."""
+        return name in self.parameters and name != "geom_size"
+
     def depends(self) -> set[str]:
         """The model's fields that the other side has: all."""
         return {name for name, field in model_fields().items() if field.group == "array"}

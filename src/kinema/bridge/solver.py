@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinema.adapter.kin import Kin
+from kinema.adapter.kin import Kin, find_kin
 from kinema.adapter.solver import FLAGS, SOFT, Batch, SolverConvex
 from kinema.adapter.view import Source
 from kinema.bridge.engine import BridgeEngine
+from kinema.convex.flex.elastic import is_elastic
 from kinema.errors import BuildError, did_you_mean
-from kinema.model import Model
+from kinema.model import Model, WorldClass
+from kinema.mujoco_enums import Integrator
 
 BACKENDS = ("c", "warp")
+IMPLICIT = (int(Integrator.IMPLICIT), int(Integrator.IMPLICITFAST))
 
 
 def bridge_engine(backend: str, source: Any, nworld: int, **options) -> BridgeEngine:
@@ -77,8 +80,11 @@ class SolverMuJoCo(SolverConvex):
     def _together(self) -> None:
         return None  # another program runs the worlds
 
-    def _groups(self, sources: list[Source]) -> list[list[int]]:
+    def _groups(self, classes: list[WorldClass], sources: list[Source]) -> list[list[int]]:
         return [[k] for k in range(len(sources))]  # MuJoCo has a model for each
+
+    def _present_groups(self, classes: list[WorldClass], sources: list[Source]) -> list[list[int]]:
+        return find_kin(classes, sources, lambda host: bridge_engine(self.backend, host, 1, device=self.device))
 
     def _batch(self, worlds: Kin, threads: int) -> Batch:
         return _BridgeBatch(self.model, worlds, {**self._options, FLAGS: self._flags}, threads, self.backend)
@@ -90,6 +96,18 @@ class _BridgeBatch(Batch):
     def __init__(self, model: Model, worlds: Kin, options: dict[str, Any], threads: int, backend: str):
         self.backend = backend
         super().__init__(model, worlds, options, threads)
+
+    def _choose(self, hosts: list[Any]) -> None:
+        """MuJoCo steps elastic flexes by Euler, RK4 and discrete alone: worlds built by hand are stepped by Euler."""
+        super()._choose(hosts)
+        for host in hosts:
+            if int(host.opt.integrator) in IMPLICIT and is_elastic(host):
+                if "integrator" in self.options or self.source.documents:
+                    raise BuildError(
+                        "MuJoCo does not step cloth and soft bodies with implicit or implicitfast: use "
+                        "integrator='euler' or 'rk4', or SolverConvex"
+                    )
+                host.opt.integrator = int(Integrator.EULER)
 
     def _engine(self, host: Any) -> BridgeEngine:  # type: ignore[override]  # the same protocol
         return bridge_engine(self.backend, host, len(self.worlds), device=self.device, threads=self.threads)

@@ -27,7 +27,7 @@ CONES = tuple(words(Cone))
 SIZES = (
     "nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsite", "ncam", "nlight", "nmesh", "nmeshvert", "nhfield",
     "ntex", "nmat", "npair", "nexclude", "neq", "ntendon", "nactuator", "nsensor", "nsensordata", "nkey",
-    "nmocap", "nplugin",
+    "nmocap", "nplugin", "nflex", "nflexnode", "nflexvert", "nflexedge", "nflexelem", "nskin",
 )  # fmt: skip
 
 
@@ -66,21 +66,42 @@ def run(args: argparse.Namespace) -> int:
 
 
 def tree(model, depth: int | None) -> list[str]:
-    """One line a body: its joints and geoms, indented by depth."""
+    """One line a body: its joints and geoms, indented by depth. Bodies that only bear a flex share one."""
     children: dict[int, list[int]] = {}
     for body in range(1, model.nbody):
         children.setdefault(int(model.body_parentid[body]), []).append(body)
-    names = model.names("body")
+    names, flexes = model.names("body"), model.names("flex")
+    bearing = {body: flex for body, flex in _bearers(model).items() if body not in children}
     lines = []
     stack = [(0, 0)]
     while stack:
         body, level = stack.pop()
         if depth is not None and level > depth:
             continue
+        run = [body]
+        while stack and body in bearing and bearing.get(stack[-1][0]) == bearing[body]:
+            run.append(stack.pop()[0])
+        if len(run) > 1:
+            flex = flexes[bearing[body]] or f"flex {bearing[body]}"
+            lines.append("  " * level + f"{names[run[0]]} to {names[run[-1]]}: {len(run)} bodies of {flex}")
+            continue
         label = names[body] or f"body {body}"
         lines.append("  " * level + ", ".join([label, *_joints(model, body), *_geoms(model, body)]))
         stack += [(child, level + 1) for child in reversed(children.get(body, []))]
     return lines
+
+
+def _bearers(model) -> dict[int, int]:
+    """Bodies without geoms that are vertices or nodes of a flex, and which."""
+    found: dict[int, int] = {}
+    for kind in ("vert", "node"):
+        bodies = getattr(model, f"flex_{kind}bodyid")
+        for flex in range(model.nflex):
+            first = int(getattr(model, f"flex_{kind}adr")[flex])
+            for body in bodies[first : first + int(getattr(model, f"flex_{kind}num")[flex])]:
+                if body > 0 and not model.body_geomnum[body]:
+                    found.setdefault(int(body), flex)
+    return found
 
 
 def _joints(model, body: int) -> list[str]:
@@ -109,6 +130,7 @@ def features(compilation, model) -> dict[str, str]:
         "solver": solver,
         "joints": _counted(JOINTS[int(kind)] for kind in model.jnt_type),
         "geoms": _counted(GEOMS[int(kind)] for kind in model.geom_type),
+        "flexes": "; ".join(_flex(model, f) for f in range(model.nflex)),
         "contacts": _contacts(model),
         "joint properties": _joint_properties(model),
         "equality constraints": _tags(compilation, "equality"),
@@ -139,10 +161,40 @@ def _contacts(model) -> str:
     from kinema.collide.filter import geom_pairs
 
     pairs = len(geom_pairs(model).slots)
-    if not pairs:
-        return "none: no two geoms can touch"
-    dims = sorted({int(dim) for dim in model.geom_condim})
-    return f"{pairs} pairs of geoms may touch, condim {', '.join(map(str, dims))}"
+    told = []
+    if pairs:
+        dims = sorted({int(dim) for dim in model.geom_condim})
+        told.append(f"{pairs} pairs of geoms may touch, condim {', '.join(map(str, dims))}")
+    if model.nflex:
+        from kinema.convex.flex.pairs import flex_pairs
+
+        soft = flex_pairs(model)
+        own = (soft[:, 0] < 0) & (soft[:, 1] == soft[:, 2])
+        counts = (
+            (int((soft[:, 0] >= 0).sum()), "pairs of a flex and a geom"),
+            (int(((soft[:, 0] < 0) & ~own).sum()), "pairs of flexes"), (int(own.sum()), "flexes with themselves"),
+        )  # fmt: skip
+        told += [f"{number} {what}" for number, what in counts if number]
+    return "; ".join(told) or "none: no two geoms can touch"
+
+
+def _flex(model, f: int) -> str:
+    """What a flex is made of, and what holds it together."""
+    import numpy as np
+
+    order = abs(int(model.flex_interp[f]))
+    body = np.unique(model.flex_vertbodyid[int(model.flex_vertadr[f]) :][: int(model.flex_vertnum[f])])
+    told = [f"dim {int(model.flex_dim[f])}", f"{int(model.flex_vertnum[f])} vertices",
+            f"{int(model.flex_elemnum[f])} elements"]  # fmt: skip
+    if order:
+        told.append(f"{('', 'trilinear', 'quadratic')[order]}, {int(model.flex_nodenum[f])} nodes")
+    elif model.flex_rigid[f]:
+        told.append("rigid" if len(body) == 1 else "rigid parts")
+    held = {"edges or strain kept": model.flex_edgeequality[f], "elastic": model.flex_stiffnessadr[f] >= 0,
+            "bends": model.flex_bendingadr[f] >= 0, "edge springs": model.flex_edgestiffness[f],
+            "yields": model.flex_plasticmode[f]}  # fmt: skip
+    told += [what for what, is_so in held.items() if is_so and not model.flex_rigid[f]]
+    return f"{model.names('flex')[f] or f} ({', '.join(told)})"
 
 
 def _joint_properties(model) -> str:

@@ -125,11 +125,13 @@ class FlexState:
     """Vertices, edges and elements of flexes."""
 
     vert_xpos: data(dtype=wp.vec3)
+    vert_place: data("nflexvert", dtype=wp.vec3)  # in the frame it slides in: edges.py
     elem_aabb: data(dtype=vec6)
     edge_J: data()
     edge_length: data()
     edge_velocity: data()
-    order: data("nflexelem_self", dtype=int)  # elements sorted for a sweep: flex/contact.py
+    tree: data("nflexelem_met", dtype=vec6)  # boxes around boxes of elements, by their ends: flex/tree.py
+    order: data("nflexelem_met", dtype=int)  # elements that were found near something
     part_force: data("nflexpart", dtype=wp.spatial_vector)  # elastic forces of elements, hinges, cells: elasticity.py
     neo: data("nflexelem_neo", 6, dtype=wp.mat33)  # stiffness of Stable Neo-Hookean elements: neohookean.py
     point_force: data("nflexpoint_force", dtype=wp.spatial_vector)

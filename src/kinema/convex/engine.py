@@ -231,7 +231,7 @@ class Engine(NamedArrays):
 
     def depends(self) -> set[str]:
         """The model's fields that anything was decided, uploaded or computed from."""
-        return self.present.all_read() | set(self.layout.declared)
+        return self.present.all_read() | set(self.layout.declared) | self.layout.noted
 
     def remake(self) -> None:
         """Tell kernels of arrays of the model that have moved."""

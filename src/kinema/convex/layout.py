@@ -128,6 +128,23 @@ ALIASES = {"timestep64": "timestep"}
 """Arrays that hold a field once more: name -> MuJoCo's name."""
 
 
+class _Noting:
+    """A model that notes which of its fields are read."""
+
+    def __init__(self, source: Any, noted: set[str]):
+        self._source, self._noted = source, noted
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._source, name)
+        self._noted.add(name)
+        return found
+
+
+def list_of(name: str, source: Any) -> np.ndarray:
+    """One of the arrays that MuJoCo does not have, as it follows from a model."""
+    return np.asarray(DERIVED[name](source))
+
+
 @dataclass
 class Layout:
     """Allocates and fills the arrays of one class of worlds.
@@ -144,6 +161,7 @@ class Layout:
         switches: Switches of mjOption that are not the model's any more.
         declared: What each array was declared as.
         idle: Arrays of the run that nothing computes: worlds share a row of zeros (idle.py).
+        noted: The model's fields that lists which MuJoCo does not have were made from.
     """
 
     source: Any
@@ -157,6 +175,7 @@ class Layout:
     switches: dict[str, int] = field(default_factory=dict)
     declared: dict[str, Field] = field(default_factory=dict)
     idle: set[str] = field(default_factory=set)
+    noted: set[str] = field(default_factory=set)
 
     def fill(self, struct, build: Mapping[str, object] | None = None):
         """An instance of a bundle, or of a struct of bundles, with every array in place."""
@@ -221,7 +240,7 @@ class Layout:
         if name.startswith("plugin_") and name not in model_fields():
             return np.zeros(0)
         if name in DERIVED:
-            return DERIVED[name](self.source)
+            return DERIVED[name](_Noting(self.source, self.noted))
         name = ALIASES.get(name, name)
         known = model_fields().get(name)
         group = known.group if known else "array"

@@ -122,7 +122,11 @@ def flex_positions(m) -> list[Stage]:
 
 def flex_lengths(m) -> list[Stage]:
     """Lengths of edges and their Jacobians."""
-    return [Stage(edges.edge_length, over="nflexedge", own=("flexedge_J",))] if has_flexes(m) else []
+    if not has_flexes(m):
+        return []
+    return [
+        Stage(edges.vertex_place, over="nflexvert"), Stage(edges.edge_length, over="nflexedge", own=("flexedge_J",)),
+    ]  # fmt: skip
 
 
 def velocities(m, dense: Blocks | None = None, extension: Extension = NONE) -> list[Stage]:

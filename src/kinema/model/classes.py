@@ -8,6 +8,7 @@ moved.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,13 +55,22 @@ class WorldClass:
         worlds: Indices of the worlds, rising.
         template: Rows of the first of them, with local indices.
         xforms: Transforms the worlds were placed at, shape (worlds, 7), or None.
+        origin: The one of the template.
     """
 
     def __init__(self, model: Model, worlds: np.ndarray):
         self.worlds = worlds
         placed = model._world_xforms
         self.xforms = None if placed is None else placed[worlds]
+        self.origin = None if self.xforms is None else self.xforms[0]
         self.template = WorldTemplate(model, int(worlds[0]))
+
+    def some(self, members: np.ndarray) -> WorldClass:
+        """Some of the worlds, counted within the class, built from the same template."""
+        found = copy(self)
+        found.worlds = self.worlds[members]
+        found.xforms = None if self.xforms is None else self.xforms[members]
+        return found
 
     def __len__(self) -> int:
         return len(self.worlds)

@@ -36,6 +36,8 @@ Hints = tuple[np.ndarray, np.ndarray, set[str]]
 
 CONTACTS_PER_SHAPE = 12
 """Room for contacts per colliding shape, as long as pairs do not need less."""
+CONTACTS_PER_PARTICLE = 6
+"""Room among them for contacts of cloth and soft bodies per particle: two triangles each, with three corners."""
 
 
 def finalize(builder: ModelBuilder, device: Any, *, requires_grad: bool, skip: set[str]) -> Model:
@@ -279,6 +281,7 @@ def _place_pairs(model: Model, host: dict[str, np.ndarray], hints: Hints) -> Non
     soft = int(((host["shape_flags"] & ShapeFlags.COLLIDE_PARTICLES) != 0).sum())
     model.rigid_contact_max = min(8 * len(found), max(64, CONTACTS_PER_SHAPE * colliding))
     model.soft_contact_max = model.particle_count * min(soft, 8)
+    model.rigid_contact_max += CONTACTS_PER_PARTICLE * model.particle_count * bool(soft)  # a solver's own stand there
     defer_pairs(model, host)
 
 

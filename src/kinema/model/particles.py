@@ -143,6 +143,8 @@ class ParticleMethods(ShapeMethods):
         call = "add_spring()"
         self.mutable(call)
         ends = self.check_indices("particle", [i, j], call)
+        if i == j:
+            raise BuildError(f"{call}: both ends are particle {i}: a spring joins two")
         q = self.rows("particle_q")[ends].astype(np.float64)
         return self._add_elements("spring", 1, {
             "spring_indices": ends, "spring_rest_length": np.linalg.norm(q[0] - q[1]), "spring_stiffness": ke,

@@ -262,4 +262,6 @@ def kind_of_element(element: Any) -> str:
     kind = (element.spec.namespace or element.tag).partition("@")[0]
     if kind == "attachment_frame":
         kind = "body"
+    if kind in ("flexcomp", "deformable"):  # a flexcomp is compiled to a flex of its name
+        kind = "skin" if element.tag == "skin" else "flex"
     return "mocap_body" if kind == "body" and element.mocap == "true" else kind

@@ -8,6 +8,7 @@ after an axis of worlds:
     sim.joint("knee").qpos             (worlds, 1)      sim.joint("root").qpos            (worlds, 7)
     sim.body("torso").xpos             (worlds, 3)      sim.body(["torso", "hand"]).xpos  (worlds, 2, 3)
     sim.body("torso").mass             (1,), or (worlds, 1) once body_mass is expanded
+    sim.flex("towel").flexvert_xpos    (worlds, vertices, 3)
 
 State, controls and parameters of the model can be assigned.
 """
@@ -34,6 +35,7 @@ RUNS: Mapping[str, tuple[str, str, str | None]] = {
     "nu": ("actuator", "actuator_ctrladr", "actuator_ctrlnum"),
     "nout": ("actuator", "actuator_outadr", "actuator_outnum"), "nsensordata": ("sensor", "sensor_adr", "sensor_dim"),
     "nnumericdata": ("numeric", "numeric_adr", "numeric_size"), "ntextdata": ("text", "text_adr", "text_size"),
+    **{f"nflex{part}": ("flex", f"flex_{part}adr", f"flex_{part}num") for part in ("vert", "node", "edge", "elem")},
 }  # fmt: skip
 """Axes on which an element has a run of rows: its kind, and the fields of its address and of the length of the run
 (None: up to the next address)."""

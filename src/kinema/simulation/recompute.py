@@ -23,6 +23,12 @@ DERIVED = (
 )  # fmt: skip
 """Parameters that follow from others by a dynamics pass at qpos0."""
 
+EDGES = {"flexedge_length0": 0, "flexedge_invweight0": 1}
+"""Those of edges of flexes: columns of the engine's list `flex_edgenumber`."""
+
+MOVED = 1e-6
+"""Relative change of an edge's length that is no rounding."""
+
 INDEPENDENT = frozenset(
     "gravity wind magnetic density viscosity timestep impratio tolerance ls_tolerance noslip_tolerance meaninertia "
     "dof_damping dof_frictionloss dof_solref dof_solimp jnt_stiffness jnt_range jnt_margin jnt_solref jnt_solimp "
@@ -43,13 +49,17 @@ def recompute(sim: Simulation) -> None:
     differ = sorted(set(engine.expanded) & set(engine.parameters) - INDEPENDENT - set(DERIVED))
     kinds, of = _kinds(sim, differ)
     known = derived_constants(_Numbers(sim, kinds[0]))
-    found = {name: np.asarray(known[name])[None] for name in DERIVED}
-    if len(kinds) > 1 and set(differ) <= set(INERTIAL):
+    has_edges = "flex_edgenumber" in engine.parameters and bool(np.size(sim.model.flexedge_length0))
+    names = (*DERIVED, *EDGES) if has_edges else DERIVED
+    found = {name: np.asarray(known[name])[None] for name in names}
+    if len(kinds) > 1 and set(differ) <= set(INERTIAL) and not has_edges:
         base = _Numbers(sim, kinds[0])
         found |= inertial_constants(base, {name: _Numbers.rows(sim, name)[kinds] for name in differ})
     elif len(kinds) > 1:
         others = [derived_constants(_Numbers(sim, world)) for world in kinds[1:]]
-        found = {name: np.stack([known[name], *(other[name] for other in others)]) for name in DERIVED}
+        found = {name: np.stack([known[name], *(other[name] for other in others)]) for name in names}
+    if has_edges:
+        found["flex_edgenumber"] = _edges(sim, {name: found.pop(name) for name in EDGES}, kinds)
     for name, values in found.items():
         if not engine.is_parameter(name) or values.size == 0:
             continue
@@ -59,6 +69,23 @@ def recompute(sim: Simulation) -> None:
                 continue
             engine.expand(name)
         engine.set_parameter(name, values[of] if len(values) > 1 else values[0])
+
+
+def _edges(sim: Simulation, found: dict[str, np.ndarray], kinds: list[int]) -> np.ndarray:
+    """Numbers of the edges of flexes in a world of each kind.
+
+    Rest lengths of edges that are as far apart at qpos0 as they were when the model was compiled stay as they are: soft
+    bodies of a Model have rest shapes of their own.
+    """
+    from kinema.compile.constants import derived_constants
+
+    numbers = np.array(sim.engine.read("flex_edgenumber"), dtype=float)[kinds]
+    compiled = np.asarray(derived_constants(sim.model)["flexedge_length0"])
+    moved = np.abs(found["flexedge_length0"] - compiled) > MOVED * np.abs(compiled)
+    length = EDGES["flexedge_length0"]
+    numbers[..., length] = np.where(moved, found["flexedge_length0"], numbers[..., length])
+    numbers[..., EDGES["flexedge_invweight0"]] = found["flexedge_invweight0"]
+    return numbers
 
 
 def _kinds(sim: Simulation, names: list[str]) -> tuple[list[int], np.ndarray]:

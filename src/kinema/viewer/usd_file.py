@@ -6,13 +6,15 @@
     viewer.close()
 
 Bodies are Xforms that move, shapes what they are made of: spheres, cubes, capsules, cylinders, cones and meshes with
-the colours of the model. Names are labels, made fit for USD; shapes of no body stand under the root. Height fields are
-left out.
+the colours of the model. Triangles of cloth and soft bodies are one mesh whose points move, springs are curves, and
+particles of no triangle points. Names are labels, made fit for USD; shapes of no body stand under the root. Height
+fields are left out.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,7 @@ class ViewerUSD(ViewerNull):
         self._stage: Any = None
         self._gf: Any = None
         self._bodies: list[Any] = []
+        self._soft: list[tuple[Any, np.ndarray]] = []  # what has points, and the particle of each
 
     def set_model(self, model: Model, max_worlds: int | None = None) -> None:
         """Make a new stage with the bodies and shapes of a model."""
@@ -64,6 +67,39 @@ class ViewerUSD(ViewerNull):
             if flags[k] & ShapeFlags.VISIBLE and not flags[k] & ShapeFlags.SITE:
                 parent = "/root" if owner[k] < 0 else self._bodies[owner[k]][0]
                 self._shape(model, k, f"{parent}/{_identifier(label, k)}")
+        self._soft = list(self._soft_prims(model)) if model.particle_count else []
+
+    def _soft_prims(self, model: Model) -> Iterator[tuple[Any, np.ndarray]]:
+        """Cloth, springs and lone particles as prims, each with the particles its points are."""
+        from pxr import UsdGeom, Vt
+
+        corners = model.tri_indices.numpy().reshape(-1, 3) if model.tri_count else np.zeros((0, 3), int)
+        ends = model.spring_indices.numpy().reshape(-1, 2) if model.spring_count else np.zeros((0, 2), int)
+        radius = model.particle_radius.numpy().astype(float)
+        used = np.unique(corners)
+        lone = np.setdiff1d(np.arange(model.particle_count), used)
+        if len(corners):
+            cloth = UsdGeom.Mesh.Define(self._stage, "/root/triangles")
+            at = np.searchsorted(used, corners).astype(np.int32)
+            cloth.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(at.ravel()))
+            cloth.CreateFaceVertexCountsAttr(Vt.IntArray([3] * len(corners)))
+            cloth.CreateSubdivisionSchemeAttr("none")
+            cloth.CreateDoubleSidedAttr(True)
+            colour = cloth.CreateDisplayColorPrimvar(UsdGeom.Tokens.uniform)
+            colour.Set(Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(model.tri_color.numpy(), np.float32)))
+            yield cloth, used
+        for path, particles, widths in (
+            ("springs", ends.ravel(), np.repeat(radius[ends].min(axis=1, initial=np.inf), 2)),
+            ("particles", lone, 2.0 * radius[lone]),
+        ):
+            if len(particles):
+                kind = UsdGeom.BasisCurves if path == "springs" else UsdGeom.Points
+                prim = kind.Define(self._stage, f"/root/{path}")
+                if path == "springs":
+                    prim.CreateTypeAttr(UsdGeom.Tokens.linear)
+                    prim.CreateCurveVertexCountsAttr(Vt.IntArray([2] * len(ends)))
+                prim.CreateWidthsAttr(Vt.FloatArray.FromNumpy(widths.astype(np.float32)))
+                yield prim, particles
 
     def _shape(self, model: Model, k: int, path: str) -> None:
         """One shape as a prim, in the frame of its body."""
@@ -103,12 +139,18 @@ class ViewerUSD(ViewerNull):
         prim.CreateDisplayColorAttr([gf.Vec3f(*map(float, colour))])
 
     def log_state(self, state: State) -> None:
-        """Put all bodies where a state has them, at the time of the frame."""
+        """Put all bodies and particles where a state has them, at the time of the frame."""
         super().log_state(state)
         code = self.time * self.fps
         if state.body_q is not None and self._bodies:
             for (_, translate, orient), pose in zip(self._bodies, state.body_q.numpy(), strict=True):
                 _put(self._gf, translate, orient, pose, code)
+        if self._soft:
+            from pxr import Vt
+
+            q = state.particle_q.numpy()
+            for prim, particles in self._soft:
+                prim.CreatePointsAttr().Set(Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(q[particles])), code)
         start = self._stage.GetStartTimeCode() if self.frame_count else code
         self._stage.SetStartTimeCode(min(start, code))
         self._stage.SetEndTimeCode(max(self._stage.GetEndTimeCode() if self.frame_count else code, code))

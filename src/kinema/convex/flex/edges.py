@@ -35,6 +35,14 @@ def slid_place(m: Model, d: Data, w: int, base: int, v: int) -> wp.vec3:
 
 
 @wp.func
+def vertex_place(m: Model, d: Data, w: int, v: int):
+    """Where a vertex is in the frame it slides in, for all its edges."""
+    base = m.flex.point[v][5]
+    if base >= 0:
+        d.flex.vert_place[w, v] = slid_place(m, d, w, base, v)
+
+
+@wp.func
 def common_base(m: Model, v1: int, v2: int) -> int:
     """The body whose frame both vertices slide in; -1: there is none."""
     base = m.flex.point[v1][5]
@@ -69,9 +77,10 @@ def edge_length(m: Model, d: Data, w: int, e: int):
     ends = m.flex.edgelist[e]
     row = wp.vec2i(ends[2], ends[3])
     base = common_base(m, ends[0], ends[1])
-    span = span_between(m, d, w, ends[0], ends[1])
+    span = d.flex.vert_xpos[w, ends[1]] - d.flex.vert_xpos[w, ends[0]]
     stop = int(-1)  # the last dof that moves both ends alike
     if base >= 0:
+        span = d.pose.xmat[w, base] * (d.flex.vert_place[w, ends[1]] - d.flex.vert_place[w, ends[0]])
         stop = last_dof(m.body.weldid, m.body.dofadr, m.body.dofnum, base)
     length = wp.length(span)
     unit = wp.vec3(1.0, 0.0, 0.0)

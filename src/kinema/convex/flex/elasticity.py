@@ -26,6 +26,7 @@ from typing import Any
 
 import warp as wp
 
+from kinema.convex.bundle import vec6
 from kinema.convex.data import Data
 from kinema.convex.flex.corotation import cell_force, cell_shape
 from kinema.convex.flex.crease import crease_force
@@ -46,38 +47,47 @@ from kinema.convex.model import Model
 from kinema.convex.stage import Stage
 from kinema.mujoco_enums import Disable
 
+mat46 = wp.types.matrix((4, 6), wp.float32)
+
 
 @wp.func
 def stretch_force(m: Model, d: Data, w: int, e: int):
     """Forces of one element on its corners: of its spring, then of its damper."""
     adr = m.flex.elemlist[e][2]
     neo = is_neo_hookean(m, w, e)
-    if not neo:
-        for k in range(4):
-            d.flex.part_force[w, 4 * e + k] = wp.spatial_vector()
+    force = mat46()  # of each corner
     if adr >= 0 and not neo:
         corner = m.flex.elemvert[e]
         corners = wp.where(corner[3] >= 0, 4, 3)
         edges = wp.where(corners == 4, 6, 3)
         damping = m.flex.number[w, m.flex.elemlist[e][0]][1]
-        for j in range(edges):
-            pull = float(0.0)  # (K (s - S))_j
-            drag = float(0.0)  # (K (s - s^-) / h)_j
-            for i in range(edges):
+        strain = vec6()  # s - S
+        rates = vec6()  # (s - s^-) / h
+        for i in range(6):
+            if i < edges:
                 edge = m.flex.elemlist[e][3 + i]
                 now = d.flex.edge_length[w, edge]
                 rest = m.flex.edgenumber[w, edge][0]
-                stiffness = m.flex.elastic[w, adr + triangle_index(edges, i, j)]
-                pull += stiffness * ((now - rest) * (now + rest) - kept(m, d, w, e, i))
+                strain[i] = (now - rest) * (now + rest) - kept(m, d, w, e, i)
                 rate = d.flex.edge_velocity[w, edge]
-                drag += stiffness * rate * (2.0 * now - m.opt.timestep[w] * rate)
-            ends = edge_corners(corners, j)
-            along = d.flex.vert_xpos[w, corner[ends[0]]] - d.flex.vert_xpos[w, corner[ends[1]]]
-            force = wp.spatial_vector(-pull * along, -damping * drag * along)
-            a = 4 * e + ends[0]
-            b = 4 * e + ends[1]
-            d.flex.part_force[w, a] = d.flex.part_force[w, a] + force
-            d.flex.part_force[w, b] = d.flex.part_force[w, b] - force
+                rates[i] = rate * (2.0 * now - m.opt.timestep[w] * rate)
+        for j in range(6):
+            if j < edges:
+                pull = float(0.0)  # (K (s - S))_j
+                drag = float(0.0)  # (K (s - s^-) / h)_j
+                for i in range(6):
+                    if i < edges:
+                        stiffness = m.flex.elastic[w, adr + triangle_index(edges, i, j)]
+                        pull += stiffness * strain[i]
+                        drag += stiffness * rates[i]
+                ends = edge_corners(corners, j)
+                along = d.flex.vert_xpos[w, corner[ends[0]]] - d.flex.vert_xpos[w, corner[ends[1]]]
+                both = wp.spatial_vector(-pull * along, -damping * drag * along)
+                force[ends[0]] += both
+                force[ends[1]] -= both
+    if not neo:
+        for k in range(4):
+            d.flex.part_force[w, 4 * e + k] = force[k]
 
 
 @wp.func

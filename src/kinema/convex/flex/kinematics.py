@@ -19,7 +19,10 @@ def vertex_position(m: Model, d: Data, w: int, v: int):
     for k in range(point[3], point[4]):
         b = m.flex.supportbody[k]
         place = m.flex.supportplace[w, k]
-        x += place[3] * (d.pose.xpos[w, b] + d.pose.xmat[w, b] * wp.vec3(place[0], place[1], place[2]))
+        at = d.pose.xpos[w, b]
+        if place[0] != 0.0 or place[1] != 0.0 or place[2] != 0.0:  # most nodes are at the origin of their bodies
+            at += d.pose.xmat[w, b] * wp.vec3(place[0], place[1], place[2])
+        x += place[3] * at
     d.flex.vert_xpos[w, v] = x
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from kinema.convex.flex import cells, elastic, pairs, rods, tables
 from kinema.convex.sleep import flexes
+from kinema.mujoco_enums import Geom
 
 
 def _part(make: Callable[[Any], Any], key: Any, m: Any) -> np.ndarray:
@@ -60,11 +61,11 @@ def sizes(m: Any) -> dict[str, int]:
     lattice = [len(part) for part in cells.cell_lists(m)[:2]] if tables.has_flexes(m) else [0, 0]
     before = 4 * (m.nflexelem + hinges) + lattice[1] + 2 * int(creases[:, 3].sum())
     bent = rods.sizes(m)
-    sweeps = tables.has_flexes(m) and any(pairs.touches_itself(m, f) for f in range(m.nflex))
+    met = any(kind != Geom.PLANE for kind, _ in pairs.kinds(m))
     return {
         **own, "nflextreeadr": own["nflexbodypoint"] - len(flexes.tree_list(m)),
         "nflexcell": lattice[0], "nflexcellnode": lattice[1], "nflexhinge": hinges,
-        "nflexcrease": soft * len(creases), "nflexelem_self": sweeps * m.nflexelem,
+        "nflexcrease": soft * len(creases), "nflexelem_met": met * m.nflexelem,
         "nflexelem_neo": int(elastic.has_neo_hookean(m)) * m.nflexelem,
         **bent, "nflexbendpart": before, "nflexplastic": elastic.plastic_start(m),
         "nflexpart": soft * (before + 4 * bent["nflexbend"]), "nflexpoint_force": soft * own["nflexpoint"],

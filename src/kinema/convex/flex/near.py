@@ -39,7 +39,7 @@ from kinema.convex.flex.meeting import (
     plane_vertex,
 )
 from kinema.convex.flex.order import interleave, keep_few_of_all, put_contact
-from kinema.convex.flex.sweep import extent, is_first, longest, low_end
+from kinema.convex.flex.sweep import is_first, longest, low_end
 from kinema.convex.flex.tables import is_wide
 from kinema.convex.model import Model
 from kinema.convex.sleep.flexes import flex_pair_is_awake
@@ -74,7 +74,16 @@ def open_near(m: Model, d: Data, w: int):
 @wp.func
 def stretch(m: Model, d: Data, w: int, f: int, lane: int, lanes: int):
     """How far the active elements of a flex extend; each thread adds its share, in any order."""
-    low, high = extent(m, d, w, f, lane, lanes)
+    span = m.flex.span[f]
+    low = wp.vec3(1.0e30)
+    high = wp.vec3(-1.0e30)
+    for e in range(span[2] + lane, span[2] + span[3], lanes):
+        if m.flex.elemlist[e][1] != 0:
+            box = d.flex.elem_aabb[w, e]
+            center = wp.vec3(box[0], box[1], box[2])
+            half = wp.vec3(box[3], box[4], box[5])
+            low = wp.min(low, center - half)
+            high = wp.max(high, center + half)
     wp.atomic_min(d.near[0].extent, w, f, 0, low)
     wp.atomic_max(d.near[0].extent, w, f, 1, high)
 

@@ -18,6 +18,7 @@ import warp as wp
 
 from kinema.convex.bundle import vec5
 from kinema.convex.data import Data
+from kinema.convex.flex.sweep import comes_before
 from kinema.convex.model import Model
 from kinema.math.lanes import block_sync
 from kinema.mujoco_enums import Exclude
@@ -193,10 +194,17 @@ def swap_contacts(d: Data, w: int, i: int, j: int):
 
 
 @wp.func
-def is_of_earlier(d: Data, w: int, i: int, j: int) -> bool:
-    """Does contact i come before contact j, by elements, then as they stand?"""
+def is_of_earlier(m: Model, d: Data, w: int, i: int, j: int, axis: int) -> bool:
+    """Does contact i come before contact j, by elements, or as a sweep along an axis finds them; then as they stand?"""
     one = d.fcon.elem[w, i]
     two = d.fcon.elem[w, j]
+    if axis >= 0:
+        first = m.flex.span[d.fcon.flex[w, i][1]][2]
+        if one[1] != two[1]:
+            return comes_before(m, d, w, first + one[1], first + two[1], axis)
+        if one[0] != two[0]:
+            return comes_before(m, d, w, first + one[0], first + two[0], axis)
+        return i < j
     if one[0] != two[0]:
         return one[0] < two[0]
     if one[1] != two[1]:
@@ -205,15 +213,15 @@ def is_of_earlier(d: Data, w: int, i: int, j: int) -> bool:
 
 
 @wp.func
-def sink(d: Data, w: int, base: int, start: int, count: int):
+def sink(m: Model, d: Data, w: int, base: int, start: int, count: int, axis: int):
     """Let a contact's number sink to its place in a heap whose last comes first."""
     root = int(start)
     child = 2 * root + 1
     while child < count:
         if child + 1 < count:
-            if is_of_earlier(d, w, d.crow.want[w, base + child], d.crow.want[w, base + child + 1]):
+            if is_of_earlier(m, d, w, d.crow.want[w, base + child], d.crow.want[w, base + child + 1], axis):
                 child += 1
-        if not is_of_earlier(d, w, d.crow.want[w, base + root], d.crow.want[w, base + child]):
+        if not is_of_earlier(m, d, w, d.crow.want[w, base + root], d.crow.want[w, base + child], axis):
             return
         swap = d.crow.want[w, base + root]
         d.crow.want[w, base + root] = d.crow.want[w, base + child]
@@ -223,19 +231,19 @@ def sink(d: Data, w: int, base: int, start: int, count: int):
 
 
 @wp.func
-def sort_by_elements(d: Data, w: int, base: int, end: int):
-    """Sort contacts of a flex with itself by their elements; meanwhile `want` says which contact goes where."""
+def sort_contacts(m: Model, d: Data, w: int, base: int, end: int, axis: int):
+    """Sort contacts of a flex with itself, by elements or (axis >= 0) as a sweep; `want` says which goes where."""
     count = end - base
     for k in range(base, end):
         d.crow.want[w, k] = k
     for k in range(count / 2):
-        sink(d, w, base, count / 2 - 1 - k, count)
+        sink(m, d, w, base, count / 2 - 1 - k, count, axis)
     for k in range(count - 1):
         last = base + count - 1 - k
         swap = d.crow.want[w, base]
         d.crow.want[w, base] = d.crow.want[w, last]
         d.crow.want[w, last] = swap
-        sink(d, w, base, 0, count - 1 - k)
+        sink(m, d, w, base, 0, count - 1 - k, axis)
     for k in range(base, end):
         source = d.crow.want[w, k]
         while source < k:  # it has been swapped away already

@@ -29,10 +29,15 @@ int* row_head = sibling + nv;  // rows of J by their last dof
 int* row_link = row_head + nv;
 int* run = row_link + m.size.nefcmax;  // run[2 p], run[2 p + 1]: from and to
 const size_t pitch = (size_t)nv;
+#if KN_LANES == 1
+int* columns = (int*)g;  // of each row, how many: until the first gradient
+#endif
 
+#if KN_LANES > 1
 auto add_scaled = [](float* __restrict__ y, const float* __restrict__ p, float s, int n) {
     for (int j = 0; j < n; ++j) y[j] += s * p[j];
 };
+#endif
 
 // one thread finds the columns
 if (lane == 0) {  // which columns each row has
@@ -72,6 +77,10 @@ if (lane == 0) {  // which columns each row has
             j = parent = end - 1;
         }
         run_adr[2 * k + 1] = used;
+#if KN_LANES == 1
+        columns[k] = 0;
+        for (int p = run_adr[2 * k]; p < used; ++p) columns[k] += run[2 * p + 1] - run[2 * p];
+#endif
         if (parent >= 0) { sibling[k] = elder[parent]; elder[parent] = k; }
     }
 }
@@ -134,6 +143,9 @@ auto add_curvature = [&]() {  // a thread owns rows of H, and gathers from the r
     KN_SYNC();
 };
 #endif
+#if KN_LANES == 1
+#include "factor_in_fours.cpp"
+#else
 auto factor = [&]() {
     KN_DOFS_BACK(k) {
         float* row = H + k * pitch;
@@ -156,6 +168,7 @@ auto factor = [&]() {
     }
     KN_SYNC();
 };
+#endif
 auto solve = [&](double* y) {  // y = (L'DL)^-1 y
     KN_DOFS_BACK(k) {
         const float* row = H + k * pitch;

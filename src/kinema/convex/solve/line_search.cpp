@@ -20,6 +20,13 @@ float least = 0.0f;  // gradient that counts as none
 
 auto size_of = [](line_t number) -> line_t { return number < 0 ? -number : number; };
 
+// A convex cost lies above its tangents: from 0 to alpha it changes by no less than alpha times its slope at 0, and no more
+// than alpha times its slope there. What is evaluated beside a large cost is rounding where it says otherwise; then the mean
+// of the two is taken, which is exact if the cost is quadratic.
+auto convex_gain = [](line_t gain, line_t least, line_t most) -> line_t {
+    return gain < least || gain > most ? (line_t)0.5 * (least + most) : gain;
+};
+
 // the step along x, 0 where no descent is left at this precision; c1 and c2 are the slope and curvature of the Gauss
 // term, xx is |x|^2 and gx = g'x; gain is the change of cost
 auto line_search = [&](line_t c1, line_t c2, line_t xx, line_t gx, line_t& gain) -> line_t {
@@ -51,7 +58,8 @@ auto line_search = [&](line_t c1, line_t c2, line_t xx, line_t gx, line_t& gain)
     while (stage != DONE) {
         Point p;
         p.alpha = at;
-        p.gain = evaluate(at, c1, c2, p.slope, p.curve);
+        const line_t evaluated = evaluate(at, c1, c2, p.slope, p.curve);
+        p.gain = convex_gain(evaluated, at * gx, at * p.slope);
         ++count;
         if (stage == START) {
             p.gain = 0.0f;

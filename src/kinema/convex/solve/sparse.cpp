@@ -133,7 +133,16 @@ auto along = [&](int i, double alpha, double& d1, double& d2) -> double {
     const double lo = always || r[i] < 0.0 ? r[i] : 0.0, hi = always || y < 0.0 ? y : 0.0;
     return 0.5 * D[i] * (hi - lo) * (hi + lo);
 };
+#if KN_LANES == 1
+#include "wide_eights.cpp"
+#endif
 auto start_at = [&]() -> double {
+#if KN_LANES == 1
+    bool moved = false;
+    multiply_run(0, nefc, a, r);
+    for (int i = 0; i < nefc; ++i) r[i] -= aref[i];
+    return settle_run(0, nefc, moved);
+#else
     KN_SYNC();
     KN_EACH(i, nefc) r[i] = row_by(i, a) - aref[i];
     KN_SYNC();
@@ -141,6 +150,7 @@ auto start_at = [&]() -> double {
     KN_EACH(i, nefc) cost += update(i);
     KN_WIDE_SUM(cost);
     return cost;
+#endif
 };
 
 {  // the better start: the unconstrained acceleration, or the last one; where that is worse, the former once more
@@ -193,25 +203,20 @@ auto contact_cone = [&](int k) -> Cone {  // of the elliptic contact whose rows 
     for (int q = 0; q < dim; ++q) at[q] = (float)r[k + q];
     return cone_at(at, D[k], mu_of(c), friction_of(c), dim);
 };
-#if KN_LISTED && KN_LANES == 1
+#if KN_LANES == 1
 auto add_rows = [&](double* out, const double* by, double sign) {  // out += sign J' by
-    KN_ROWS(k) if (by[k] != 0.0) {
-        const float* row = J + (size_t)k * width;
-        const int* at = col + (size_t)k * width;
-        const double s = sign * by[k];
-        for (int q = 0, n = ncol[k]; q < n; ++q) out[at[q]] += s * row[q];
-    }
-};
-#elif KN_LANES == 1
-auto add_rows = [&](double* out, const double* by, double sign) {
-    KN_ROWS(k) if (by[k] != 0.0) add_row_of(out, k, sign * by[k]);
+    KN_RUNS(begin, end) add_run(begin, end, out, by, sign);
 };
 #endif
 double C1 = 0.0, C2 = 0.0;  // slope and curvature of the Gauss term along x
 auto evaluate = [&](double alpha, double, double, double& slope, double& curve) -> double {
     double dc = 0.0, d1 = 0.0, d2 = 0.0;
+#if KN_LANES == 1
+    KN_RUNS(begin, end) dc += along_run(begin, end, alpha, d1, d2);
+#else
     KN_ROWS(i) dc += along(i, alpha, d1, d2);
     KN_WIDE_SUM(dc, d1, d2);
+#endif
     slope = d1 + C1 + alpha * C2;
     curve = wp::max(d2 + C2, 1e-15);
     return dc + alpha * (C1 + 0.5 * alpha * C2);
@@ -329,7 +334,11 @@ for (;;) {
     // exact line search
     double xx = 0.0, gx = 0.0;
     C1 = C2 = 0.0;
+#if KN_LANES == 1
+    KN_RUNS(begin, end) multiply_run(begin, end, x, v);
+#else
     KN_ROWS(i) v[i] = row_by(i, x);
+#endif
     KN_DOFS(i) {
         Mv[i] = mass_times(i, x);
         C1 += x[i] * (Ma[i] - KN_AT(KN_SMOOTH, i)); C2 += x[i] * Mv[i]; xx += x[i] * x[i]; gx += g[i] * x[i];
@@ -349,6 +358,13 @@ for (;;) {
         a[i] += alpha * x[i]; Ma[i] += alpha * Mv[i];
         cost += 0.5 * (Ma[i] - KN_AT(KN_SMOOTH, i)) * (a[i] - KN_AT(d.frc.qacc_smooth, i));
     }
+#if KN_LANES == 1
+    bool moved = false;
+    KN_RUNS(begin, end) {
+        for (int k = begin; k < end; ++k) r[k] += alpha * v[k];
+        cost += settle_run(begin, end, moved);
+    }
+#else
     KN_ROWS(i) { r[i] += alpha * v[i]; v[i] = state[i]; }
     KN_SYNC();
     KN_ROWS(i) cost += update(i);
@@ -356,7 +372,8 @@ for (;;) {
     double moved = 0.0;
     KN_ROWS(i) moved += (state[i] != (int)v[i] || state[i] == ConstraintState::CONE) ? 1.0 : 0.0;
     KN_WIDE_SUM(moved, cost);
-    done = lands(moved > 0.0, (float)alpha) || (-gain < smallest_of(cost) && !is_rise(gain, cost));
+#endif
+    done = lands(moved, (float)alpha) || (-gain < smallest_of(cost) && !is_rise(gain, cost));
     ++iter;
 }
 iterations = wp::max(iterations, iter);

@@ -1,6 +1,7 @@
 // Islands of rows that list their columns (sparse.cpp): trees that rows couple are minimized apart, as in islands.cpp.
 // Lists run through the trees and rows of an island in ascending order. On CUDA: team_islands.cpp.
 #undef KN_ISLANDS
+#undef KN_RUNS
 #undef KN_ROWS
 #undef KN_DOFS
 #undef KN_DOFS_BACK
@@ -10,7 +11,8 @@
 #define KN_SHARE(k, n) for (int k = 0; k < (n); ++k)
 #define KN_BUSY(root) (first_row[root] >= 0)
 #define KN_ISLANDS(root) for (int root = 0; root < ntree; ++root) if (KN_BUSY(root))
-#define KN_ROWS(i) for (int i = first_row[root]; i >= 0; i = next_row[i])
+#define KN_RUNS(b, e) for (int b = first_row[root], e = 0; b >= 0 && (e = run_end[b]); b = next_row[e - 1])
+#define KN_ROWS(i) KN_RUNS(b_##i, e_##i) for (int i = b_##i; i < e_##i; ++i)
 #define KN_TREES(t) for (int t = root; t >= 0; t = next_tree[t])
 #define KN_DOFS(i) for (int t_##i = root; t_##i >= 0; t_##i = next_tree[t_##i]) \
     for (int i = tree_adr[t_##i]; i < tree_adr[t_##i] + tree_num[t_##i]; ++i)
@@ -21,6 +23,7 @@ int* next_tree = KN_ROW(int, d.solver.next_tree);
 int* last_tree = KN_ROW(int, d.solver.last_tree);
 int* first_row = KN_ROW(int, d.solver.first_row);
 int* next_row = KN_ROW(int, d.solver.next_row);
+int* run_end = next_row + 3 * d.solver.next_row.shape[2];  // rows of an island that follow each other: the one after the last
 const bool split = (m.opt.disableflags & Disable::ISLAND) == 0;
 
 auto find = [&](int t) -> int {
@@ -39,7 +42,9 @@ if (split) {
 }
 for (int k = nefc - 1; k >= 0; --k) {
     const int t = ncol[k] > 0 ? find(tree_of[col[(size_t)k * width]]) : find(0);
-    next_row[k] = first_row[t];
+    const int after = first_row[t];
+    run_end[k] = after == k + 1 ? run_end[after] : k + 1;
+    next_row[k] = after;
     first_row[t] = k;
 }
 #include "island_trees.cpp"
