@@ -18,6 +18,7 @@ import time
 import numpy as np
 import warp as wp
 
+from benchmarks.clock import seconds
 from kinema import ModelBuilder, SolverConvex
 
 CALLS = 20
@@ -64,15 +65,7 @@ def measure(documents: list[str], worlds: int, device: str) -> dict[str, float]:
     build = time.perf_counter() - begin
     for _ in range(SETTLE):
         solver.step(state, state)
-    best = np.inf
-    clock = time.process_time if wp.get_device(device).is_cpu else time.perf_counter
-    for _ in range(TURNS):
-        wp.synchronize_device(device)
-        begin = clock()
-        for _ in range(CALLS):
-            solver.step(state, state)
-        wp.synchronize_device(device)
-        best = min(best, (clock() - begin) / CALLS)
+    best = seconds(lambda: solver.step(state, state), device, turns=TURNS, each=CALLS)
     if solver.trouble():
         raise SystemExit(f"trouble in {len(solver.trouble())} worlds: {next(iter(solver.trouble().values()))}")
     held = 0

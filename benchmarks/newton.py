@@ -14,34 +14,16 @@ with the step.
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 import warp as wp
 
+from benchmarks.clock import least
 from benchmarks.doors import humanoid
 from kinema import ModelBuilder, Simulation, SolverConvex
 
 TURNS = 40
 CALLS = 10
 SETTLE = 60
-
-
-def least(calls: dict[str, Callable[[], Any]], device: wp.Device) -> dict[str, float]:
-    """Milliseconds a call of each."""
-    clock = time.process_time if device.is_cpu else time.perf_counter
-    found = dict.fromkeys(calls, np.inf)
-    for _ in range(TURNS):
-        for name, call in calls.items():
-            wp.synchronize_device(device)
-            begin = clock()
-            for _ in range(CALLS):
-                call()
-            wp.synchronize_device(device)
-            found[name] = min(found[name], 1e3 * (clock() - begin) / CALLS)
-    return found
 
 
 def compare(model_source: str, worlds: int, device: wp.Device, threads: int | None) -> None:
@@ -69,7 +51,7 @@ def compare(model_source: str, worlds: int, device: wp.Device, threads: int | No
     for _ in range(SETTLE):
         for call in calls.values():
             call()
-    found = least(calls, device)
+    found = {name: 1e3 * s for name, s in least(calls, device, turns=TURNS, each=CALLS).items()}
     plain = found["Simulation.step"]
     print(f"{worlds} worlds, nv {sim.model.nv}, {device}")
     print(f"{'':<28} {'ms a step':>10} {'steps/s':>12} {'over':>7}")

@@ -49,7 +49,6 @@ class Parted:
         d.ctrl[:] = self.control[world, 0]
         return d
 
-
     def fields(self, m: mujoco.MjModel) -> dict[str, np.ndarray]:
         """The states under mjData's names: [world, ...]."""
         worlds = [self.data(m, w) for w in range(len(self.state))]

@@ -170,7 +170,7 @@ def test_bodies_and_wrenches(case):
     for lanes in (1, 4):  # a thread that takes all chains, and several, as on CUDA
         body_q.zero_()
         wp.launch(boundary.write_items, (lanes, WORLDS), [items, found, tree, moving, flat, lanes], device="cpu")
-        written.append(body_q.numpy())
+        written.append(body_q.numpy().copy())
     assert np.array_equal(*written)
     poses, twists = body_q.numpy().reshape(WORLDS, n - 1, 7), body_qd.numpy().reshape(WORLDS, n - 1, 6)
     for w, d in enumerate(data):

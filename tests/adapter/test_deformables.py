@@ -235,7 +235,7 @@ def test_fixed_particles_are_where_the_state_puts_them():
         solver.step(one, two, None, None, 1 / 200)
         one, two = two, one
     assert np.array_equal(one.particle_q.numpy()[fixed], start[fixed])
-    held = one.particle_q.numpy()
+    held = one.particle_q.numpy().copy()
     held[fixed] += [0.0, 0.0, 0.05]
     one.particle_q.assign(held)
     before = one.particle_qd.numpy()[~fixed, 2].mean()
@@ -260,7 +260,7 @@ def test_worlds_have_their_own_place_gravity_and_forces():
     force = np.zeros((3 * n, 3), np.float32)
     force[2 * n :] = 0.02 * np.array([0.0, 3.0, 0.0])
     state.particle_f.assign(force)
-    start = state.particle_q.numpy()
+    start = state.particle_q.numpy().copy()
     for _ in range(30):
         solver.step(state, state, None, None, 1 / 300)
     v = state.particle_qd.numpy().reshape(3, n, 3).mean(axis=1)

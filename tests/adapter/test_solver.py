@@ -292,7 +292,7 @@ def test_a_document_with_activation_mocap_and_control():
     control.mujoco.ctrl.assign(np.array([0.0, 0.7], np.float32))
     d.ctrl[0] = 0.7
     hand = [k for k, label in enumerate(model.body_label) if label.endswith("hand")]
-    moved = state.body_q.numpy()
+    moved = state.body_q.numpy().copy()
     moved[hand[1], :3] = shift + np.array([0.2, 0.1, 2.0])
     state.body_q.assign(moved)
     d.mocap_pos[0] = (0.2, 0.1, 2.0)

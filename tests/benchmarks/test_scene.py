@@ -7,10 +7,8 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-import warp as wp
-from benchmarks.scene import OBJECTS, PLAIN, SECOND, TABLE, arm, composed, home_of, objects
+from benchmarks.scene import OBJECTS, arm, composed, home_of, objects, several
 
-from kinema import ModelBuilder
 from kinema.adapter.view import view
 
 MENAGERIE = Path(__file__).parents[3] / "shared" / "models" / "menagerie"
@@ -28,17 +26,7 @@ def test_is_one_document(public, tmp_path):
     documents = [*arms, objects(OBJECTS)]
     if public:  # options of these two are their own: the first document's hold for the world
         documents[2] = documents[2].replace('<option integrator="implicitfast"/>', "")
-    cell = ModelBuilder()
-    cell.add_mjcf(documents[0])
-    cell.add_mjcf(documents[1], xform=(SECOND, (0.0, 0.0, 1.0, 0.0)))
-    cell.add_mjcf(documents[2])
-    place = wp.transform(TABLE["pos"], wp.quat_identity())
-    half = dict(zip(("hx", "hy", "hz"), TABLE["half"], strict=True))
-    cell.add_shape_box(-1, xform=place, cfg=PLAIN, **half)
-    main = ModelBuilder()
-    main.add_ground_plane(cfg=PLAIN)
-    main.replicate(cell, 2)
-    model = main.finalize(device="cpu")
+    model = several(documents, 2, "cpu")
     host = view(model, model.world_classes[0]).host
     theirs = mujoco.MjModel.from_xml_path(str(composed(documents, tmp_path)))
     assert (host.nq, host.nv, host.nu, host.ngeom) == (theirs.nq, theirs.nv, theirs.nu, theirs.ngeom)

@@ -59,3 +59,19 @@ def test_where_they_are_far_from_the_origin():
     near = a.astype(float) - 100.0, b.astype(float) - 100.0
     true = np.array([distance(*pair) for pair in zip(*near, strict=True)])
     assert (true < 1e-6).sum() > 100 and not said[true < 1e-6].any()
+
+
+def test_where_they_are_wide_and_near():
+    """Two triangles a metre wide and less than a centimetre apart: what is rounded is as long as they are wide."""
+    rng = np.random.default_rng(2)
+    count = 2000
+    turn = np.linalg.qr(rng.normal(size=(count, 3, 3)))[0]
+    flat = rng.uniform(-1, 1, size=(count, 4, 3)) * (1, 1, 0)
+    flat[:, 3] = flat[:, 0]
+    gap = 10.0 ** rng.uniform(-5, -2, count)
+    a = (flat @ turn).astype(np.float32)
+    b = ((flat + gap[:, None, None] * (0, 0, 1)) @ turn).astype(np.float32)
+    corner = np.linalg.norm(b.astype(float) - a, axis=2).min(axis=1)  # no farther than their corners
+    said = told(a, b, np.nextafter(corner.astype(np.float32), np.float32(1)))
+    assert not said.any()
+    assert told(a, b, (0.5 * corner).astype(np.float32)).mean() > 0.8

@@ -10,8 +10,10 @@ choose: forwards, or backwards.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from typing import Any
 
+import numpy as np
 import warp as wp
 
 from kinema.collide.build import CONVEX, HFIELD, PRIMITIVES, Build
@@ -214,3 +216,13 @@ def common_build(build: Build) -> Build:
         return Build(PRIMITIVES, 0, 0, 0, build.sweep, sleeps=build.sleeps)
     mask = build.mask | PRIMITIVES | CONVEX | (HFIELD if build.mask & HFIELD else 0)
     return build._replace(mask=mask, polygon=max(build.polygon, 128), degree=max(build.degree, 32))
+
+
+def ends_in_any_order(m: Any, steps: int = 10) -> list[np.ndarray]:
+    """Where two worlds are after some steps: by the CPU's recipe, and by that of CUDA with threads in both orders."""
+    found = []
+    for make in (StagedEngine, OrderedEngine, partial(OrderedEngine, backward=True)):
+        engine = make(m, 2, device="cpu")
+        engine.step(steps)
+        found.append(engine.read("qpos").copy())
+    return found

@@ -204,7 +204,7 @@ def test_warm_start_survives_another_condim():
     m = mixed("elliptic")
     engine = start(m, qvel=sliding(m))
     engine.forward()
-    cold = engine.read("solver_niter")[0]
+    cold = int(engine.read("solver_niter")[0])
     engine.write("qacc_warmstart", engine.read("qacc"))  # as a step does
     engine.forward()
     assert engine.read("solver_niter")[0] < cold

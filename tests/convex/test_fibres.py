@@ -8,6 +8,8 @@ import mujoco
 import numpy as np
 import pytest
 
+from kinema.convex.bundle import fields_of
+from kinema.convex.data import ContactRows, Dual, FlexNear, Islands, Search
 from kinema.convex.engine import Engine
 
 from .cuda.emulate import COMPILER
@@ -85,6 +87,67 @@ def test_steps_of_cuda_are_those_of_the_cpu(name: str, tmp_path):
     for key in found:
         rows = np.arange(found[key].shape[1])[None] < found["nefc"].reshape(-1, 1) if key == "efc_force" else ...
         assert np.array_equal(found[key][rows], again[key][rows]), f"{key} depends on the order of threads"
+
+
+LAID = """
+<mujoco>
+  <option solver="CG"/>
+  <worldbody>
+    <geom type="plane" size="3 3 .1"/>
+    <body pos="0 0 .1"><freejoint/><geom type="box" size=".6 .6 .1" mass="5"/></body>
+    <flexcomp name="cloth" type="grid" dim="2" count="8 8 1" spacing=".06 .06 .06" radius=".01" mass=".3"
+        pos="0 0 .2095">
+      <edge equality="true"/><contact selfcollide="none"/></flexcomp>
+  </worldbody>
+</mujoco>"""
+MANY = 512  # entries of a dof that all threads place together (gather_rows.cpp)
+
+
+@pytest.mark.slow
+def test_a_body_that_a_whole_cloth_lies_on(tmp_path):
+    """Its dofs are in the rows of all contacts: the longest lists of entries."""
+    m = mujoco.MjModel.from_xml_string(LAID)
+    fibres, found = Fibres(tmp_path, level=0), []
+    for backward in (None, False, True):
+        fibres.backward = bool(backward)
+        engine = Engine(m, 1, device="cpu") if backward is None else FibreEngine(m, 1, fibres=fibres)
+        engine.write("qvel", 0.05 * np.random.default_rng(0).normal(size=m.nv))
+        engine.step(2)
+        found.append(engine.read("qvel").copy())
+        geoms = engine.read("contact_geom")[0, : engine.read("ncon")[0]]
+        assert 4 * (geoms == 1).any(axis=-1).sum() > MANY
+    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
+    np.testing.assert_array_equal(found[1], found[2])
+
+
+def poison(engine: Engine) -> None:
+    """Leave nonsense in whatever a step has to write before it reads it."""
+    for bundle in (Search, Dual, Islands, FlexNear, ContactRows):
+        for field in fields_of(bundle).values():
+            array = engine.layout.arrays[field.name]
+            if array.size and field.name != "contact_most":  # which tells how much room is needed
+                array.fill_(-7777)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_nothing_is_read_of_what_an_earlier_step_left(name: str, tmp_path):
+    m = mujoco.MjModel.from_xml_string(MODELS[name])
+    fibres = Fibres(tmp_path, level=0)
+    clean, used = (FibreEngine(m, WORLDS, fibres=fibres) for _ in range(2))
+    d = mujoco.MjData(m)
+    mujoco.mj_step(m, d, SETTLED)
+    velocity = d.qvel + 0.5 * np.random.default_rng(1).normal(size=(WORLDS, m.nv))
+    for engine in (clean, used):
+        engine.write("qpos", d.qpos)
+        engine.write("qvel", velocity)
+    for _ in range(4):
+        poison(used)
+        for engine in (clean, used):
+            engine.step()
+    assert clean.read("nefc").min() > 10
+    for field in ("qpos", "qvel", "qacc", "qfrc_constraint", "ncon", "nefc"):
+        np.testing.assert_array_equal(clean.read(field), used.read(field), err_msg=field)
 
 
 SLEEPERS = """

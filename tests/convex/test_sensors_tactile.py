@@ -92,3 +92,4 @@ def test_nothing_is_felt_in_the_air(pair):
 def test_compiles_for_hopper(tmp_path):
     for module in (wp.get_module(tactile.__name__), tactile.read_taxels(tactile.no_field).module):
         wp.compile_aot_module(module, arch=90, module_dir=tmp_path, use_ptx=True)
+    assert len(list(tmp_path.glob("*.ptx"))) == 2

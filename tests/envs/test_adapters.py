@@ -65,7 +65,9 @@ def test_rsl_rl_trains():
         "actor": model | {"distribution_cfg": noise}, "critic": dict(model),
         "algorithm": {"class_name": "PPO", "num_learning_epochs": 1, "num_mini_batches": 1},
     }  # fmt: skip
-    runners.OnPolicyRunner(env, config, device="cpu").learn(2, init_at_random_ep_len=True)
+    runner = runners.OnPolicyRunner(env, config, device="cpu")
+    runner.learn(2, init_at_random_ep_len=True)
+    assert env.unwrapped.sim.d.time.max() > 0 and np.isfinite(env.unwrapped.sim.d.qpos).all()
 
 
 def test_skrl():

@@ -251,8 +251,10 @@ def test_inference_mode_leaves_nothing_behind():
     with torch.inference_mode():
         env.reset(seed=0)
         env.step(torch.zeros(4, 1))
-    env.step(torch.zeros(4, 1))
-    env.reset(seed=1)
+    after, *_ = env.step(torch.zeros(4, 1))
+    again, _ = env.reset(seed=1)
+    assert not after.is_inference() and not again.is_inference()
+    np.testing.assert_array_equal(host(again), host(make("CartPole", 4, backend="torch").reset(seed=1)[0]))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

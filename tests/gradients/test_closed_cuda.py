@@ -17,7 +17,7 @@ from kinema.gradients import closed, others, transcribe
 from kinema.gradients.geometry import PLACES
 from kinema.gradients.linearize import Linearizer
 from kinema.gradients.moving_pairs import MovingPairs
-from kinema.gradients.tangents import MASK, drive, end_group, in_phases, part_kernel_of_warps
+from kinema.gradients.tangent_kernels import MASK, drive, end_group, in_phases, part_kernel_of_warps
 
 from ..conformance.dynamics import put_states
 from ..conformance.gradients import converging, judge, staged_closed

@@ -6,7 +6,7 @@ import warp as wp
 
 from kinema import Simulation
 from kinema.gradients import transcribe
-from kinema.gradients.tangents import in_phases, part_kernel_of_warps
+from kinema.gradients.tangent_kernels import in_phases, part_kernel_of_warps
 from kinema.mjcf import schema
 
 from ..conformance.gradients import staged_tangents

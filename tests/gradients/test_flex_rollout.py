@@ -12,6 +12,7 @@ from ..conformance.dynamics import put_states
 from ..conformance.gradients import error
 from ..conformance.staged import StagedEngine
 from .flexes import DAMPED, FREE, ROD, SHEET, TABLE, TOUCH, at_once, copied, flex, scene, settled, thing
+from .in_double import differences, stepped
 from .test_flexes import PIN, PINS, WEAK
 
 torch = pytest.importorskip("torch")
@@ -37,23 +38,7 @@ def cost_in_double(m: mujoco.MjModel, start: mujoco.MjData, ctrl, **begin) -> fl
     d = copied(m, start)
     for name, value in begin.items():
         getattr(d, name)[:] = value
-    positions, velocities = [], []
-    for action in ctrl:
-        d.ctrl[:] = action
-        mujoco.mj_step(m, d)
-        positions.append(d.qpos.copy())
-        velocities.append(d.qvel.copy())
-    return cost(np.array(positions), np.array(velocities))
-
-
-def differences(f, x: np.ndarray) -> np.ndarray:
-    found, eps = np.zeros(x.shape), 1e-6
-    for k in np.ndindex(x.shape):
-        up, down = x.astype(float), x.astype(float)
-        up[k] += eps
-        down[k] -= eps
-        found[k] = (f(up) - f(down)) / (2 * eps)
-    return found
+    return cost(*stepped(m, d, ctrl))
 
 
 def started(m: mujoco.MjModel, state: mujoco.MjData) -> SimpleNamespace:

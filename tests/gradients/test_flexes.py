@@ -7,9 +7,11 @@ import warp as wp
 
 from kinema.convex.parts import parts
 from kinema.errors import BuildError
+from kinema.gradients import stages as of_step
 from kinema.gradients import transcribe
+from kinema.gradients.arrays import number
 from kinema.gradients.linearize import Linearizer
-from kinema.gradients.tangents import in_phases, part_kernel_of_warps
+from kinema.gradients.tangent_kernels import in_phases, part_kernel_of_warps
 from kinema.simulation import Simulation
 
 from ..conformance.dynamics import put_states
@@ -234,6 +236,13 @@ def test_steps_are_the_same_with_derivatives_between_them():
     assert {name: (array.ptr, array.capacity) for name, array in asked.engine.layout.arrays.items()} == places
     for name in ("qpos", "qvel", "qacc", "qacc_warmstart"):
         np.testing.assert_array_equal(plain.engine.read(name), asked.engine.read(name))
+
+
+@pytest.mark.parametrize("width", [1, 4, 8, 16])
+def test_the_matrix_has_room_among_duals_of_any_width(width):
+    m = mujoco.MjModel.from_xml_string(scene(flex("cloth", DAMPED + FREE + PINS)))
+    room = of_step.more_room(m, width)["solver_wide"] * number(wp.float64, width).wide
+    assert 8 * m.nv**2 <= room < 8 * m.nv**2 + 100
 
 
 def test_a_cell_that_is_stretched_and_not_turned():

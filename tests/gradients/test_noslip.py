@@ -10,7 +10,7 @@ import warp as wp
 from kinema.convex.parts import parts
 from kinema.gradients import closed, transcribe
 from kinema.gradients.rollout import rollout
-from kinema.gradients.tangents import in_phases, part_kernel_of_warps
+from kinema.gradients.tangent_kernels import in_phases, part_kernel_of_warps
 
 from ..conformance.dynamics import put_states
 from ..conformance.gradients import changes, converging, error, judge, staged_tangents

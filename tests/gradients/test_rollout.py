@@ -14,6 +14,7 @@ from kinema.errors import BuildError
 from kinema.gradients.rollout import rollout
 
 from ..conformance.staged import StagedEngine
+from .in_double import differences, stepped
 
 torch = pytest.importorskip("torch")
 STEPS = 32
@@ -43,23 +44,7 @@ def cost(qpos, qvel):
 def cost_in_double(m: mujoco.MjModel, qpos, qvel, ctrl) -> float:
     d = mujoco.MjData(m)
     d.qpos[:], d.qvel[:] = qpos, qvel
-    positions, velocities = [], []
-    for action in ctrl:
-        d.ctrl[:] = action
-        mujoco.mj_step(m, d)
-        positions.append(d.qpos.copy())
-        velocities.append(d.qvel.copy())
-    return cost(np.array(positions), np.array(velocities))
-
-
-def differences(f, x: np.ndarray, eps: float) -> np.ndarray:
-    found = np.zeros_like(x, float)
-    for k in np.ndindex(x.shape):
-        up, down = x.astype(float), x.astype(float)
-        up[k] += eps
-        down[k] -= eps
-        found[k] = (f(up) - f(down)) / (2 * eps)
-    return found
+    return cost(*stepped(m, d, ctrl))
 
 
 def test_a_gradient_through_a_hop_agrees_with_differences(hopper):

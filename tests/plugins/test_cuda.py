@@ -46,6 +46,7 @@ def test_fields_and_large_plugins_compile_for_hopper(tmp_path):
     wp.compile_aot_module(fields.module, arch=90, module_dir=tmp_path, use_ptx=True)
     for module in (mlp_actuator, shell, forms):
         wp.compile_aot_module(wp.get_module(module.__name__), arch=90, module_dir=tmp_path, use_ptx=True)
+    assert len(list(tmp_path.glob("*.ptx"))) == 4
 
 
 @pytest.mark.gpu

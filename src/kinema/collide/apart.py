@@ -50,7 +50,9 @@ def are_apart(
     q1 = b1 - a0
     q2 = b2 - a0
     q3 = b3 - a0
-    limit = by + ROUNDING * (wp.length(q0) + by)
+    near = wp.max(wp.dot(p1, p1), wp.max(wp.dot(p2, p2), wp.dot(p3, p3)))
+    far = wp.max(wp.max(wp.dot(q0, q0), wp.dot(q1, q1)), wp.max(wp.dot(q2, q2), wp.dot(q3, q3)))
+    limit = by + ROUNDING * (wp.sqrt(near) + wp.sqrt(far) + by)  # s is no longer than both
     turns = int(TURNS)
     while turns > 0:
         s = farthest(q0, q1, q2, q3, -v) - farthest(wp.vec3(), p1, p2, p3, v)

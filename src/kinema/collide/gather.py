@@ -75,7 +75,8 @@ few = wp.types.vector(length=16, dtype=wp.int32)
 
 @wp.func
 def orders(touch: Touch, w: int, link: int) -> few:
-    """Order of the last few contacts of a pair that several threads found, as they are linked; else anything."""
+    """Order of the last few contacts of a pair, as they are linked; zeros, which nobody asks for, if one thread found
+    them all."""
     found = few()
     if touch.order.shape[0] > 0:
         if touch.order[w, link / PER_PAIR - 1] >= 0:

@@ -46,6 +46,7 @@ from kinema.model import (
     parse_custom_attributes,
 )
 from kinema.model.frequency import frequency_key
+from kinema.model.transform import rotation
 from kinema.mujoco_enums import Geom, Joint
 
 GEO_TYPES: dict[int, GeoType] = {
@@ -229,21 +230,12 @@ def _xform(pos: Any, quat: Any) -> np.ndarray:
     return np.concatenate([np.asarray(pos, dtype=float), quat[1:], quat[:1]])
 
 
-def _rotation(quat: np.ndarray) -> np.ndarray:
-    w, x, y, z = quat
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip
-
-
 def _add_bodies(builder: ModelBuilder, c: Compilation, result: MjcfResult, labels: Labels) -> None:
     m = result.host
     pose = forward_kinematics(m, Tree(m), np.asarray(m.qpos0)[None])
     result.bodies.append(-1)
     for i in range(1, m.nbody):
-        turn = _rotation(m.body_iquat[i])
+        turn = rotation(m.body_iquat[i])
         e = c.elements["body"][i]
         body = builder.add_link(
             xform=_xform(pose.xpos[0, i], pose.xquat[0, i]),
@@ -283,7 +275,7 @@ def _add_joint(builder: ModelBuilder, c: Compilation, result: MjcfResult, i: int
     if m.jnt_type[start] == Joint.FREE:
         return builder.add_joint_free(child, label=label, custom_attributes=custom)
     anchor = np.asarray(m.jnt_pos[start], dtype=float)
-    turned = _rotation(np.asarray(m.body_quat[i], dtype=float)) @ anchor
+    turned = rotation(np.asarray(m.body_quat[i], dtype=float)) @ anchor
     frames: dict[str, Any] = {
         "parent_xform": _xform(m.body_pos[i] + turned, m.body_quat[i]),
         "child_xform": _xform(anchor, (1, 0, 0, 0)),

@@ -10,16 +10,16 @@ import numpy as np
 import warp as wp
 
 from kinema.convex.com import project_wrench, wrench_about
-from kinema.convex.constraint.row import geom_body
-from kinema.convex.constraint.sparse import (
+from kinema.convex.constraint.bearing import (
     bearers,
     bearing,
-    of_segment,
     side_coordinates,
     side_vertices,
     side_weights,
     turning_segment,
 )
+from kinema.convex.constraint.flex_contact import of_segment
+from kinema.convex.constraint.row import geom_body
 from kinema.convex.data import Data
 from kinema.convex.flex.tables import has_flexes
 from kinema.convex.jacobian import last_dof

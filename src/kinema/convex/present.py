@@ -63,8 +63,10 @@ class Present:
         self._shown: dict[str, Any] = {}
 
     def to(self, reader: str, world: int | None = None, *, exactly: bool = False) -> View:
-        """The model as one reader sees it; of one world, or of all of them; `exactly`: what is free too, for its number
-        counts."""
+        """The model as one reader sees it, of one world or of all of them.
+
+        With `exactly` free parameters, too, are shown as they are.
+        """
         free = self.free if reader == RECIPE and not exactly else frozenset()
         return View(self, self._read.setdefault(reader, set()), world, free)
 

@@ -121,8 +121,11 @@ def named(function: Callable, name: str) -> wp.Function:
 
 
 def one_after_another(functions: Sequence[wp.Function]) -> wp.Function:
-    """A function over an item that runs several; two at a time, since `wp.static` of a loop's variable is not part of
-    what Warp tells a kernel by: a kernel of before a function was changed would be taken from the cache."""
+    """A function over an item that runs several, put together two at a time.
+
+    In a loop `wp.static(functions[k])` would do, but Warp's hash of a kernel does not see what that is: after a change
+    of one of the functions the old kernel would be taken from the cache.
+    """
     first, *others = functions
     for other in others:
         first = _then(first, other)

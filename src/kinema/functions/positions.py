@@ -20,17 +20,19 @@ class Joints:
     dofadr: index()
 
 
+@wp.func
+def straight_of(kind: int) -> int:
+    """How many coordinates of a joint are numbers that a velocity adds to; those of an orientation follow them."""
+    return wp.where(kind == Joint.FREE, 3, wp.where(kind == Joint.BALL, 0, 1))
+
+
 @wp.kernel(enable_backward=False)
 def _integrate(joints: Joints, qvel: wp.array2d(dtype=float), h: float, qpos: wp.array2d(dtype=float)):
     w, j = wp.tid()
     a = joints.qposadr[j]
     i = joints.dofadr[j]
     kind = joints.type[j]
-    straight = int(1)
-    if kind == Joint.FREE:
-        straight = 3
-    if kind == Joint.BALL:
-        straight = 0
+    straight = straight_of(kind)
     for c in range(straight):
         qpos[w, a + c] = qpos[w, a + c] + h * qvel[w, i + c]
     if kind == Joint.FREE or kind == Joint.BALL:
@@ -51,11 +53,7 @@ def _differentiate(
     a = joints.qposadr[j]
     i = joints.dofadr[j]
     kind = joints.type[j]
-    straight = int(1)
-    if kind == Joint.FREE:
-        straight = 3
-    if kind == Joint.BALL:
-        straight = 0
+    straight = straight_of(kind)
     for c in range(straight):
         qvel[w, i + c] = (end[w, a + c] - start[w, a + c]) / h
     if kind == Joint.FREE or kind == Joint.BALL:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kinema.geometry.flex_shapes import open_box_faces
 from kinema.geometry.mesh import Float32, Float64, Int32
 
 EPS = 1e-14
@@ -167,7 +168,7 @@ def _box(kind: str, dim: int, count: list[int], spacing: Float64) -> FlexPoints:
         element = np.concatenate([np.zeros((len(element), 1), np.int64), element], axis=1)
         point, texcoord = (np.concatenate([np.zeros((1, n.shape[1])), n]) for n in (point, texcoord))
     elif shell:
-        element = _open_faces(number)
+        element = open_box_faces(number)
     else:
         first = np.arange(len(point) - 1)
         element = np.stack([first, first + 1], 1)
@@ -191,19 +192,3 @@ def _fan(number: np.ndarray, axis: int) -> np.ndarray:
         a, b, c, d = sheet[:-1, :-1], sheet[1:, :-1], sheet[1:, 1:], sheet[:-1, 1:]
         sheets.append(np.stack([np.stack([a, b, c], -1), np.stack([a, d, c], -1)], axis=-2).reshape(-1, 3))
     return np.concatenate(sheets)
-
-
-def _open_faces(number: np.ndarray) -> np.ndarray:
-    """Triangles of all sides but +z, outward; ``number[x, y, z]`` is the point at a lattice point."""
-
-    def cells(sheet: np.ndarray, forward: bool) -> np.ndarray:
-        a, b, c, d = sheet[:-1, :-1], sheet[1:, :-1], sheet[1:, 1:], sheet[:-1, 1:]
-        if not forward:
-            a, b, c, d = b, a, d, c
-        return np.stack([np.stack([a, b, c], -1), np.stack([a, c, d], -1)], axis=-2).reshape(-1, 3)
-
-    floor = number[:, :, 0]
-    a, b, c, d = floor[:-1, :-1], floor[1:, :-1], floor[1:, 1:], floor[:-1, 1:]
-    bottom = np.stack([np.stack([a, c, b], -1), np.stack([a, d, c], -1)], axis=-2).reshape(-1, 3)
-    sides = (cells(number[:, 0], True), cells(number[:, -1], False), cells(number[0], False), cells(number[-1], True))
-    return np.concatenate([bottom, *sides])

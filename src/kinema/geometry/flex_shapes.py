@@ -98,7 +98,7 @@ def _box(kind: str, count: list[int], spacing: Float64, dim: int) -> MeshData:
         return MeshData(vert=np.concatenate([np.zeros((1, 3)), vert]).astype(np.float32))
     number = np.zeros(count, np.int32)
     number[tuple(point.T)] = np.arange(len(point))
-    return MeshData(vert=vert.astype(np.float32), face=_open_box_faces(number))
+    return MeshData(vert=vert.astype(np.float32), face=open_box_faces(number))
 
 
 def _projected(kind: str, point: Float64, size: Float64) -> Float64:
@@ -111,10 +111,10 @@ def _projected(kind: str, point: Float64, size: Float64) -> Float64:
     return point * size
 
 
-def _open_box_faces(number: Int32) -> Int32:
-    """Triangles of all sides but +z, outward; ``number[x, y, z]`` is the vertex at a lattice point."""
+def open_box_faces(number: np.ndarray) -> Int32:
+    """Triangles of all sides but +z, outward; ``number[x, y, z]`` is the point at a lattice point."""
 
-    def cells(sheet: Int32, forward: bool) -> Int32:
+    def cells(sheet: np.ndarray, forward: bool) -> np.ndarray:
         """Two triangles a cell of a sheet (i, z): along i, then up; backwards on the opposite side."""
         a, b, c, d = sheet[:-1, :-1], sheet[1:, :-1], sheet[1:, 1:], sheet[:-1, 1:]
         if not forward:

@@ -17,8 +17,8 @@ from typing import Any
 from kinema.convex.metric_pattern import is_discrete, pattern
 from kinema.convex.transmission import moment_colind, moment_rowadr, moment_rownnz
 from kinema.gradients import columns
+from kinema.gradients.direction import Direction
 from kinema.gradients.elements import LATE, ROWS, SPIN, Element, varies
-from kinema.gradients.tangents import Direction
 
 OUTPUT = "actuator_force"
 """Forces of actuators, which push dofs by their moments: a control then is seen by its own output alone."""

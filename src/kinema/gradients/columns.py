@@ -4,7 +4,7 @@
     u = ctrl            y = sensordata
 
 What else a step leaves to the next one is its memory: samples that delays wait for, rest lengths of springs that yield,
-what plugins keep. It is no part of x; derivatives through several steps go through it as well (rollout.py).
+what plugins keep. It is no part of x; derivatives through several steps go through it as well (retrace.py).
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from kinema.convex.access import written
-from kinema.errors import BuildError
-from kinema.gradients.tangents import Direction
+from kinema.errors import BuildError, did_you_mean
+from kinema.gradients import mixing
+from kinema.gradients.direction import Direction, Moves
 from kinema.mujoco_enums import Joint
 
 REMEMBERED = ("plastic", "plugin_state")
@@ -50,6 +51,20 @@ def controls(m: Any) -> list[Direction]:
 def sensors(m: Any) -> list[Direction]:
     """y."""
     return [Direction("sensordata", i) for i in range(int(m.nsensordata))]
+
+
+def parameter(engine: Any, name: str) -> list[Moves]:
+    """A direction for every number of a parameter."""
+    if not engine.is_parameter(name):
+        raise BuildError(f"{name!r} is no parameter{did_you_mean(name, engine.parameters)}")
+    engine.follower.free(name)  # where it is 0, what it would do has a slope
+    if mixing.is_mixed(name):
+        return list(mixing.directions(engine, name))
+    shape = engine.shape(name)[1:]
+    array = engine.layout.arrays[name]
+    count = int(np.prod(array.shape[1:])) if array.ndim > 1 else 1
+    each = int(np.prod(shape)) // max(1, count)
+    return [Direction(name, k, component=c) for k in range(count) for c in range(each)]
 
 
 def memory(engine: Any) -> list[Direction]:

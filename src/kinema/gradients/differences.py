@@ -17,7 +17,7 @@ import numpy as np
 
 from kinema.errors import BuildError, did_you_mean
 from kinema.gradients import columns
-from kinema.gradients.tangents import Direction
+from kinema.gradients.direction import Direction
 from kinema.mujoco_enums import Disable
 
 EPS = {"qpos": 1e-4, "qvel": 1e-3, "act": 1e-2, "ctrl": 1e-2}

@@ -20,7 +20,7 @@ from kinema.collide.bundles import Touch
 from kinema.collide.sdf import Fields
 from kinema.convex.data import Data
 from kinema.convex.flex.contact import Meets, meets
-from kinema.convex.flex.meeting import pair_function, plane_vertex, slack
+from kinema.convex.flex.meeting import pair_function, pair_reach, plane_vertex
 from kinema.convex.flex.order import is_of_pair, put_contact
 from kinema.convex.model import Model
 from kinema.mujoco_enums import Geom
@@ -71,14 +71,11 @@ def touching_flexes(meets: Meets) -> wp.Function:
                 return plane_vertex(m, d, w, p, d.fcon.vert[w, c][1], touch, base)
         n = int(0)
         if wp.static(elements):
-            reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
             one = int(0)
-            if g >= 0:
-                reach += slack(m, p) * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
-            else:
+            if g < 0:
                 one = m.flex.span[pair[1]][2] + d.fcon.elem[w, c][0]
             two = m.flex.span[pair[2]][2] + d.fcon.elem[w, c][1]
-            n = collide(m, d, w, g, one, two, reach, touch, base)
+            n = collide(m, d, w, g, one, two, pair_reach(m, d, w, p), touch, base)
         return n
 
     @wp.func

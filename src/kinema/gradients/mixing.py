@@ -25,7 +25,7 @@ from kinema.convex.contact_parameters import MIXED, PAIRED
 from kinema.convex.flex.pairs import flex_pairs
 from kinema.convex.flex.tables import has_flexes
 from kinema.errors import BuildError
-from kinema.gradients.tangents import Direction
+from kinema.gradients.direction import Direction
 from kinema.mujoco_enums import MINVAL, Enable
 
 PARTS = {"friction": ((0, 1), (2,), (3, 4))}

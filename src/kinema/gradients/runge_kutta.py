@@ -33,8 +33,10 @@ from kinema.convex.solve.native import WARP
 from kinema.errors import BuildError
 from kinema.gradients import columns
 from kinema.gradients.closed import Closed, against_forces
+from kinema.gradients.direction import Direction, Moves, inputs_of
 from kinema.gradients.elements import Element, elements
-from kinema.gradients.tangents import BLOCK, Direction, Moves, Tangents, inputs_of
+from kinema.gradients.tangent_kernels import BLOCK
+from kinema.gradients.tangents import Tangents
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Integrator, Joint
 

@@ -37,6 +37,7 @@ from kinema.convex.solve.sparse import LISTED
 from kinema.convex.stage import Stage
 from kinema.errors import BuildError
 from kinema.gradients import contacts, flex_contacts
+from kinema.gradients.arrays import number
 from kinema.gradients.contacts import touching
 from kinema.math.touches import touches
 from kinema.mujoco_enums import Disable, Enable, Integrator
@@ -138,13 +139,14 @@ def given(m: Any) -> tuple[str, ...]:
     return "qacc", *contacts.GIVEN, *(flex_contacts.GIVEN if has_flexes(m) else ())
 
 
-def more_room(m: Any) -> dict[str, int]:
-    """Elements that arrays of duals have beyond the engine's: for the contacts that a contact of flexes is one of, and
-    for the matrix of implicit_solve.cpp, whose entries are doubles in the room of duals."""
+def more_room(m: Any, width: int) -> dict[str, int]:
+    """Elements that arrays of duals with so many derivatives have beyond the engine's: for the contacts that a contact
+    of flexes is one of, and for the matrix of implicit_solve.cpp, whose entries are doubles in the room of duals."""
     if not has_flexes(m):
         return {}
     found = dict.fromkeys(("contact_dist", "contact_pos", "contact_frame"), int(flex_contacts.ROOM))
-    return {**found, "solver_wide": int(m.nv) ** 2 // 5 + 1}
+    entry = number(wp.float64, width)
+    return {**found, "solver_wide": -(-int(m.nv) ** 2 * entry.plain // entry.wide)}
 
 
 def needed(stages: Sequence[Stage], results: Collection[str]) -> list[Stage]:

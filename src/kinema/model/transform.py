@@ -47,6 +47,16 @@ def quat_matrix(q: np.ndarray) -> np.ndarray:
     return np.stack([quat_rotate(q, np.broadcast_to(axis, (*q.shape[:-1], 3))) for axis in np.eye(3)], axis=-1)
 
 
+def rotation(quat: np.ndarray) -> np.ndarray:
+    """The matrix of one unit quaternion, wxyz as MuJoCo has it."""
+    w, x, y, z = quat
+    return np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+
+
 def transform_mul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Composition a b of poses over the last axis."""
     position = quat_rotate(a[..., 3:], b[..., :3]) + a[..., :3]

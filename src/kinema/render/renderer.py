@@ -24,7 +24,7 @@ from kinema.convex.references import pass_by_reference
 from kinema.errors import BuildError, did_you_mean
 from kinema.render import place
 from kinema.render import scene as scenes
-from kinema.render.camera import Views, pixel_ray, upload_views, view_of
+from kinema.render.camera import Ray, Views, pixel_ray, upload_views, view_of
 from kinema.render.decor import SHAPES, check_overlays, decorations
 from kinema.render.flex import with_flexes
 from kinema.render.items import GROUPS, items_of, with_room
@@ -85,6 +85,14 @@ def pixel_of(canvas: Canvas, index: int) -> Pixel:
     return p
 
 
+@wp.func
+def ray_through(views: Views, canvas: Canvas, p: Pixel, dx: float, dy: float) -> Ray:
+    """The ray through a place in a pixel; 0.5, 0.5 is its middle."""
+    s = (float(p.x) + dx) / float(canvas.width)
+    t = (float(p.y) + dy) / float(canvas.height)
+    return pixel_ray(views, p.slot, p.camera, s, t)
+
+
 @cache
 def look_kernel(features: Features, colours: bool) -> wp.Kernel:
     """First hit of every pixel's ray: depth and object, and the hit itself for colours."""
@@ -95,9 +103,7 @@ def look_kernel(features: Features, colours: bool) -> wp.Kernel:
         p = pixel_of(canvas, first + wp.tid())
         if p.x >= canvas.width or p.y >= canvas.height:
             return
-        s = (float(p.x) + 0.5) / float(canvas.width)
-        t = (float(p.y) + 0.5) / float(canvas.height)
-        ray = pixel_ray(views, p.slot, p.camera, s, t)
+        ray = ray_through(views, canvas, p, 0.5, 0.5)
         near = scene.sky.near / ray.cosine
         far = scene.sky.far / ray.cosine
         hit = nearest(scene, p.slot, ray.origin, ray.direction, near, far, -1)
@@ -128,9 +134,7 @@ def shadow_kernel(features: Features) -> wp.Kernel:
         p = pixel_of(canvas, first + wp.tid())
         if p.x >= canvas.width or p.y >= canvas.height:
             return
-        s = (float(p.x) + 0.5) / float(canvas.width)
-        t = (float(p.y) + 0.5) / float(canvas.height)
-        ray = pixel_ray(views, p.slot, p.camera, s, t)
+        ray = ray_through(views, canvas, p, 0.5, 0.5)
         hit = hit_of(canvas, p)
         bits = int(-1)
         if hit.item >= 0:
@@ -221,9 +225,7 @@ def paint_kernel(features: Features) -> wp.Kernel:
             if count > 1:  # a rotated grid: four different rows and columns
                 dx = 0.125 + 0.25 * float((2 * k + k // 2) % 4)
                 dy = 0.125 + 0.25 * float(k)
-            s = (float(p.x) + dx) / float(canvas.width)
-            t = (float(p.y) + dy) / float(canvas.height)
-            ray = pixel_ray(views, p.slot, p.camera, s, t)
+            ray = ray_through(views, canvas, p, dx, dy)
             near = scene.sky.near / ray.cosine
             far = scene.sky.far / ray.cosine
             hit = Hit()

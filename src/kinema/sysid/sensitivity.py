@@ -19,10 +19,9 @@ import warp as wp
 
 from kinema.errors import BuildError
 from kinema.gradients import columns
+from kinema.gradients.direction import Direction, inputs_of
 from kinema.gradients.linearize import linearizer
-from kinema.gradients.rollout import directions_of
 from kinema.gradients.runge_kutta import Slopes, slopes_of_step
-from kinema.gradients.tangents import Direction, inputs_of
 from kinema.simulation import Simulation
 from kinema.sysid.measured import Signals
 from kinema.sysid.parameter import Placed
@@ -81,7 +80,7 @@ class Sensitivities:
     def moves(self) -> list[tuple[Direction, ...]]:
         """A direction a parameter: its number, and what is tied to it."""
         engine, found = self.sim.engine, []
-        known = {name: directions_of(engine, name) for name in self.names}
+        known = {name: columns.parameter(engine, name) for name in self.names}
         for one in self.placed:
             parts = list(_number(known, engine, one.parameter.field, one.at, 1.0))
             for field, rows in one.ties:

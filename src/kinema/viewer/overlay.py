@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kinema.model.transform import rotation
 from kinema.mujoco_enums import Geom
 from kinema.render.flex import rope_ends
 from kinema.viewer import texture as textures
@@ -240,7 +241,7 @@ class Skin:
         self._weight = np.asarray(m.skin_bonevertweight, dtype=float)[pairs][order][:, None]
         at = np.asarray(m.skin_bonebindpos, dtype=float).reshape(-1, 3)[bones][bone]
         bind = np.asarray(m.skin_bonebindquat, dtype=float).reshape(-1, 4)[bones]
-        turns = np.stack([_matrix(q) for q in bind]) if len(bind) else np.zeros((0, 3, 3))
+        turns = np.stack([rotation(q / np.linalg.norm(q)) for q in bind]) if len(bind) else np.zeros((0, 3, 3))
         self._local = np.einsum("nji,nj->ni", turns[bone], self.rest[self._vertex] - at)
 
     def vertices(self, xpos: np.ndarray, xmat: np.ndarray) -> np.ndarray:
@@ -271,12 +272,3 @@ def ropes(m, xpos: np.ndarray, xmat: np.ndarray, offsets: np.ndarray, groups) ->
         colors.append(np.tile(rgba[:3], (len(ends[-1]), 1)))
     a, b = np.concatenate(ends).swapaxes(0, 1)
     return rods(a, b, np.concatenate(radii), np.concatenate(colors))
-
-
-def _matrix(q: np.ndarray) -> np.ndarray:
-    w, x, y, z = q / np.linalg.norm(q)
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip

@@ -10,6 +10,7 @@ from kinema.convex.constraint.contact import (
     want_contact,
 )
 from kinema.convex.constraint.equality import anchor_rows, coupling_rows, want_equality
+from kinema.convex.constraint.flex_contact import sparse_contacts, want_flex_contact
 from kinema.convex.constraint.friction import (
     friction_columns,
     friction_columns_in_lanes,
@@ -32,14 +33,12 @@ from kinema.convex.constraint.passive_contact import passive_contacts
 from kinema.convex.constraint.place import place_rows
 from kinema.convex.constraint.sparse import (
     shared_by,
-    sparse_contacts,
     sparse_edges,
     sparse_equalities,
     sparse_friction,
     sparse_limits,
     sparse_strain,
     want_equality_rows,
-    want_flex_contact,
 )
 from kinema.convex.flex.pairs import has_passive_contacts
 from kinema.convex.flex.tables import has_flexes, is_wide

@@ -21,15 +21,8 @@ from __future__ import annotations
 
 import warp as wp
 
-from kinema.convex.constraint.sparse import (
-    add_point,
-    bearers,
-    bearing,
-    open_rows,
-    side_coordinates,
-    side_vertices,
-    side_weights,
-)
+from kinema.convex.constraint.bearing import bearers, bearing, side_coordinates, side_vertices, side_weights
+from kinema.convex.constraint.sparse import add_point, open_rows
 from kinema.convex.data import Data
 from kinema.convex.model import Model
 from kinema.mujoco_enums import MINVAL, Constraint, Exclude

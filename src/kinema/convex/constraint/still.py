@@ -32,21 +32,23 @@ def stands_still(m: Model, d: Data, w: int, t: int) -> bool:
 
 
 @wp.func
-def drop_tendon_friction(m: Model, d: Data, w: int, t: int):
-    """No row for the friction of a tendon that stands still."""
-    slot = m.size.slot_friction + m.size.nv + t
+def drop_tendon(m: Model, d: Data, w: int, t: int, slot: int):
+    """No row at a slot of a tendon that stands still."""
     if d.efc.want[w, slot] > 0:
         if stands_still(m, d, w, t):
             d.efc.want[w, slot] = 0
 
 
 @wp.func
+def drop_tendon_friction(m: Model, d: Data, w: int, t: int):
+    """No row for the friction of a tendon that stands still."""
+    drop_tendon(m, d, w, t, m.size.slot_friction + m.size.nv + t)
+
+
+@wp.func
 def drop_tendon_limit(m: Model, d: Data, w: int, t: int):
     """No row for the limits of a tendon that stands still."""
-    slot = m.size.slot_limit + m.size.njnt + t
-    if d.efc.want[w, slot] > 0:
-        if stands_still(m, d, w, t):
-            d.efc.want[w, slot] = 0
+    drop_tendon(m, d, w, t, m.size.slot_limit + m.size.njnt + t)
 
 
 @wp.func

@@ -29,9 +29,9 @@ from kinema.convex.flex.meeting import (
     is_field,
     is_near,
     pair_function,
+    pair_reach,
     passed_over,
     plane_vertex,
-    slack,
 )
 from kinema.convex.flex.order import interleave, keep_few, put_contact, sort_contacts
 from kinema.convex.flex.pairs import kinds, pair_lists
@@ -136,8 +136,7 @@ def geom_contacts_of(meet: wp.Function):
         pair = m.flex.pair[p]
         g = pair[0]
         first = m.flex.span[pair[2]][2]
-        reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
-        reach += slack(m, p) * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
+        reach = pair_reach(m, d, w, p)
         n = int(0)
         if is_field(m, g):  # in the order of the tree of boxes
             for i in range(m.flex.span[pair[2]][3]):
@@ -162,7 +161,7 @@ def element_contacts_of(meet: wp.Function):
     def element_contacts(m: Model, d: Data, w: int, p: int, touch: Touch, base: int) -> int:
         pair = m.flex.pair[p]
         itself = pair[1] == pair[2]
-        reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
+        reach = pair_reach(m, d, w, p)
         whole = root_box(m, d, w, pair[2])
         axis = longest(high_of(whole) - low_of(whole))
         span = m.flex.span[pair[1]]

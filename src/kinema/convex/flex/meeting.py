@@ -289,6 +289,16 @@ def slack(m: Model, p: int) -> float:
 
 
 @wp.func
+def pair_reach(m: Model, d: Data, w: int, p: int) -> float:
+    """How far apart the two of a pair may be to touch; of a geom with what rounding may take from it."""
+    reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
+    g = m.flex.pair[p][0]
+    if g >= 0:
+        reach += slack(m, p) * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
+    return reach
+
+
+@wp.func
 def plane_vertex(m: Model, d: Data, w: int, p: int, v: int, touch: Touch, base: int) -> int:
     """Contacts of a plane with a vertex of a flex: one, or two of a rod with a box section."""
     pair = m.flex.pair[p]

@@ -34,9 +34,9 @@ from kinema.convex.flex.meeting import (
     is_field,
     is_near,
     pair_function,
+    pair_reach,
     passed_over,
     plane_vertex,
-    slack,
 )
 from kinema.convex.flex.order import interleave, keep_few_of_all, put_contact
 from kinema.convex.flex.sweep import is_first, longest, low_end
@@ -97,16 +97,6 @@ def add_near(d: Data, w: int, p: int, i: int, j: int):
         d.near[0].last[w, k] = 0
 
 
-@wp.func
-def geom_reach(m: Model, d: Data, w: int, p: int) -> float:
-    """How far apart the two of a pair may be to touch; of a geom with what rounding may take from it."""
-    reach = m.flex.pairnumber[w, p][0] + m.flex.pairnumber[w, p][1]
-    g = m.flex.pair[p][0]
-    if g >= 0:
-        reach += slack(m, p) * (wp.max(wp.abs(d.pose.geom_xpos[w, g])) + m.geom.rbound[w, g])
-    return reach
-
-
 @cache
 def find_near(found: frozenset[tuple[int, int]], lanes: int, sleeps: bool) -> wp.Function:
     """The first stage, for what was found to meet."""
@@ -124,7 +114,7 @@ def find_near(found: frozenset[tuple[int, int]], lanes: int, sleeps: bool) -> wp
             pair = m.flex.pair[p]
             span = m.flex.span[pair[2]]
             g = pair[0]
-            reach = geom_reach(m, d, w, p)
+            reach = pair_reach(m, d, w, p)
             if wp.static(sleeps):
                 if not flex_pair_is_awake(m, d, w, p):
                     continue
@@ -214,7 +204,7 @@ def meet_near(
                 if wp.static(sweeps):
                     if pair[0] < 0:
                         one, two = oriented(m, d, w, p, i, j)
-                collide(m, d, w, pair[0], one, two, geom_reach(m, d, w, p), touch, base)
+                collide(m, d, w, pair[0], one, two, pair_reach(m, d, w, p), touch, base)
 
     return meet_near
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from kinema.convex.flex import cells
+from kinema.model.transform import rotation
 from kinema.mujoco_enums import MINVAL
 
 RECORD = 10  # numbers of a bend: compile/flex_rod.py
@@ -194,16 +195,6 @@ def rest_pose(m: Any, body: int) -> tuple[np.ndarray, np.ndarray]:
         pos, turn = np.asarray(m.body_pos)[body] + own @ pos, own @ turn
         body = int(m.body_parentid[body])
     return pos, turn
-
-
-def rotation(quat: np.ndarray) -> np.ndarray:
-    """The matrix of a unit quaternion."""
-    w, x, y, z = quat
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip
 
 
 def normal_to(t: np.ndarray) -> np.ndarray:

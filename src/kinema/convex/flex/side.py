@@ -10,7 +10,7 @@ bear it, each by its share.
 
 import warp as wp
 
-from kinema.convex.constraint.sparse import bearers, bearing, side_coordinates, side_vertices, side_weights
+from kinema.convex.constraint.bearing import bearers, bearing, side_coordinates, side_vertices, side_weights
 from kinema.convex.data import Data
 from kinema.convex.jacobian import point_motion
 from kinema.convex.model import Model

@@ -67,7 +67,7 @@ def euler(m: Model, d: Data, w: int):
 
 @wp.func
 def euler_tree(m: Model, d: Data, w: int, t: int):
-    """`euler` of one tree, in a model that has damping."""
+    """`euler` of one tree, in a model that has damping: whether this tree has any is not asked."""
     h = m.opt.timestep[w]
     dofs = tree_dofs(m, t)
     if (m.opt.disableflags & (Disable.EULERDAMP | Disable.DAMPER)) != 0:

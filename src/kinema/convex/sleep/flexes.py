@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from kinema.convex.constraint.sparse import bearers, bearing, side_coordinates, side_vertices, side_weights
+from kinema.convex.constraint.bearing import bearers, bearing, side_coordinates, side_vertices, side_weights
 from kinema.convex.data import Data
 from kinema.convex.flex.rods import chain_of
 from kinema.convex.flex.tables import has_flexes

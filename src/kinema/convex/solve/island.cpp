@@ -285,7 +285,8 @@ typedef float line_t;
 
 int iter = 0;
 bool done = false, ended = false;  // ended: at the minimum, as far as numbers tell
-float shift = 0.0f;                // of the diagonal of H, where rounding has spoilt it
+#include "lost.cpp"
+#include "longer.cpp"
 float pull;  // J' f
 for (;;) {
     pull = 0.0f;
@@ -364,7 +365,7 @@ for (;;) {
     float c[4] = {own ? x * (Ma - smooth_force) : 0.0f, own ? x * Mx : 0.0f, x * x, g * x};
     add_up(c, 4);
     KN_MEET();
-    if (!flat && shift < LONGEST && is_lost(c[3], c[1])) { shift = longer(shift); continue; }
+    if (!flat && is_lost(c[3], c[1]) && mend()) continue;
     if ((iter > 0 || flat) && gains_little(c[3])) break;
     float gain;
     const float alpha = line_search(c[0], c[1], c[2], c[3], gain);
@@ -380,9 +381,8 @@ for (;;) {
     add_up(cost, 2);
     KN_MEET();
     done = ended = is_minimum(cost[1] > 0.0f || shift > 0.0f, alpha, gain, cost[0]);
-    const bool again = done && shift < LONGEST && has_failed(c[3], alpha, gain, cost[0]);
-    if (again) done = ended = false;
-    shift = again ? longer(shift) : 0.0f;
+    if (done && has_failed(c[3], alpha, gain, cost[0]) && mend()) done = ended = false;
+    else shift = 0.0f;
     ++iter;
 }
 

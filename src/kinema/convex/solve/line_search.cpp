@@ -122,12 +122,6 @@ auto is_nothing = [&](float gg, float forces) -> bool {
     return sqrtf(gg) < wp::min(1e-6f / scale, 1e-6f * sqrtf(forces));
 };
 auto gains_little = [&](float gx) -> bool { return -0.5f * scale * gx < tolerance; };  // of a step x with g'x = gx
-// Newton's direction x = -H^-1 g has x'Mx <= x'Hx = -g'x. Where rounding of stiff rows has left H no longer positive, it
-// has not, or is no number: H is made anew with a diagonal that is longer by a part, more each time until that will do.
-// Without rounding the part is 0, and so it is again after the step. Matrices of sparse rows soften rows instead (soften.cpp).
-auto is_lost = [](line_t gx, line_t c2) -> bool { return !(gx < 0.0f && c2 < -4.0f * gx); };
-auto longer = [](float shift) -> float { return shift > 0.0f ? 30.0f * shift : 1e-6f; };
-const float LONGEST = 0.1f;
 // after a step: a full one that changed no zone has landed on the minimum of a quadratic
 auto lands = [&](bool changed, float alpha) -> bool { return KN_NEWTON && !changed && fabsf(alpha - 1.0f) < 1e-3f; };
 // a search cut short may end higher than it began: only a rise that rounding explains is an end
@@ -135,12 +129,6 @@ const line_t of_rounding = sizeof(line_t) > sizeof(float) ? (line_t)1e-12 : (lin
 auto is_rise = [&](line_t gain, line_t cost) -> bool { return gain > of_rounding * cost; };
 auto is_minimum = [&](bool changed, float alpha, float gain, float cost) -> bool {
     return lands(changed, alpha) || (-gain < smallest(cost) && !is_rise(gain, cost));
-};
-
-// a direction that promised much more than it gave, -g'x / 2 of the quadratic, was spoilt as well, and is no end; unless
-// it promised no more than rounding makes of the cost
-auto has_failed = [&](line_t gx, float alpha, float gain, float cost) -> bool {
-    return KN_NEWTON && -0.5f * gx > 100.0f * wp::max(1e-6f * cost, -gain) && !lands(false, alpha);
 };
 
 // The force of all rows is J' f, unless rounding of stiff rows has spoilt it: at the minimum M (a - a_s) is the same

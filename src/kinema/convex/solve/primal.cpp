@@ -332,7 +332,8 @@ auto start_hessian = [&]() {  // H = M, with room for what rows and elimination 
 
 int iter = 0;
 bool done = false, ended = false;  // ended: at the minimum, as far as numbers tell
-float shift = 0.0f;                // of the diagonal of H, where rounding has spoilt it
+#include "lost.cpp"
+#include "longer.cpp"
 const int maxiter = m.opt.iterations;
 for (;;) {
     // gradient; at the end, J' f
@@ -389,7 +390,7 @@ for (;;) {
         c1 += x[i] * (Ma[i] - KN_AT(KN_SMOOTH, i)); c2 += x[i] * Mv[i]; xx += x[i] * x[i]; gx += g[i] * x[i];
     }
     KN_SUM3(c1, c2, xx); KN_SUM(gx);
-    if (!flat && shift < LONGEST && is_lost(gx, c2)) { shift = longer(shift); continue; }
+    if (!flat && is_lost(gx, c2) && mend()) continue;
     if ((iter > 0 || flat) && gains_little(gx)) { done = true; continue; }
     float gain;
     const float alpha = line_search(c1, c2, xx, gx, gain);
@@ -420,9 +421,8 @@ for (;;) {
     KN_SUM(moved); KN_SUM(cost);
 #endif
     done = ended = is_minimum(moved > 0.0f || shift > 0.0f, alpha, gain, cost);
-    const bool again = done && shift < LONGEST && has_failed(gx, alpha, gain, cost);
-    if (again) done = ended = false;
-    shift = again ? longer(shift) : 0.0f;
+    if (done && has_failed(gx, alpha, gain, cost) && mend()) done = ended = false;
+    else shift = 0.0f;
     ++iter;
 }
 iterations = wp::max(iterations, iter);

@@ -1,4 +1,4 @@
-// Rows too stiff for Newton's matrix: what is left of M beside them is rounding, and the direction not downhill or no number.
+// Softer rows for an H that rounding has spoilt (lost.cpp): beside rows that are too stiff what is left of M is rounding.
 //
 // A row whose inverse inertia was estimated as nothing has D = 1e15: one on a body that only turns about its middle, or on
 // nodes of a quadratic flex whose shares cancel. Then all rows that give way by less than a millionth of what their dofs do
@@ -6,7 +6,7 @@
 // many digits as floats have; and they stay as stiff beside each other as they were, for where they disagree that decides.
 const double STIFFEST = 1e6;
 double soft = 1.0;
-auto soften = [&]() -> bool {
+auto mend = [&]() -> bool {
     double changed = 0.0;
     soft *= 1e-3;
     KN_ROWS(k) {

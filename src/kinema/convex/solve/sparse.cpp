@@ -232,6 +232,7 @@ auto smallest_of = [&](double size) -> float {
 
 #if KN_NEWTON
 #include "factor_runs.cpp"
+#include "lost.cpp"
 #include "soften.cpp"
 #else
 auto solve = [&](double* y) {  // y = M^-1 y, by the factor of M (factor.py); trees are apart
@@ -344,7 +345,7 @@ for (;;) {
     }
     KN_WIDE_SUM(C1, C2, xx, gx);
 #if KN_NEWTON
-    if (!flat && is_lost(gx, C2) && soften()) continue;
+    if (!flat && is_lost(gx, C2) && mend()) continue;
 #endif
     if ((iter > 0 ? KN_NEWTON : flat || !KN_NEWTON) && gains_little((float)gx)) { done = true; continue; }
     double gain;

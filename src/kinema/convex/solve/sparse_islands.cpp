@@ -47,13 +47,4 @@ for (int k = nefc - 1; k >= 0; --k) {
     next_row[k] = after;
     first_row[t] = k;
 }
-for (int t = 0; t < ntree; ++t) {  // last_tree: of a root the last tree of its island, of others the one before
-    const int first = root_of[t] = find(t);
-    next_tree[t] = -1;
-    last_tree[t] = t;
-    if (first != t) {
-        last_tree[t] = last_tree[first];
-        last_tree[first] = t;
-        next_tree[last_tree[t]] = t;
-    }
-}
+#include "island_trees.cpp"
