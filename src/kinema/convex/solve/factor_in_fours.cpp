@@ -67,17 +67,19 @@ auto eliminate = [&](auto pivots, int k) {
         pivot[a][k - a] = inv[a];
     }
 };
-// does row k - 1 have the columns of row k but its own? Rows keep their columns, so this is asked once a solve
+// does row k - 1 have the columns of row k but its own? Rows keep their columns, so this is asked once a solve, when nobody
+// needs the elimination tree any more
+int* follows = elder;
 KN_ALL_DOFS(k) {
     const int end = run_adr[2 * k + 1];
-    elder[k] = end > run_adr[2 * k] && run[2 * end - 1] == k && columns[k] == columns[k - 1] + 1;
+    follows[k] = end > run_adr[2 * k] && run[2 * end - 1] == k && columns[k] == columns[k - 1] + 1;
 }
 auto factor = [&]() {
     int passed = nv;  // pivots from here on are done
     KN_DOFS_BACK(k) {
         if (k >= passed) continue;
         int count = 1;
-        while (count < 4 && elder[k - count + 1]) ++count;
+        while (count < 4 && follows[k - count + 1]) ++count;
         if (count == 4) eliminate(Four(), k);
         else if (count == 3) eliminate(Three(), k);
         else if (count == 2) eliminate(Two(), k);
